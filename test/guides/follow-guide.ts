@@ -17,11 +17,13 @@ export const guidesFolder = join(top, 'docs/guides');
  * Follows a guide to its end, in a folder of its own: writes its files, runs its commands, and compares what they print with
  * what it shows. The built program is on PATH as `bootwright`; scripts of the tree are where they are in the tree.
  * @param environment what the guide takes as set; its PATH comes behind the program
+ * @param files what the reader is said to have beside the guide's own, by name
  * @throws AssertionError with the line of the guide
  */
 export async function followGuide(
   name: string,
   environment: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const blocks = blocksOf(await readFile(join(guidesFolder, name), 'utf8'));
   expect(blocks.map(({ kind }) => kind)).toContain('run');
@@ -29,6 +31,7 @@ export async function followGuide(
   try {
     await writeProgram(join(folder, 'bin/bootwright'), `${process.execPath} ${bundlePath}`);
     await writeProgram(join(folder, 'scripts/lab'), join(top, 'scripts/lab'));
+    for (const [path, content] of Object.entries(files)) await write(join(folder, path), content);
     const PATH = `${join(folder, 'bin')}:${environment['PATH'] ?? process.env['PATH'] ?? ''}`;
     let printed = '';
     for (const block of blocks) {

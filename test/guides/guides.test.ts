@@ -1,13 +1,24 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import {
   openSingleHost,
+  singleIds,
   type SingleHost,
   type SingleHostPlan,
 } from '../../mocks/lab/single-host.ts';
 import { bundlePath } from '../../scripts/bundle.ts';
 import { followGuide } from './follow-guide.ts';
+
+/** As openshift-install writes it: the rest is served by the cluster. */
+const pointerIgnition = JSON.stringify({
+  ignition: {
+    version: '3.2.0',
+    config: { merge: [{ source: 'https://192.0.2.10:22623/config/master' }] },
+    security: { tls: { certificateAuthorities: [{ source: 'data:,not-looked-at' }] } },
+  },
+});
 
 const open = (plan: Partial<SingleHostPlan> = {}): Promise<SingleHost> =>
   openSingleHost({
@@ -15,6 +26,44 @@ const open = (plan: Partial<SingleHostPlan> = {}): Promise<SingleHost> =>
     ...{ write: { seconds: 0.5 } },
     ...plan,
   });
+
+/** What a reader knows of the service and the host. */
+const known = ({ environment, inventory }: SingleHost): Readonly<Record<string, string>> => ({
+  ...environment,
+  SERVICE: inventory.url,
+  CLUSTER_ID: singleIds.cluster,
+  INFRA_ENV_ID: singleIds.infraEnv,
+  HOST_ID: singleIds.host,
+});
+
+it('first-installation.md', async () => {
+  await using host = await open();
+  const place = join(host.folder, 'root/etc/bootwright');
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, 'master.ign'), pointerIgnition);
+  await followGuide('first-installation.md', host.environment);
+  expect(host.inventory.requests).toEqual([]);
+});
+
+it('behind-assisted-service.md', async () => {
+  await using host = await open();
+  await followGuide('behind-assisted-service.md', known(host));
+});
+
+it('from-the-other-agent.md', async () => {
+  await using host = await open();
+  await followGuide('from-the-other-agent.md', known(host));
+});
+
+it('air-gapped.md', async () => {
+  await using host = await open();
+  await followGuide('air-gapped.md', host.environment);
+});
+
+it('layering.md', async () => {
+  await using host = await open();
+  await followGuide('layering.md', known(host));
+});
 
 it('when-it-hangs.md', async () => {
   await using host = await open({ role: 'worker', isControlPlaneDone: false });

@@ -1,0 +1,60 @@
+// The page of what is supported says what the program does.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { deliveryOf, type Delivery } from '../../src/layering/manifests/delivery.ts';
+import { generations } from '../live-images/generations.ts';
+import { guidesFolder } from './follow-guide.ts';
+
+const page = readFileSync(join(guidesFolder, 'supported.md'), 'utf8');
+
+/** The cells of the table below a heading. */
+function rowsBelow(heading: string): readonly (readonly string[])[] {
+  const [, section = ''] = page.split(`## ${heading}\n`);
+  const lines = (section.split(/^## /m, 1)[0] ?? '').split('\n');
+  const cells = lines
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|').slice(1, -1))
+    .map((row) => row.map((cell) => cell.trim()));
+  return cells.slice(2);
+}
+
+const texts: Readonly<Record<Delivery['kind'], RegExp>> = {
+  none: /^no\b/,
+  'after-join': /^yes: rolled out after/,
+  'first-boot': /^yes: nodes boot straight/,
+};
+
+describe('the page of what is supported', () => {
+  it('says of each release how its nodes get an image', () => {
+    const rows = rowsBelow('OpenShift and OKD');
+    for (const [range = '', built = ''] of rows)
+      for (const version of range.split(' to '))
+        expect(built, version).toMatch(texts[deliveryOf(version).kind]);
+    expect(rows.map(([range]) => range)).toEqual([
+      ...['4.6.0 to 4.6.99', '4.7.0 to 4.18.20', '4.18.21 to 4.20.99', '4.21.0 to 5.0.99'],
+    ]);
+  });
+
+  it('has each live image that the commands are held against', () => {
+    /** 22 is the newest, of which 5.0 is another name. */
+    const span = (first: number, last: number): string => {
+      if (last === 22) return `4.${first} and newer`;
+      return first === last ? `4.${first}` : `4.${first} to 4.${last}`;
+    };
+    expect(rowsBelow('Live images')).toEqual(
+      generations.map(({ name, lines: [first, last] }) => [name, span(first, last)]),
+    );
+  });
+
+  it('has an image for each architecture that comes with a Node', () => {
+    const names: Readonly<Record<string, string>> = { x64: 'amd64' };
+    const brought = Object.keys(manifest.optionalDependencies).map((name) => {
+      const architecture = name.replace('node-linux-', '');
+      return names[architecture] ?? architecture;
+    });
+    const shown = rowsBelow('Architectures').filter(([, image]) => image === 'yes');
+    expect(shown.map(([name]) => name)).toEqual([...brought].sort());
+  });
+});
