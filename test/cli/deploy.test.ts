@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import recorded from '../../mocks/traces/assisted-service-settings.json' with { type: 'json' };
+import { exitCodes } from '../../src/model/failure.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
@@ -59,6 +60,26 @@ describe.each([
   });
 });
 
+describe('deploy/host/bootwright.container', () => {
+  const read = (name: string): Promise<string> => readFile(join(deploy, 'host', name), 'utf8');
+  const valuesOf = (unit: string, key: string): readonly string[] =>
+    [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+
+  it('runs the same image with the same folders as the script', async () => {
+    const [unit, script] = await Promise.all([read('bootwright.container'), read('bootwright.sh')]);
+    const [, ...mounts] = script.split(/\s-v /).map((words) => words.split(' ')[0]);
+    expect(valuesOf(unit, 'Volume').toSorted()).toEqual(mounts.toSorted());
+    expect(script).toContain(` ${valuesOf(unit, 'Image')[0] ?? ''} `);
+  });
+
+  it('does not start again what another start cannot fix', async () => {
+    const { input, unsupported, limit, cluster, 'in-doubt': inDoubt } = exitCodes;
+    expect(valuesOf(await read('bootwright.container'), 'RestartPreventExitStatus')).toEqual([
+      [input, unsupported, limit, cluster, inDoubt].join(' '),
+    ]);
+  });
+});
+
 describe('deploy/assisted-service', () => {
   const read = async (name: string): Promise<unknown> =>
     parse(await readFile(join(deploy, 'assisted-service', name), 'utf8'));
@@ -85,7 +106,7 @@ describe('deploy/assisted-service', () => {
 });
 
 describe('deploy/pxe', () => {
-  it('starts the same kernel with the same arguments by iPXE and by GRUB', async () => {
+  it('starts the same kernel by iPXE and by GRUB, with the Ignition of another role', async () => {
     const read = (name: string): Promise<string> => readFile(join(deploy, 'pxe', name), 'utf8');
     const [ipxe, grub] = await Promise.all([read('boot.ipxe'), read('grub.cfg')]);
     const set = new Map(
@@ -95,10 +116,9 @@ describe('deploy/pxe', () => {
       text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => filled(set.get(name) ?? ''));
     const lineOf = (text: string, command: string): string =>
       new RegExp(`^ *${command} (?:--name main )?(.*)$`, 'm').exec(text)?.[1] ?? '';
-    const device = '(http,192.0.2.10)/';
-    const byHttp = (text: string): string => text.replace(device, 'http://192.0.2.10/');
+    const byHttp = (path: string): string => `http://192.0.2.10${path}`;
     const kernel = filled(lineOf(ipxe, 'kernel')).replace(' initrd=main', '');
-    expect(byHttp(lineOf(grub, 'linux'))).toBe(kernel);
+    expect(byHttp(lineOf(grub, 'linux'))).toBe(kernel.replace('worker.ign', 'master.ign'));
     expect(byHttp(lineOf(grub, 'initrd'))).toBe(filled(lineOf(ipxe, 'initrd')));
     expect(kernel).toContain(' ignition.firstboot ignition.platform.id=metal ');
   });
