@@ -52,6 +52,19 @@ describe('what the events of an agent say', () => {
     expect(under.percent).toBe(42);
   });
 
+  it('shows no percentage below one before it, although another agent begins again', () => {
+    const percent = (value: number): RunEventBody => ({
+      ...{ type: 'step.progress', step: 'image/write' },
+      progress: { info: '', percent: value, remaining: 7000 },
+    });
+    const begins: RunEventBody = {
+      ...{ type: 'step.started', step: 'image/write', title: 'Write', attempt: 1 },
+    };
+    const events = [begins, percent(60), begins, percent(3)];
+    expect(after(...events)).toMatchObject({ percent: undefined, remaining: 7000 });
+    expect(after(...events, percent(61)).percent).toBe(61);
+  });
+
   it('keeps lanes apart: one writes while the other one waits', () => {
     const lane = 'disk';
     const shown = { info: '42%', percent: 42 };

@@ -7,8 +7,12 @@ export interface HostProgress {
   readonly doing: string;
   /** Titles of the steps that were started, by id. */
   readonly titles: Readonly<Record<string, string>>;
-  /** Of the step that runs, where it tells. */
+  /** Of the step that runs, where it tells; none while an attempt or another agent is behind what was shown. */
   readonly percent?: number | undefined;
+  /** Milliseconds to the end of that step, as it expects. */
+  readonly remaining?: number | undefined;
+  /** The highest percentage of each step. */
+  readonly highest: Readonly<Record<string, number>>;
   /** The step that tells it. */
   readonly reportedBy?: string | undefined;
   /** What is missing for the present wait. */
@@ -25,7 +29,9 @@ export interface HostProgress {
 }
 
 /** Nothing has happened yet. */
-export const noProgress: HostProgress = { doing: '', titles: {}, waits: [], steps: [] };
+export const noProgress: HostProgress = {
+  ...{ doing: '', titles: {}, waits: [], steps: [], highest: {} },
+};
 
 /** What an event adds. */
 export function afterEvent(progress: HostProgress, event: RunEvent): HostProgress {
@@ -34,12 +40,7 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
     case 'step.reused':
       return afterStart(progress, event);
     case 'step.progress':
-      return {
-        ...progress,
-        doing: progress.titles[event.step] ?? progress.doing,
-        percent: event.progress.percent ?? progress.percent,
-        reportedBy: event.step,
-      };
+      return afterProgress(progress, event);
     case 'wait.updated':
       return {
         ...progress,
@@ -56,7 +57,7 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
       return {
         ...withoutWaiting(progress, event.step),
         ...(progress.reportedBy === event.step
-          ? { percent: undefined, reportedBy: undefined }
+          ? { percent: undefined, remaining: undefined, reportedBy: undefined }
           : {}),
         steps: [...progress.steps, { step: event.step, seconds: event.duration / 1000 }],
       };
@@ -69,6 +70,22 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
   }
 }
 
+function afterProgress(
+  progress: HostProgress,
+  { step, progress: { percent, remaining } }: Extract<RunEvent, { type: 'step.progress' }>,
+): HostProgress {
+  const highest = progress.highest[step] ?? 0;
+  const isBehind = percent !== undefined && percent < highest;
+  return {
+    ...progress,
+    doing: progress.titles[step] ?? progress.doing,
+    percent: isBehind ? undefined : (percent ?? progress.percent),
+    remaining,
+    highest: { ...progress.highest, [step]: Math.max(highest, percent ?? 0) },
+    reportedBy: step,
+  };
+}
+
 /** A lane that goes on leaves what the other one does as it is. */
 function afterStart(
   progress: HostProgress,
@@ -76,7 +93,8 @@ function afterStart(
 ): HostProgress {
   const titles = { ...progress.titles, [step]: title };
   if (lane === undefined) {
-    return { ...progress, titles, doing: title, percent: undefined, waitingFor: undefined };
+    const before = { percent: undefined, remaining: undefined, waitingFor: undefined };
+    return { ...progress, titles, doing: title, ...before };
   }
   return { ...progress, titles, ...(progress.percent === undefined ? { doing: title } : {}) };
 }

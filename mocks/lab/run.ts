@@ -11,6 +11,7 @@ import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { startInventory } from '../inventory/server.ts';
+import type { InventoryStore } from '../inventory/store.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './start-cluster.ts';
@@ -87,6 +88,7 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   let complaints: readonly string[];
   try {
     await Promise.all(hosts.map((host) => runHost(lab, host)));
+    if (cluster === undefined) completeAlone(store, hosts);
   } finally {
     complaints = await started.end();
     endWatching();
@@ -108,6 +110,16 @@ async function planOfHost(lab: Lab, hosts: readonly LabHost[], name: string): Pr
     readSettings(argumentsOf(lab, host), environmentOf(lab, host, '')),
   );
   return describeRole(chooseRole(config), config);
+}
+
+/** Where no cluster starts there is no controller either, so that the end of its hosts is that of the installation. */
+export function completeAlone(
+  store: InventoryStore,
+  hosts: readonly Pick<LabHost, 'outcome'>[],
+): void {
+  const record = store.cluster();
+  const isDone = record.status === 'finalizing' && hosts.every(({ outcome }) => outcome === 'done');
+  if (isDone) store.setCluster({ ...record, status: 'installed' });
 }
 
 type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;

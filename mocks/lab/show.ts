@@ -71,6 +71,9 @@ export function stopSignal(): AbortSignal {
 
 const DRAW_EVERY_MILLIS = 100;
 
+/** Clears what is seen, and goes to its top; what was scrolled away stays (ECMA-48, ED and CUP). */
+const CLEAR_SCREEN = '\u001b[2J\u001b[H';
+
 /** How long a line may be where there is no terminal that says it. */
 const PLAIN_COLUMNS = 100;
 
@@ -87,20 +90,32 @@ const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
 const watchOn =
   (output: NodeJS.WriteStream) =>
   (run: ShownRun): (() => void) =>
-    output.isTTY ? drawTable(run, output) : printChanges(run, output);
+    // A terminal that cannot go back is written to as a file is.
+    output.isTTY && process.env['TERM'] !== 'dumb'
+      ? drawTable(run, output)
+      : printChanges(run, output);
 
 function drawTable(run: ShownRun, output: NodeJS.WriteStream): () => void {
   const screen = createLogUpdate(output);
   const coloured = (line: Line): string =>
     line.map(({ text, tone }) => styleText(colours[tone], text, { stream: output })).join('');
   const draw = (): void => {
-    const lines = renderTable(tableOf(run, Date.now()), output.columns);
+    // A terminal may say 0 when it does not know.
+    const lines = renderTable(tableOf(run, Date.now()), output.columns || PLAIN_COLUMNS);
     screen(lines.map(coloured).join('\n'));
   };
+  const redraw = (): void => {
+    // Nobody knows how a terminal has broken lines that were wider than it is now.
+    screen.clear();
+    output.write(CLEAR_SCREEN);
+    draw();
+  };
   draw();
+  output.on('resize', redraw);
   const timer = setInterval(draw, DRAW_EVERY_MILLIS);
   return () => {
     clearInterval(timer);
+    output.off('resize', redraw);
     draw();
     screen.done();
   };
@@ -119,7 +134,8 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
     output.write(`${cliTruncate(`${seconds.padStart(6)} s  ${line}`, PLAIN_COLUMNS)}\n`);
   };
   const print = (): void => {
-    const { rows, beside } = tableOf(run, Date.now());
+    const { cluster, rows, beside } = tableOf(run, Date.now());
+    showRun('cluster', `cluster ${cluster}`);
     for (const { host, role, stage: at, doing, tone } of rows) {
       const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
       if (at !== '') showRun(host, `${host} ${role}: ${at}${more}`);
@@ -136,24 +152,25 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
 /** Steps of a host that are worth a word. */
 const SHOWN_STEPS = 3;
 
-/** The end of a run in words: each host, then where the time went, then what differs. */
-function summaryOf(report: LabReport): string {
+/** The end of a run in words, in lines that a terminal does not break: each host, then where the time went, then what differs. */
+export function summaryOf(report: LabReport): string {
   const { scenario, outcome, seconds, hosts, differences, clusterStatus } = report;
+  const atService = clusterStatus === outcome ? '' : `, cluster at the service: ${clusterStatus}`;
   return [
     '',
-    `${scenario}: ${outcome} after ${seconds.toFixed(1)} s, cluster status in the service: ${clusterStatus}`,
+    `${scenario}: ${outcome} after ${seconds.toFixed(1)} s${atService}`,
     '',
     ...hosts.flatMap(hostLines),
     ...layeringLines(report.layering),
-    '',
-    'longest steps:',
     ...timeLines(hosts),
     '',
     ...(differences.length === 0
       ? ['as expected']
-      : ['not as expected:', ...differences.flatMap((one) => indented(one, 2))]),
+      : ['not as expected:', ...differences.map((one) => `  ${one}`)]),
     '',
-  ].join('\n');
+  ]
+    .flatMap(wrapped)
+    .join('\n');
 }
 
 function hostLines(host: HostReport): readonly string[] {
@@ -161,25 +178,34 @@ function hostLines(host: HostReport): readonly string[] {
   const facts = [
     `${name} (${role}) ${outcomeText(host)} after ${seconds.toFixed(1)} s`,
     outcome === 'done' ? plural(boots, 'boot') : `last stage: ${stage || 'none'}`,
-    ...(idleSeconds === undefined ? [] : [`idle ${idleSeconds.toFixed(1)} s`]),
+    ...(idleSeconds === undefined || !isLong(idleSeconds)
+      ? []
+      : [`idle ${idleSeconds.toFixed(1)} s`]),
   ];
   return [
-    ...indented(facts.join(', '), 2),
+    `  ${facts.join(', ')}`,
     ...[
       ...(outcome === 'done' ? systemWords(host) : []),
       ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
-      ...host.waited.map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
+      ...host.waited
+        .filter(({ seconds }) => isLong(seconds))
+        .map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
       ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
       ...failureLines(host),
-    ].flatMap((text) => indented(text, 6)),
+    ].map((text) => `      ${text}`),
   ];
 }
 
-/** A text as lines with an indent that a terminal of this width does not break. */
-const indented = (text: string, indent: number): readonly string[] =>
-  wrapAnsi(text, PLAIN_COLUMNS - indent)
+/** Whether a time is more than nothing when it is shown with one digit. */
+const isLong = (seconds: number): boolean => seconds >= 0.05;
+
+/** A line as lines of that width at most, each with its indent. */
+function wrapped(line: string): readonly string[] {
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  return wrapAnsi(line.trimStart(), PLAIN_COLUMNS - indent.length, { hard: true })
     .split('\n')
-    .map((line) => `${' '.repeat(indent)}${line}`);
+    .map((part) => `${indent}${part}`.trimEnd());
+}
 
 const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
   done: 'is a node',
@@ -232,15 +258,17 @@ const plural = (count: number, word: string): string =>
 function timeLines(hosts: readonly HostReport[]): readonly string[] {
   const longest = new Map<string, { readonly seconds: number; readonly host: string }>();
   for (const { name, steps } of hosts) {
-    for (const { step, seconds } of steps) {
+    for (const { step, seconds } of steps.filter((one) => isLong(one.seconds))) {
       if (seconds > (longest.get(step)?.seconds ?? 0)) longest.set(step, { seconds, host: name });
     }
   }
-  return [...longest]
+  if (longest.size === 0) return [];
+  const lines = [...longest]
     .toSorted(([, one], [, other]) => other.seconds - one.seconds)
     .slice(0, SHOWN_STEPS + 1)
     .map(
       ([step, { seconds, host }]) =>
         `  ${seconds.toFixed(1).padStart(6)} s  ${step} (longest on ${host})`,
     );
+  return ['', 'longest steps:', ...lines];
 }

@@ -1,5 +1,6 @@
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
+import { renderDuration } from '../../src/model/duration.ts';
 import type { HostPhase } from '../cluster/cluster-state.ts';
 import type { Plan } from '../../src/engine/describe.ts';
 import type { MockServer } from '../http/mock-server.ts';
@@ -15,7 +16,7 @@ import type { HostSpec } from './scenario.ts';
 export type Tone = 'plain' | 'dim' | 'strong' | 'good' | 'bad' | 'busy';
 
 /** A chunk of a line. */
-interface Span {
+export interface Span {
   readonly text: string;
   readonly tone: Tone;
 }
@@ -32,6 +33,8 @@ export interface Row {
   readonly percent: number;
   readonly doing: string;
   readonly seconds: number;
+  /** Milliseconds to the end of what it does, as far as that is known. */
+  readonly left?: number | undefined;
   readonly tone: Tone;
 }
 
@@ -45,8 +48,6 @@ export interface Table {
   readonly beside?: string | undefined;
 }
 
-const BAR_CELLS = 20;
-const STAGE_CELLS = 22;
 const span = (text: string, tone: Tone = 'plain'): Span => ({ text, tone });
 
 /** What is looked at of a host, be it simulated or a virtual machine. */
@@ -94,31 +95,53 @@ export function tableOf({ name, lab, hosts, beside, startedAt }: ShownRun, now: 
   };
 }
 
+/** What was shown of each host: no view of a host falls behind another one. */
+const shownPercents = new WeakMap<ShownHost, number>();
+
+function risingPercent(host: ShownHost, percent: number): number {
+  const rising = Math.max(percent, shownPercents.get(host) ?? 0);
+  shownPercents.set(host, rising);
+  return rising;
+}
+
 interface Moment extends Pick<ShownRun, 'lab' | 'startedAt'> {
   readonly now: number;
 }
 
 function rowOf(host: ShownHost, { lab, startedAt, now }: Moment): Row {
-  const { plan, progress, outcome, boots } = host;
+  const { plan, progress, outcome } = host;
   const record = lab.inventory.store.host(host.hostId);
   const stage = record?.stage ?? '';
-  const isSingleNode = lab.inventory.store.cluster().controlPlaneCount === 1;
-  const isBootstrap = plan.role === 'bootstrap';
-  const ladder = ladderOf({ role: plan.role, isBootstrap, isSingleNode, api: 'v2' });
-  const below = stage === '' ? 0 : percentOf(ladder, stage);
-  const part = ((progress.percent ?? 0) / 100) * (100 / ladder.length);
   return {
     host: plan.name,
     role: plan.role,
     stage: record?.status === 'error' ? 'Failed' : stage,
-    percent: Math.min(100, Math.floor(below + (boots === 0 ? part : 0))),
+    percent: risingPercent(host, percentAt(host, stage, lab.inventory.store)),
     doing: [
       doingOf(host, lab.cluster?.state().phases[plan.name]),
       ...runs(lab.layered?.systems.get(plan.name)),
     ].join('; '),
     seconds: ((host.endedAt ?? now) - startedAt) / 1000,
+    left: isAtWork(host) ? progress.remaining : undefined,
     tone: toneOf(outcome, progress.waitingFor),
   };
+}
+
+/** Whether its agent runs, as far as is known. */
+const isAtWork = ({ boots, outcome }: ShownHost): boolean => boots === 0 && outcome === undefined;
+
+/** How far a host is: the stages below its own, and of that as much as its step says. */
+function percentAt(
+  { plan: { role }, progress, boots }: ShownHost,
+  stage: string,
+  store: InventoryStore,
+): number {
+  const isSingleNode = store.cluster().controlPlaneCount === 1;
+  const isBootstrap = role === 'bootstrap';
+  const ladder = ladderOf({ role, isBootstrap, isSingleNode, api: 'v2' });
+  const below = stage === '' ? 0 : percentOf(ladder, stage);
+  const part = boots === 0 ? (progress.percent ?? 0) / ladder.length : 0;
+  return Math.min(100, Math.floor(below + part));
 }
 
 /** Which operating system a host has booted, where that is simulated. */
@@ -170,100 +193,98 @@ function toneOf(outcome: LabHost['outcome'], waitingFor: string | undefined): To
   return waitingFor === undefined ? 'plain' : 'busy';
 }
 
-/** Renders a table in a width of cells. */
+/** The cells of each column but the last, which takes the rest; 0 where it is left out. */
+interface Columns {
+  readonly host: number;
+  readonly role: number;
+  readonly stage: number;
+  readonly bar: number;
+  readonly seconds: number;
+  readonly left: number;
+  readonly doing: number;
+}
+
+/** Longest stage, `Waiting for control plane`, cut by a few letters. */
+const wholeStage = 22;
+/** `100 % `. */
+const fixed = 6;
+const longestBar = 20;
+/** Cells for what a host does without which there is no bar. */
+const leastDoing = 24;
+
+function columnsFor(rows: readonly Row[], width: number): Columns {
+  const longest = (text: (row: Row) => string, least: number): number =>
+    Math.max(least, ...rows.map((row) => stringWidth(text(row))));
+  const isNarrow = width < 80;
+  const columns = {
+    host: Math.min(
+      longest(({ host }) => host, 4),
+      isNarrow ? 10 : 24,
+    ),
+    role: isNarrow ? 0 : longest(({ role }) => role, 4),
+    stage: width < 100 ? 16 : wholeStage,
+    seconds: isNarrow ? 0 : 6,
+    left: 9,
+  };
+  const taken = Object.values(columns).reduce((sum, cells) => sum + cells + Math.sign(cells), 0);
+  const rest = width - taken - fixed;
+  const bar = rest - longestBar > leastDoing ? longestBar : 0;
+  return { ...columns, bar, doing: Math.max(1, rest - bar - Math.sign(bar)) };
+}
+
+/** Renders a table in a width of cells; no line is wider. */
 export function renderTable(table: Table, width: number): readonly Line[] {
-  const names = Math.max(4, ...table.rows.map(({ host }) => host.length));
+  const columns = columnsFor(table.rows, width);
   const head = [
-    pad('host', names),
-    pad('role', 8),
-    pad('stage', STAGE_CELLS),
-    pad('', BAR_CELLS + 7),
-    pad('', 6),
-  ].join(' ');
-  return [
-    [
-      span(table.title, 'strong'),
-      span(`   cluster ${table.cluster}   ${table.seconds.toFixed(0)} s`, 'dim'),
+    ...[cell('host', columns.host), cell('role', columns.role), cell('stage', columns.stage)],
+    ...[
+      cell('', columns.bar),
+      ' '.repeat(fixed),
+      cell('', columns.seconds),
+      cell('left', columns.left),
     ],
-    [span(head.trimEnd(), 'dim')],
-    ...table.rows.map((row) => renderRow(row, { names, width })),
+  ];
+  const state = `   cluster ${table.cluster}   ${table.seconds.toFixed(0)} s`;
+  const title = cliTruncate(table.title, Math.max(1, width - stringWidth(state)));
+  return [
+    [span(title, 'strong'), span(cliTruncate(state, width - stringWidth(title)), 'dim')],
+    [span(cliTruncate(head.join('').trimEnd(), width), 'dim')],
+    ...table.rows.map((row) => cutLine(renderRow(row, columns), width)),
     ...(table.beside === undefined ? [] : [[span(cliTruncate(table.beside, width), 'dim')]]),
   ];
 }
 
-function renderRow(
-  row: Row,
-  { names, width }: { readonly names: number; readonly width: number },
-): Line {
-  const filled = Math.round((row.percent / 100) * BAR_CELLS);
-  const rest = Math.max(10, width - (names + 8 + STAGE_CELLS + BAR_CELLS + 7 + 6 + 6));
+function renderRow(row: Row, columns: Columns): Line {
+  const { host, role, stage, percent, seconds, left, tone } = row;
+  const filled = Math.round((percent / 100) * columns.bar);
+  const doing = row.doing.replaceAll(/\s+/g, ' ');
   return [
-    span(`${pad(row.host, names)} `, 'strong'),
-    span(`${pad(row.role, 8)} `, 'dim'),
-    span(`${pad(row.stage, STAGE_CELLS)} `, row.tone),
-    span('█'.repeat(filled), row.tone === 'plain' ? 'busy' : row.tone),
-    span('░'.repeat(BAR_CELLS - filled), 'dim'),
-    span(` ${String(row.percent).padStart(3)} % `),
-    span(`${row.seconds.toFixed(0).padStart(4)} s  `, 'dim'),
-    span(cliTruncate(row.doing.replaceAll(/\s+/g, ' '), rest), row.tone),
+    span(cell(host, columns.host), 'strong'),
+    span(cell(role, columns.role), 'dim'),
+    span(cell(stage, columns.stage), tone),
+    span('█'.repeat(filled), tone === 'plain' ? 'busy' : tone),
+    span('░'.repeat(columns.bar - filled), 'dim'),
+    span(`${columns.bar === 0 ? '' : ' '}${String(percent).padStart(3)} % `),
+    span(cell(`${seconds.toFixed(0).padStart(4)} s`, columns.seconds), 'dim'),
+    span(cell(left === undefined ? '' : renderDuration(left), columns.left)),
+    span(cliTruncate(doing, columns.doing), tone),
   ];
 }
+
+/** A line in a terminal that is narrower than its columns are. */
+function cutLine(line: Line, width: number): Line {
+  let rest = width;
+  return line.map(({ text, tone }) => {
+    const cut = span(cliTruncate(text, Math.max(0, rest)), tone);
+    rest -= stringWidth(cut.text);
+    return cut;
+  });
+}
+
+/** A text in a column, with the blank behind it; nothing where the column is left out. */
+const cell = (text: string, cells: number): string => (cells === 0 ? '' : `${pad(text, cells)} `);
 
 function pad(text: string, cells: number): string {
   const cut = cliTruncate(text, cells);
   return cut + ' '.repeat(cells - stringWidth(cut));
 }
-
-const CELL = { width: 8, height: 20 };
-const MARGIN = 16;
-
-const fills: Readonly<Record<Tone, string>> = {
-  plain: '#d0d7de',
-  dim: '#8b949e',
-  strong: '#f0f6fc',
-  good: '#3fb950',
-  bad: '#f85149',
-  busy: '#58a6ff',
-};
-
-/** Draws lines of the table as a picture of a dark terminal. */
-export function renderSvg(lines: readonly Line[]): string {
-  const columns = Math.max(
-    ...lines.map((line) => line.reduce((sum, { text }) => sum + text.length, 0)),
-  );
-  const width = columns * CELL.width + 2 * MARGIN;
-  const height = lines.length * CELL.height + 2 * MARGIN;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13">`,
-    `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>`,
-    ...lines.flatMap((line, index) => renderLine(line, MARGIN + index * CELL.height)),
-    '</svg>',
-    '',
-  ].join('\n');
-}
-
-function renderLine(line: Line, top: number): readonly string[] {
-  let column = 0;
-  return line.flatMap((span) => {
-    const left = MARGIN + column * CELL.width;
-    column += span.text.length;
-    return span.text.trim() === '' ? [] : [renderSpan(span, left, top)];
-  });
-}
-
-function renderSpan({ text, tone }: Span, left: number, top: number): string {
-  const width = text.length * CELL.width;
-  // Block letters leave gaps in most fonts, so that bars are drawn.
-  if (/^[█░]+$/.test(text)) {
-    const opacity = text.startsWith('░') ? ' opacity="0.25"' : '';
-    return `<rect x="${left}" y="${top + 5}" width="${width}" height="11" fill="${fills[tone]}"${opacity}/>`;
-  }
-  const weight = tone === 'strong' ? ' font-weight="bold"' : '';
-  const indent = (text.length - text.trimStart().length) * CELL.width;
-  const shown = text.trim();
-  const length = shown.length * CELL.width;
-  return `<text x="${left + indent}" y="${top + 15}" fill="${fills[tone]}"${weight} textLength="${length}" lengthAdjust="spacingAndGlyphs" xml:space="preserve">${escaped(shown)}</text>`;
-}
-
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -12,6 +12,7 @@ import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepar
 import { createBlankDisk } from '../rig/disks.ts';
 import type { Firmware } from '../rig/qemu-argv.ts';
 import { type HostReport, type LabReport, reportOf } from '../../../mocks/lab/report.ts';
+import { completeAlone } from '../../../mocks/lab/run.ts';
 import type { ShownRun } from '../../../mocks/lab/table.ts';
 import {
   doubtsAbout,
@@ -82,6 +83,7 @@ export async function runMasterInGuest(options: MasterRunOptions): Promise<LabRe
     host.failure = build?.failure() ?? { code: 'lab', message };
   } finally {
     host.endedAt = Date.now();
+    completeAlone(outside.inventory.store, [host]);
     endWatching();
   }
   return finalReport(run, { host, outside, build });

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { HostReport, LabReport } from './report.ts';
+import { summaryOf } from './show.ts';
+
+const host = (changes: Partial<HostReport>): HostReport => ({
+  ...{ name: 'm1', role: 'master', outcome: 'done', stage: 'Done', boots: 1, agentStarts: 1 },
+  ...{ seconds: 12.34, waited: [], steps: [], writes: 1, commands: 1, unknownCommands: [] },
+  ...changes,
+});
+const report = (changes: Partial<LabReport>): LabReport => ({
+  ...{ scenario: 'cluster', outcome: 'installed', isAsExpected: true, differences: [] },
+  ...{ seconds: 60, clusterStatus: 'installed', requests: 1, faults: 0, hosts: [host({})] },
+  ...changes,
+});
+
+describe('the end of a run', () => {
+  it('says once that the cluster is installed', () => {
+    expect(summaryOf(report({})).trim().split('\n')).toEqual([
+      'cluster: installed after 60.0 s',
+      '',
+      '  m1 (master) is a node after 12.3 s, one boot',
+      '',
+      'as expected',
+    ]);
+  });
+
+  it('says what the service has where that is another thing', () => {
+    expect(summaryOf(report({ clusterStatus: 'error' }))).toContain(
+      'cluster: installed after 60.0 s, cluster at the service: error\n',
+    );
+  });
+
+  it('says what was waited for and which steps were long, and nothing of no time', () => {
+    const waited = [
+      { step: 's', for: 'two masters are ready', seconds: 4.2 },
+      { step: 's', for: 'etcd is healthy', seconds: 0.04 },
+    ];
+    const steps = [
+      { step: 'image/write', seconds: 9 },
+      { step: 'disk/check', seconds: 0.01 },
+    ];
+    const summary = summaryOf(report({ hosts: [host({ waited, steps, idleSeconds: 0 })] }));
+    expect(summary).toContain('waited 4.2 s: two masters are ready\n');
+    expect(summary).toContain('   9.0 s  image/write (longest on m1)\n');
+    expect(summary).not.toMatch(/ 0\.0 s|idle|etcd|disk\/check/);
+  });
+
+  it('has no line of more than 100 characters', () => {
+    const digest = `registry.example.test:5000/openshift/layered-master@sha256:${'ab'.repeat(32)}`;
+    const failure = {
+      code: 'image.disk-error',
+      message: `${'word '.repeat(60)}${'x'.repeat(140)}`,
+    };
+    const summary = summaryOf(
+      report({
+        scenario: 'x'.repeat(120),
+        differences: [`m1: ${'y'.repeat(300)}`],
+        hosts: [host({ outcome: 'failed', failure })],
+        layering: { images: [{ pool: 'master', image: digest }], registries: [] },
+      }),
+    );
+    for (const line of summary.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+});
