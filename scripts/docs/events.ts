@@ -19,7 +19,7 @@ const failure = z.strictObject({
 });
 const progress = z.strictObject({
   info: z.string().describe('what the inventory service shows'),
-  percent: z.number().optional().describe('0 to 100; a new attempt begins at 0'),
+  percent: z.number().optional().describe('0 to 100; left out while an attempt is behind the last'),
   bytesPerSecond: z.number().optional(),
   remaining: span.optional(),
 });
@@ -59,7 +59,7 @@ const events = {
     { ...ofStep, title: z.string(), attempt: z.int(), ...shownStage },
   ],
   'step.progress': [
-    'How far a step is; of one step at most five in a second.',
+    'How far a step is; of one step at most five in a second, and no percentage below one before.',
     { ...ofStep, progress },
   ],
   'step.alive': [

@@ -66,6 +66,9 @@ describe('the logs of a failed install', () => {
     expect(files.get('plan.txt')).toMatch(/^not reached +finish\//m);
     expect(files.get('config.txt')).toMatch(/^service\.token = \*\*\* +\(/m);
     expect(files.get('host.txt')).toContain('coreos-installer');
+    expect(files.get('disks.json')).toContain('"blockdevices"');
+    expect(files.get('kernel.log')).toMatch(/./);
+    expect([...files.keys()]).not.toContain('units.log');
     // What is read last has the report already.
     expect(files.get('agent.log')).toMatch(/"stage":"Failed".*"stage reported"/);
 

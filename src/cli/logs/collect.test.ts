@@ -30,6 +30,8 @@ const secrets = {
   key: 'cGxhbnRlZC1wcml2YXRlLWtleQ',
 } as const;
 
+const kernelLog = `I/O error, dev sda\nignition: token=${secrets.unknown} ${secrets.registry}`;
+
 const put = (path: string, text: string): void => {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
@@ -43,9 +45,11 @@ async function collect(signal = new AbortController().signal) {
     PULL_SECRET_TOKEN: secrets.token,
   });
   const loaded = { ...checkConfig(layers), notes: [], isFresh: false };
+  const host = fakeHost();
+  host.on(['journalctl', '--no-pager', '--lines', '2000', '--dmesg']).prints(kernelLog);
   const path = await collectLogs({
     ...{ loaded, role: chooseRole(loaded.config), signal },
-    ports: { clock: systemClock, host: fakeHost(), inventory: fakeInventory() },
+    ports: { clock: systemClock, host, inventory: fakeInventory() },
     history: runHistoryOf('r').read(),
     failure: engineFailure('run.unexpected', `no ${secrets.token}`, {
       hint: `curl -H "Authorization: Bearer ${secrets.bearer}"`,
@@ -78,9 +82,9 @@ describe('the bundle of a failed run', () => {
     put('proc/cmdline', `rw inst=https://user:${unknown}@h/ token=${unknown}`);
 
     const { files, manifest } = await collect();
-    expect(manifest.files.filter(({ missing }) => missing !== undefined)).toMatchObject([
-      { name: 'mounts.txt' },
-    ]);
+    const missing = manifest.files.filter((file) => file.missing !== undefined);
+    expect(missing.map(({ name }) => name)).toEqual(['disks.json', 'units.log', 'mounts.txt']);
+    expect(files.get('kernel.log')).toContain('I/O error, dev sda');
     const all = [...files.values()].join('\n');
     for (const secret of [...Object.values(secrets), auth]) {
       expect(all).not.toContain(secret);
@@ -97,7 +101,8 @@ describe('the bundle of a failed run', () => {
     const { path, files, manifest } = await collect();
     const missing = manifest.files.filter(({ name }) => !files.has(name));
     expect(missing.map(({ name }) => name)).toEqual([
-      ...['journal.jsonl', 'status.json', 'kernel-arguments.txt', 'mounts.txt', 'agent.log'],
+      ...['journal.jsonl', 'status.json', 'kernel-arguments.txt', 'disks.json', 'units.log'],
+      ...['mounts.txt', 'agent.log'],
     ]);
     expect(missing.every((file) => (file.missing ?? '') !== '')).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -21,6 +21,7 @@ import { version } from '../../model/version.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { RunHistory } from '../../reporting/run-history.ts';
 import type { InstallWorld } from '../../steps/step.ts';
+import { lsblkArgv } from '../../steps/disk/lsblk.ts';
 import { askCheck } from '../doctor/check.ts';
 import { renderFinding } from '../doctor/doctor.ts';
 import { hostChecks, systemCheck } from '../doctor/host-checks.ts';
@@ -94,6 +95,22 @@ const collectors: readonly Collector[] = [
     ...{ name: 'kernel-arguments.txt', what: '/proc/cmdline', ...quick },
     read: ofHost('/proc/cmdline'),
   },
+  {
+    ...{ name: 'disks.json', what: 'what lsblk says of the disks', ...quick },
+    read: ofTool(() => lsblkArgv),
+  },
+  {
+    ...{ name: 'kernel.log', what: 'the end of the kernel log', ...quick, mostBytes: 512 * kib },
+    read: ofTool(() => [...journalctl, '--dmesg']),
+  },
+  {
+    ...{ name: 'units.log', what: 'the end of the log of bootkube and of what it needs', ...quick },
+    read: ofTool(({ loaded: { config } }) =>
+      config.role === 'bootstrap'
+        ? [...journalctl, ...bootstrapUnits.flatMap((unit) => ['--unit', unit])]
+        : undefined,
+    ),
+  },
   { ...{ name: 'mounts.txt', what: '/proc/1/mounts', ...quick }, read: ofHost('/proc/1/mounts') },
   {
     ...{ name: 'agent.log', what: 'our log, with the output of tools', ...quick },
@@ -106,6 +123,21 @@ const collectors: readonly Collector[] = [
 function ofHost(path: string): Collector['read'] {
   return ({ loaded: { config } }, most) =>
     readEndOf({ at: join(config.host.root, path), whose: 'host' }, most);
+}
+
+const journalctl = ['journalctl', '--no-pager', '--lines', '2000'] as const;
+const bootstrapUnits = ['bootkube.service', 'kubelet.service', 'release-image.service'] as const;
+
+/** The output of a tool that only reads; undefined where it has nothing to say for this role. */
+function ofTool(
+  argvFor: (scope: CollectScope) => readonly string[] | undefined,
+): Collector['read'] {
+  return async (scope) => {
+    const argv = argvFor(scope);
+    if (argv === undefined) return undefined;
+    const { signal, ports } = scope;
+    return whole((await ports.host.exec(argv, { signal, limit: quick.limit })).stdout);
+  };
 }
 
 const whole = (text: string): Promise<FileEnd> =>
