@@ -177,8 +177,9 @@ interface RunSinks {
  */
 function openSinks(config: Config, mask: (text: string) => string): RunSinks {
   const { log, host, dry } = config;
-  const terminal =
-    log.format === 'auto' && process.stdout.isTTY ? openTerminal(process.stdout) : undefined;
+  const isForPeople = log.format === 'auto' && process.stdout.isTTY;
+  const hasControls = isForPeople && process.env['TERM'] !== 'dumb';
+  const terminal = hasControls ? openTerminal(process.stdout) : undefined;
   const journal = journald({
     socket: join(host.root, '/run/systemd/journal/socket'),
     ...(dry.hostId === '' ? {} : { fields: { DRY_AGENT_ID: dry.hostId } }),
@@ -194,7 +195,7 @@ function openSinks(config: Config, mask: (text: string) => string): RunSinks {
   };
   const options: LogOptions = {
     level: log.verbose ? 'debug' : 'info',
-    format: log.format === 'pretty' || terminal !== undefined ? 'pretty' : 'json',
+    format: log.format === 'pretty' || isForPeople ? 'pretty' : 'json',
     descriptors: terminal === undefined ? [1] : [],
     mask,
     onLine: (text, level) => {

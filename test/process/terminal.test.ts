@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { openSingleHost } from '../../mocks/lab/single-host.ts';
+import { bundle } from './faulty-run.ts';
+
+/** What an install writes to a real pseudo terminal. */
+async function written(terminal: string): Promise<string> {
+  await using host = await openSingleHost({
+    ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-test' },
+    write: { seconds: 0.5, flushSeconds: 0, lineMillis: 20 },
+  });
+  const words = [process.execPath, bundle, ...host.words].map((word) => `'${word}'`);
+  const child = spawn(
+    'script',
+    ['--quiet', '--return', '--command', words.join(' '), '/dev/null'],
+    {
+      env: { ...host.environment, TERM: terminal },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  return (await text(child.stdout)).replaceAll('\r\n', '\n');
+}
+
+describe('an install in a terminal', () => {
+  it('shows lines for people, and below them how far it is', async () => {
+    const output = await written('xterm');
+    expect(output).toMatch(/Write the operating system to the install disk {2}█+░* +\d+%/);
+    expect(output).toContain('\r\u001b[K');
+  });
+
+  it('that cannot go back shows the lines alone', async () => {
+    const output = await written('dumb');
+    expect(output).toContain('Write the operating system to the install disk');
+    // oxlint-disable-next-line no-control-regex
+    expect(output).not.toMatch(/[\u0000-\u0009\u000b-\u001f]|^\{/m);
+  });
+});
