@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
 import { checksumOf } from './commands/rpm-ostree.ts';
-import type { Machine } from './machine.ts';
+import type { Machine, RunningSystem } from './machine.ts';
 import { placeInPartition } from './partition-files.ts';
 import { mkdir, rm, writeFile } from './files.ts';
 
@@ -13,6 +13,7 @@ import { mkdir, rm, writeFile } from './files.ts';
 interface FirstStart {
   /** Pull spec of the image that runs. */
   readonly image: string;
+  readonly kernelArguments?: readonly string[];
   /** Pull secret of the cluster, which the kubelet has on the node; it has none unless given. */
   readonly pullSecret?: string | undefined;
 }
@@ -26,12 +27,12 @@ const nodeUnits = ['NetworkManager.service', 'crio.service', 'kubelet.service'];
  */
 export async function startFromDisk(
   machine: Machine,
-  { image, pullSecret }: FirstStart,
+  { image, kernelArguments = [], pullSecret }: FirstStart,
 ): Promise<string> {
-  machine.running = { booted: image };
+  machine.running = { booted: image, kernelArguments };
   await put(machine, '/etc/machine-config-daemon/currentconfig', '{}\n');
   if (pullSecret !== undefined) await put(machine, '/var/lib/kubelet/config.json', pullSecret);
-  return comeUp(machine, image);
+  return comeUp(machine, machine.running);
 }
 
 /**
@@ -41,12 +42,15 @@ export async function startFromDisk(
 export async function restartFromDisk(machine: Machine): Promise<string> {
   const { running } = machine;
   if (running === undefined) throw new Error(`${machine.name} was not started from its disk`);
-  running.booted = running.staged ?? running.booted;
-  running.staged = undefined;
-  return comeUp(machine, running.booted);
+  const { image, kernelArguments } = running.staged ?? { ...running, image: running.booted };
+  machine.running = { booted: image, kernelArguments };
+  return comeUp(machine, machine.running);
 }
 
-async function comeUp(machine: Machine, image: string): Promise<string> {
+async function comeUp(
+  machine: Machine,
+  { booted, kernelArguments }: RunningSystem,
+): Promise<string> {
   const { files, locks, units } = machine;
   for (const folder of ['/run', '/tmp']) {
     await rm(await files.real(folder), { recursive: true, force: true });
@@ -55,13 +59,11 @@ async function comeUp(machine: Machine, image: string): Promise<string> {
     await mkdir(await files.real(folder), { recursive: true });
   }
   const bootId = randomUUID();
-  const root = `ostree=/ostree/boot.1/rhcos/${checksumOf(image)}/0`;
+  const root = `ostree=/ostree/boot.1/rhcos/${checksumOf(booted)}/0`;
+  const own = ['ignition.platform.id=metal', ...kernelArguments];
+  const words = ['BOOT_IMAGE=/vmlinuz', 'rw', ...new Set(own), root];
   await put(machine, '/run/ostree-booted', '');
-  await put(
-    machine,
-    '/proc/cmdline',
-    `BOOT_IMAGE=/vmlinuz rw ignition.platform.id=metal ${root}\n`,
-  );
+  await put(machine, '/proc/cmdline', `${words.join(' ')}\n`);
   await put(machine, '/proc/sys/kernel/random/boot_id', `${bootId}\n`);
   locks.clear();
   units.reset(nodeUnits, []);

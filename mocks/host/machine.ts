@@ -39,8 +39,10 @@ interface Deployment {
 export interface RunningSystem {
   /** Pull spec of the image that runs. */
   booted: string;
-  /** Pull spec of the image that the next start brings up; undefined when that is what runs. */
-  staged?: string | undefined;
+  /** What the kernel was started with beside what every node has. */
+  kernelArguments: readonly string[];
+  /** What the next start brings up; undefined when that is what runs. */
+  staged?: { readonly image: string; readonly kernelArguments: readonly string[] } | undefined;
 }
 
 /** What the live system of a host is like each time it starts. */

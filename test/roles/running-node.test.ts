@@ -44,7 +44,7 @@ describe('a simulated node that was started from its disk', () => {
   it('is moved to another image, told of it, and restarted into it', async () => {
     const machine = await newNode(pullSecret);
     await apply(machine, { image: second });
-    expect(machine.running).toEqual({ booted: first, staged: second });
+    expect(machine.running).toMatchObject({ booted: first, staged: { image: second } });
     expect(machine.reboot).toBeUndefined();
     await apply(machine, { image: second, records: true });
     expect(recorded(machine)).toBe(second);
@@ -52,7 +52,7 @@ describe('a simulated node that was started from its disk', () => {
     await apply(machine, { image: second, reboots: true });
     expect(machine.reboot).toEqual({ when: 'now', message: '' });
     await restartFromDisk(machine);
-    expect(machine.running).toEqual({ booted: second });
+    expect(machine.running).toEqual({ booted: second, kernelArguments: [] });
     expect(machine.reboot).toBeUndefined();
     const { isRestarted } = await apply(machine, { image: second, records: true, reboots: true });
     expect([isRestarted, machine.reboot]).toEqual([false, undefined]);
@@ -75,16 +75,17 @@ describe('a simulated node that was started from its disk', () => {
     await expect(apply(machine, { image: second })).rejects.toMatchObject({
       code: 'os.image-unreachable',
     });
-    expect(machine.running).toEqual({ booted: first });
+    expect(machine.running).toEqual({ booted: first, kernelArguments: [] });
   });
 
   it('keeps what another has staged', async () => {
     const machine = await newNode(pullSecret);
-    machine.running = { booted: first, staged: third };
+    const running = { booted: first, staged: { image: third, kernelArguments: [] } };
+    machine.running = { ...running, kernelArguments: [] };
     await expect(apply(machine, { image: second })).rejects.toMatchObject({
       code: 'os.staged-by-another',
     });
-    expect(machine.running).toEqual({ booted: first, staged: third });
+    expect(machine.running).toMatchObject(running);
   });
 
   it('runs nothing from its disk once its live system is started again', async () => {

@@ -1,6 +1,7 @@
 // A node of a layered cluster: the system that its first start ends with, its daemon, its restarts, what its disk records.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeIgnition } from '../../host/commands/machine-config-daemon.ts';
 import {
   ignitionOnDisk,
   restartFromDisk,
@@ -57,7 +58,8 @@ async function bootFirst(work: ClusterWork, layered: LayeredSite, host: string):
   };
   layered.systems.set(host, system);
   if (pivots) layered.restarted(host);
-  work.bootIds.renew(host, await startFromDisk(machine, { image, pullSecret }));
+  await writeIgnition(machine, text);
+  work.bootIds.renew(host, await startFromDisk(machine, { image, kernelArguments, pullSecret }));
   layered.power(host, true);
   return pivots;
 }
@@ -118,7 +120,8 @@ export async function moveNode(
   const image = target === '' ? releaseOs : target;
   pullOnNode(layered.network, { host: name, image, pullSecret: before.pullSecret });
   const machine = machineOf(layered, name);
-  machine.running = { booted: before.image, staged: image };
+  const { kernelArguments } = before;
+  machine.running = { booted: before.image, kernelArguments, staged: { image, kernelArguments } };
   const running = target === '' ? undefined : target;
   const system = { ...before, image, currentImage: running, desiredImage: running };
   await restartNode(work, layered, { name, system });

@@ -127,12 +127,12 @@ async function send(
 export const containerPrograms: Programs = { podman, buildah: absent };
 
 // `podman` and `buildah` as they build and push images: what comes out has the labels of its Containerfile, and a
-// digest that follows from its MachineConfig.
+// digest that follows from what it says it was built from, or from its MachineConfig.
 
 const buildOptions = [
   ...['--root', '--runroot', '--storage-driver', '--format', '--network', '--security-opt'],
   ...['--authfile', '--cert-dir', '--signature-policy', '--build-arg', '--volume', '--tag'],
-  ...['--file', '--digestfile'],
+  ...['--file', '--digestfile', '--label'],
 ];
 
 type Verb = (machine: Machine, call: Call, words: Words) => number | Promise<number>;
@@ -161,14 +161,15 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
     return fail(call, `Error: creating build container: ${base}: ${found}`, 125);
   }
   images.inStore.set(base, found);
+  const given = words.all('--label').map((label) => `LABEL ${label}`);
   const labels = Object.fromEntries(
-    [...text.matchAll(/^LABEL (\S+?)=(\S+)$/gm)].map(
+    [...[text, ...given].join('\n').matchAll(/^LABEL (\S+?)=(\S+)$/gm)].map(
       ([, key = '', value = '']) => [key, value] as const,
     ),
   );
   const isLeftOut = /^ +rm .*\/currentconfig\b/m.test(text);
   images.inStore.set(tag, {
-    digest: digestOfText(labels['machineconfig'] ?? text),
+    digest: digestOfText(labels['bootwright.built-from'] ?? labels['machineconfig'] ?? text),
     labels: { ...found.labels, ...labels },
     ...(isLeftOut ? {} : { currentConfig: labels['machineconfig'] }),
   });

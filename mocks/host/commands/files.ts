@@ -159,15 +159,27 @@ const od = forEachPath('od:', async ({ files }, call, path) => {
   call.out(`${content.subarray(0, Number(most)).toString('hex')}\n`);
 });
 
-const statProgram = forEachPath('stat: cannot statx', async ({ files }, call, path) => {
-  const { size } = await stat(await files.real(path));
-  const [format] = sortWords(call.argv.slice(1), ['-c', '--format']).all('-c', '--format');
-  call.out(
-    format === undefined
-      ? `  File: ${path}\n  Size: ${size}\n`
-      : `${format.replace('%s', String(size))}\n`,
-  );
-});
+/** What is not there is said, and the others are told all the same. What is no user's belongs to root. */
+const statProgram: Program = async (machine, call) => {
+  const { rest, all } = sortWords(call.argv.slice(1), ['-c', '--format']);
+  const [format = '  File: %n\n  Size: %s'] = all('-c', '--format');
+  let exitCode = 0;
+  for (const path of rest) {
+    if (!(await exists(machine, path))) {
+      exitCode = fail(call, `stat: cannot statx '${path}': No such file or directory`);
+      continue;
+    }
+    const { size, mode } = await stat(await machine.files.real(path));
+    const owner = /^\/home\/([^/]+)/.exec(path)?.[1] ?? 'root';
+    const id = owner === 'root' ? '0' : '1000';
+    const values: Readonly<Record<string, string>> = {
+      ...{ '%n': path, '%s': String(size), '%a': (mode & 0o7777).toString(8) },
+      ...{ '%U': owner, '%G': owner, '%u': id, '%g': id },
+    };
+    call.out(`${format.replaceAll(/%[a-zA-Z]/g, (word) => values[word] ?? word)}\n`);
+  }
+  return exitCode;
+};
 
 /**
  * `find /proc … -lname DEVICE` prints the processes that have a device open. `-exec cat {} +` prints the files

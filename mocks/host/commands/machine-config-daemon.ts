@@ -92,6 +92,13 @@ function jsonOf(text: string): unknown {
   }
 }
 
+/**
+ * Writes what an Ignition says into a machine, as its first boot does.
+ * @throws ZodError when it is none
+ */
+export const writeIgnition = (machine: Machine, text: string): Promise<void> =>
+  applyIgnition(machine, IgnitionText.parse(JSON.parse(text)));
+
 async function applyIgnition(machine: Machine, config: IgnitionText): Promise<void> {
   const { storage, systemd, passwd } = config;
   for (const { path } of storage.directories) {
@@ -111,7 +118,7 @@ async function applyIgnition(machine: Machine, config: IgnitionText): Promise<vo
   }
   for (const { name, sshAuthorizedKeys } of passwd.users) {
     const place = await placeFor(machine, `/home/${name}/.ssh/authorized_keys.d/ignition`);
-    await writeFile(place, sshAuthorizedKeys.map((key) => `${key}\n`).join(''));
+    await writeFile(place, sshAuthorizedKeys.map((key) => `${key}\n`).join(''), { mode: 0o600 });
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { registryNetwork } from '../../registries/network.ts';
 import { buildMachine, HostPlan } from '../build-machine.ts';
-import { startFromDisk } from '../installed-system.ts';
+import { restartFromDisk, startFromDisk } from '../installed-system.ts';
 import type { Machine } from '../machine.ts';
 import { nsenterOptions, runCommand } from '../programs.ts';
 
@@ -31,10 +31,12 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-async function run(words: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+const run = (words: string) => runArgv(words.split(' '));
+
+async function runArgv(words: readonly string[]) {
   let [stdout, stderr] = ['', ''];
   const exitCode = await runCommand(machine, {
-    argv: [...nsenterOptions, ...words.split(' ')],
+    argv: [...nsenterOptions, ...words],
     env: {},
     stdin: (async function* nothing() {
       // No command of this test reads its input.
@@ -53,7 +55,7 @@ describe('rpm-ostree on a host that was started from its disk', () => {
     await run('mkdir -p /run/ostree');
     await run('ln -sfn /var/lib/kubelet/config.json /run/ostree/auth.json');
     expect((await run(`${rebase}${two}`)).exitCode).toBe(0);
-    expect(machine.running).toEqual({ booted: one, staged: two });
+    expect(machine.running).toMatchObject({ booted: one, staged: { image: two } });
     const { stdout } = await run('rpm-ostree status --json');
     expect(JSON.parse(stdout)).toMatchObject({
       deployments: [
@@ -66,7 +68,35 @@ describe('rpm-ostree on a host that was started from its disk', () => {
       ],
     });
     expect((await run('rpm-ostree cleanup --pending')).exitCode).toBe(0);
-    expect(machine.running).toEqual({ booted: one, staged: undefined });
+    expect(machine.running).toMatchObject({ booted: one, staged: undefined });
+  });
+
+  it('changes kernel arguments together with the image, for the next start', async () => {
+    await run('mkdir -p /run/ostree');
+    await run('ln -sfn /var/lib/kubelet/config.json /run/ostree/auth.json');
+    await run('rpm-ostree kargs --append-if-missing=a=1 --append-if-missing=b=2');
+    expect(machine.running).toMatchObject({
+      staged: { image: one, kernelArguments: ['a=1', 'b=2'] },
+    });
+    await run(`${rebase}${two}`);
+    await run('rpm-ostree kargs --delete-if-present=b=2 --append-if-missing=a=1');
+    expect((await run('cat /proc/cmdline')).stdout).not.toContain('a=1');
+    await restartFromDisk(machine);
+    expect(machine.running).toEqual({ booted: two, kernelArguments: ['a=1'] });
+    expect((await run('cat /proc/cmdline')).stdout).toMatch(/ a=1 ostree=/);
+  });
+
+  it('shows modes and owners of files, and which are not there', async () => {
+    await run('mkdir -p /home/core/.ssh');
+    await run('install -m 0600 /dev/null /home/core/.ssh/key');
+    const format = '--format=%a %U:%G %u %n'.split(' ');
+    const words = ['stat', '-L', format.join(' '), '--', '/none', '/home/core/.ssh/key', '/etc'];
+    expect(await runArgv(words)).toEqual({
+      ...{ exitCode: 1, stderr: "stat: cannot statx '/none': No such file or directory\n" },
+      stdout: expect.stringMatching(
+        /^600 core:core 1000 \/home\/core\/\.ssh\/key\n755 root:root 0 \/etc\n$/,
+      ) as string,
+    });
   });
 
   it.each([

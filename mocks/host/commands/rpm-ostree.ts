@@ -1,6 +1,14 @@
 // rpm-ostree. A host that was started from its disk is moved to another image by it; in a live system it knows the
 // kernel arguments of what is put into a root. It keeps no way back: the Machine Config Daemon removes that at each boot.
-import { absent, type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import {
+  absent,
+  type Call,
+  fail,
+  type Program,
+  type Programs,
+  sortWords,
+  type Words,
+} from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
 import type { Machine, RunningSystem } from '../machine.ts';
@@ -27,7 +35,7 @@ function version({ call }: NodeCall): number {
 function status({ machine, running: { booted, staged }, call }: NodeCall): number {
   if (!call.argv.includes('--json')) return fail(call, 'error: only --json is in the lab');
   const deployments = [
-    ...(staged === undefined ? [] : [deployment(machine, staged, { staged: true })]),
+    ...(staged === undefined ? [] : [deployment(machine, staged.image, { staged: true })]),
     deployment(machine, booted, { booted: true }),
   ];
   const none = { transaction: null, 'cached-update': null, 'update-driver': null };
@@ -63,15 +71,26 @@ async function rebase({ machine, running, call }: NodeCall): Promise<number> {
     return fail(call, `error: only --experimental ${SCHEME}IMAGE is in the lab`);
   }
   const image = reference.slice(SCHEME.length);
-  if (image === (running.staged ?? running.booted)) {
+  if (image === (running.staged?.image ?? running.booted)) {
     return fail(call, `error: Old and new refs are equal: ${reference}`);
   }
   const found = await pullImage(machine, { image, authFile: await authFileOf(machine) });
   if (typeof found === 'string') {
     return fail(call, `error: Creating importer: failed to invoke method OpenImage: ${found}`);
   }
-  running.staged = image;
+  const { kernelArguments } = running.staged ?? running;
+  running.staged = { image, kernelArguments };
   call.out(`Pulling manifest: ${reference}\nImporting: ${reference} (digest: ${found.digest})\n`);
+  call.out('Staging deployment... done\nChanges queued for next boot.\n');
+  return 0;
+}
+
+/** Kernel arguments are those of a deployment: a change makes another one of the same image. */
+function changeArguments({ running, call }: NodeCall): number {
+  const words = sortWords(call.argv.slice(2));
+  const { image, kernelArguments } = running.staged ?? { ...running, image: running.booted };
+  const changed = changedArguments(kernelArguments, words, '--append-if-missing');
+  running.staged = { image, kernelArguments: [...new Set(changed)] };
   call.out('Staging deployment... done\nChanges queued for next boot.\n');
   return 0;
 }
@@ -92,6 +111,7 @@ const verbs: Readonly<Record<string, (of: NodeCall) => number | Promise<number>>
   status,
   cleanup,
   rebase,
+  kargs: changeArguments,
 };
 
 const rpmOstree: Program = (machine, call) => {
@@ -114,14 +134,15 @@ const kargs: Program = ({ deployments }, call) => {
     call.out(`${deployed.kernelArguments.join(' ')}\n`);
     return 0;
   }
-  const gone = words.all('--delete-if-present');
-  deployed.kernelArguments = [
-    ...deployed.kernelArguments.filter((argument) => !gone.includes(argument)),
-    ...words.all('--append'),
-  ];
+  deployed.kernelArguments = changedArguments(deployed.kernelArguments, words, '--append');
   deployed.isFinal = false;
   return 0;
 };
+
+function changedArguments(present: readonly string[], { all }: Words, append: string): string[] {
+  const gone = all('--delete-if-present');
+  return [...present.filter((argument) => !gone.includes(argument)), ...all(append)];
+}
 
 /** Programs that move a running host to another image; bootc is not at home on these. */
 export const movingPrograms: Programs = { 'rpm-ostree': rpmOstree, bootc: absent };
