@@ -136,6 +136,7 @@ export function nodeObject({ name, role }: Member): KubeObject {
       name,
       labels: {
         'kubernetes.io/hostname': name,
+        ...{ 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
         ...Object.fromEntries(roles.map((one) => [`node-role.kubernetes.io/${one}`, ''])),
       },
     },
@@ -198,6 +199,9 @@ export const kinds = {
   Pod: kind('', 'v1', 'pods'),
   Event: kind('', 'v1', 'events'),
   Job: kind('batch', 'v1', 'jobs'),
+  Deployment: kind('apps', 'v1', 'deployments'),
+  DaemonSet: kind('apps', 'v1', 'daemonsets'),
+  PodDisruptionBudget: kind('policy', 'v1', 'poddisruptionbudgets'),
   NetworkPolicy: kind('networking.k8s.io', 'v1', 'networkpolicies'),
   Role: rbac('roles'),
   RoleBinding: rbac('rolebindings'),

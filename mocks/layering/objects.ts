@@ -76,13 +76,17 @@ const apiVersion = `${group}/v1`;
 /** Kernel arguments of every machine. */
 export const kernelArguments = ['psi=0'];
 
-/** What MachineConfigs, in their order, put on the machines of a pool. */
-const filesIn = (objects: readonly unknown[], pool: string): readonly object[] =>
+/** What MachineConfigs, in their order, have of one kind for the machines of a pool. */
+const allIn = (
+  objects: readonly unknown[],
+  pool: string,
+  path: readonly string[],
+): readonly object[] =>
   objects
     .filter((one) => textIn(one, 'metadata', 'labels', `${group}/role`) === pool)
     .flatMap((one) => {
-      const files = partAt(one, 'spec', 'config', 'storage', 'files');
-      return Array.isArray(files) ? (files as readonly object[]) : [];
+      const found = partAt(one, 'spec', 'config', ...path);
+      return Array.isArray(found) ? (found as readonly object[]) : [];
     });
 
 /**
@@ -94,12 +98,6 @@ export function renderedConfig(
   pool: BuiltPool,
   machineConfigs: readonly unknown[] = [],
 ): KubeObject {
-  const settings = registrySettings(plan);
-  const files = [
-    fileOf('/var/lib/kubelet/config.json', nodePullSecret),
-    ...(settings === undefined ? [] : [fileOf('/etc/containers/registries.conf', settings)]),
-    ...filesIn(machineConfigs, pool),
-  ];
   return {
     apiVersion,
     kind: 'MachineConfig',
@@ -110,11 +108,39 @@ export function renderedConfig(
         [`${group}/release-image-version`]: plan.openshiftVersion,
       },
     },
-    spec: {
-      osImageURL: releaseOs,
-      kernelType: 'default',
-      kernelArguments,
-      config: { ignition: { version: '3.5.0' }, storage: { files } },
+    spec: specWith(plan, {
+      files: allIn(machineConfigs, pool, ['storage', 'files']),
+      users: allIn(machineConfigs, pool, ['passwd', 'users']),
+    }),
+  };
+}
+
+/** What the release itself brings to the machines of a pool. */
+export const releaseConfig = (plan: LayeredPlan, pool: BuiltPool): KubeObject => ({
+  apiVersion,
+  kind: 'MachineConfig',
+  metadata: { name: `00-${pool}`, labels: { [`${group}/role`]: pool } },
+  spec: specWith(plan, { files: [], users: [] }),
+});
+
+function specWith(
+  plan: LayeredPlan,
+  { files: more, users }: Readonly<Record<'files' | 'users', readonly object[]>>,
+): object {
+  const settings = registrySettings(plan);
+  const files = [
+    fileOf('/var/lib/kubelet/config.json', nodePullSecret),
+    ...(settings === undefined ? [] : [fileOf('/etc/containers/registries.conf', settings)]),
+    ...more,
+  ];
+  return {
+    osImageURL: releaseOs,
+    kernelType: 'default',
+    kernelArguments,
+    config: {
+      ignition: { version: '3.5.0' },
+      storage: { files },
+      ...(users.length === 0 ? {} : { passwd: { users } }),
     },
   };
 }

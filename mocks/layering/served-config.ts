@@ -13,7 +13,10 @@ const MachineConfig = z.object({
   }),
   spec: z.object({
     osImageURL: z.string(),
-    config: z.object({ storage: z.object({ files: z.array(z.unknown()) }) }),
+    config: z.object({
+      storage: z.object({ files: z.array(z.unknown()) }),
+      passwd: z.unknown().optional(),
+    }),
   }),
 });
 
@@ -55,6 +58,7 @@ export function servedIgnition({ machineConfig, image }: Served): string {
         fileOf(encapsulatedPath, encapsulated),
       ],
     },
+    passwd: spec.config.passwd,
   });
 }
 

@@ -4,6 +4,7 @@ import {
   configurationOf,
   imagesObject,
   poolObject,
+  releaseConfig,
   renderedConfig,
   textIn,
 } from '../../layering/objects.ts';
@@ -171,6 +172,7 @@ export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite):
   await client.apply(kinds.ConfigMap, imagesObject(plan));
   const machineConfigs = await client.list({ kind: kinds.MachineConfig });
   for (const pool of builtPools) {
+    await client.apply(kinds.MachineConfig, releaseConfig(plan, pool));
     await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, machineConfigs));
     const ref = { kind: kinds.MachineConfigPool, name: pool };
     await client.merge(ref, { spec: { configuration: configurationOf(pool) } });
