@@ -69,15 +69,29 @@ export const backOffStatus = (pod: KubeObject, at: Date, restartCount: number): 
   })),
 });
 
-/** What it says of one whose container ended with 0. */
-export const endedStatus = (pod: KubeObject, at: Date): object => ({
-  phase: 'Succeeded',
-  conditions: conditionsOf(['Ready', 'ContainersReady'], at),
-  containerStatuses: containersOf(pod).map((container) => ({
-    ...{ ...container, imageID: container.image, ready: false, started: false, restartCount: 0 },
-    state: { terminated: { exitCode: 0, reason: 'Completed', finishedAt: at.toISOString() } },
-  })),
-});
+/** How a container has ended: 0, or what a person reads of it. */
+interface ContainerEnd {
+  readonly exitCode: number;
+  /** What it has written to its termination log, or its last words. */
+  readonly message: string;
+}
+
+/** What it says of one whose container has ended for good: with 0 unless said. */
+export const endedStatus = (
+  pod: KubeObject,
+  at: Date,
+  { exitCode, message }: ContainerEnd = { exitCode: 0, message: '' },
+): object => {
+  const reason = exitCode === 0 ? 'Completed' : 'Error';
+  return {
+    phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+    conditions: conditionsOf(['Ready', 'ContainersReady'], at),
+    containerStatuses: containersOf(pod).map((container) => ({
+      ...{ ...container, imageID: container.image, ready: false, started: false, restartCount: 0 },
+      state: { terminated: { exitCode, reason, message, finishedAt: at.toISOString() } },
+    })),
+  };
+};
 
 /** The pod on a master that gives hosts their Ignition. */
 export const configServerPod = (nodeName: string): KubeObject => ({

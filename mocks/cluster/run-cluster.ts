@@ -9,6 +9,7 @@ import {
   hasLeft,
   unborn,
 } from './cluster-state.ts';
+import { type DayOutcome, type DayPlan, runDayAfter } from './day-2/day-after.ts';
 import { decide } from './decide.ts';
 import type { Strike } from '../http/fault.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -44,6 +45,11 @@ export interface RunningCluster extends AsyncDisposable {
   readonly client: Pick<KubeClient, 'watch'>;
   /** Faults that have struck in it. */
   readonly struck: readonly Strike[];
+  /**
+   * Runs the day after its installation, in which the Machine Config Operator is gone.
+   * @throws TypeError for a cluster whose operating systems are not built
+   */
+  readonly dayAfter: (plan: DayPlan) => Promise<DayOutcome>;
   /** What its pods have logged. */
   readonly podLogs: () => string;
 }
@@ -113,7 +119,9 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   simulateUnits(work, emit);
   const observing = observe(work, emit);
   const { layered } = work;
-  const controlling = layered === undefined ? undefined : runControllers(work, layered);
+  const operator = new AbortController();
+  const operated = { ...work, signal: AbortSignal.any([closing.signal, operator.signal]) };
+  const controlling = layered === undefined ? undefined : runControllers(operated, layered);
   return {
     emit,
     state: () => state,
@@ -124,6 +132,12 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
       state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
     runningJobs: () => work.jobs.size,
     hasServiceLeft: work.hasServiceLeft,
+    dayAfter: async (day) => {
+      if (layered === undefined) throw new TypeError('nothing is built for this cluster');
+      operator.abort(new Error('the operator is gone'));
+      await controlling;
+      return runDayAfter(work, layered, day);
+    },
     podLogs: () => [...logs.values()].map((log) => log()).join(''),
     complaints: async () => {
       const violations = layered === undefined ? [] : await verifyLayering(work, layered);

@@ -17,8 +17,12 @@ export interface JobRun {
   /** Words for the program. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Text of a kubeconfig with the rights of the job's service account. */
-  readonly kubeconfig: string;
+  /** Text of a kubeconfig with the rights of its service account; a pod without a token has none. */
+  readonly kubeconfig?: string;
+  /** The host whose PID namespace it shares. */
+  readonly hostPid?: string | undefined;
+  /** What is mounted into it, by path; its words that begin with one of these paths lead there. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +32,8 @@ export interface RunningJob {
   readonly ended: Promise<number>;
   /** What it has said so far. */
   readonly log: () => string;
+  /** What is in one of its `files` now. */
+  readonly textOf: (path: string) => string;
   /** Ends it at once, as the kernel does where memory is short. */
   readonly kill: () => void;
 }

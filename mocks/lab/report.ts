@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DayReport } from '../cluster/day-2/day-report.ts';
 import { releaseOs } from '../layering/plan.ts';
 
 /** What a host is said to run that runs the system of the release. */
@@ -101,6 +102,7 @@ export const LabReport = z
     requests: z.int().describe('requests that the inventory service has seen'),
     faults: z.int().describe('requests to any server that a fault has hit'),
     layering: LayeringReport.optional(),
+    dayAfter: DayReport.optional(),
     hosts: z.array(HostReport),
   })
   .meta({ title: 'Report of a run of the lab' });
@@ -126,11 +128,13 @@ export interface FinishedRun {
   /** Requests that a fault has hit. */
   readonly faults?: number;
   readonly layering?: LayeringReport | undefined;
+  readonly dayAfter?: DayReport | undefined;
 }
 
 /** The report of a run that has ended now. */
 export function reportOf(run: FinishedRun): LabReport {
-  const { name, startedAt, hosts, differences, inventory, faults = 0, layering } = run;
+  const { name, startedAt, hosts, differences, inventory, faults = 0 } = run;
+  const { layering, dayAfter } = run;
   return {
     scenario: name,
     outcome: outcomeOf(hosts),
@@ -141,6 +145,7 @@ export function reportOf(run: FinishedRun): LabReport {
     requests: inventory.requests.length,
     faults,
     ...(layering === undefined ? {} : { layering }),
+    ...(dayAfter === undefined ? {} : { dayAfter }),
     hosts: [...hosts],
   };
 }

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { readSettings } from '../../src/config/sources.ts';
 import { describeRole, type Plan } from '../../src/engine/describe.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
+import type { DayOutcome } from '../cluster/day-2/day-after.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../inventory/records.ts';
@@ -36,6 +37,8 @@ export interface LabRun {
   readonly hosts: readonly LabHost[];
   /** What the agent of a host would say of its plan. */
   readonly planOf: (host: string) => Promise<Plan>;
+  /** Where each node is on the day after. */
+  readonly whereabouts: Map<string, string>;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** Directory with everything that the hosts and agents leave. */
@@ -82,15 +85,18 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   const { cluster } = started;
   const configServer = layered && (await serveConfigs(store, () => cluster));
   const lab: Lab = { ...alone, cluster, layered };
+  const whereabouts = new Map<string, string>();
   const planOf = (host: string): Promise<Plan> => planOfHost(lab, hosts, host);
-  const run: LabRun = { name, lab, hosts, planOf, startedAt: Date.now(), folder };
+  const run: LabRun = { name, lab, hosts, planOf, whereabouts, startedAt: Date.now(), folder };
   const endWatching = options.watch(run);
   let complaints: readonly string[];
+  let day: DayOutcome | undefined;
   try {
     await Promise.all(hosts.map((host) => runHost(lab, host)));
     if (cluster === undefined) completeAlone(store, hosts);
-  } finally {
     complaints = await started.end();
+    day = await dayAfter(run);
+  } finally {
     endWatching();
     // What a unit waits for would keep this process from its end.
     for (const { machine } of hosts) machine.units.reset([], []);
@@ -99,7 +105,14 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     await lab.inventory.close();
     await lab.objects.close();
   }
-  return finalReport(run, complaints);
+  return finalReport(run, [...complaints, ...(day?.violations ?? [])], day);
+}
+
+/** The day after an installation that went well, where the scenario has one. */
+async function dayAfter({ lab, hosts, whereabouts }: LabRun): Promise<DayOutcome | undefined> {
+  const { faults } = lab.scenario.dayAfter ?? {};
+  if (faults === undefined || hosts.some(({ outcome }) => outcome !== 'done')) return undefined;
+  return lab.cluster?.dayAfter({ faults, whereabouts, signal: lab.signal });
 }
 
 /** What `bootwright plan` would print with the words and the environment of the agent of a host. */
@@ -190,7 +203,11 @@ const endedBy = ({ aborted, reason }: AbortSignal, startedAt: number): readonly 
       ]
     : [];
 
-function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
+function finalReport(
+  run: LabRun,
+  complaints: readonly string[],
+  day: DayOutcome | undefined,
+): LabReport {
   const { name, lab, startedAt } = run;
   const { inventory, objects, layered } = lab;
   const hosts = run.hosts.map((host) => reportHost(lab, host, startedAt));
@@ -205,5 +222,6 @@ function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
     ],
     faults: inventory.faults.hits() + objects.faults.hits(),
     layering: layered && reportLayering(layered),
+    dayAfter: day?.report,
   });
 }

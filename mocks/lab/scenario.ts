@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { DayFault } from '../cluster/day-2/faults.ts';
 import { operatorNames } from '../cluster/operators.ts';
 import { Pace } from '../cluster/pace.ts';
 import { HostPlan } from '../host/build-machine.ts';
@@ -122,6 +123,8 @@ export const Scenario = z.strictObject({
     })
     .prefault({}),
   layering: Layering.optional(),
+  /** Once it is installed the Machine Config Operator goes, and a person changes what nodes are to be. */
+  dayAfter: z.strictObject({ faults: z.array(DayFault).default([]) }).optional(),
   pace: Pace.prefault({}),
   hosts: z.array(HostSpec).min(1),
   objects: z.array(StoredObject).default([]),
@@ -182,9 +185,13 @@ export function parseScenario(text: string): Scenario {
   const known = new Set(scenario.hosts.map(({ name }) => name));
   const named = [
     ...scenario.faults.hosts.map(({ host }) => host),
+    ...(scenario.dayAfter?.faults.map(({ host }) => host) ?? []),
     ...Object.keys(scenario.expect.hosts),
   ];
   const stranger = named.find((name) => !known.has(name));
   if (stranger !== undefined) throw new Error(`the scenario has no host ${stranger}`);
+  if (scenario.dayAfter !== undefined && scenario.layering === undefined) {
+    throw new Error('a day after needs operating systems that are built: layering');
+  }
   return scenario;
 }

@@ -162,6 +162,7 @@ export function summaryOf(report: LabReport): string {
     '',
     ...hosts.flatMap(hostLines),
     ...layeringLines(report.layering),
+    ...dayLines(report.dayAfter),
     ...timeLines(hosts),
     '',
     ...(differences.length === 0
@@ -236,6 +237,22 @@ function layeringLines(layering: LabReport['layering']): readonly string[] {
       ({ registry, pulls, pushes, refused }) =>
         `  ${registry}: ${pulls} pulls, ${pushes} pushes, ${refused} refused`,
     ),
+  ];
+}
+
+function dayLines(day: LabReport['dayAfter']): readonly string[] {
+  if (day === undefined) return [];
+  const { nodes, seconds, layerStatus } = day;
+  return [
+    '',
+    `the day after, ${seconds.toFixed(1)} s:`,
+    ...nodes.map(
+      ({ name, image, restarts, awaySeconds }) =>
+        `  ${name} runs ${shortImage(image)}, away ${awaySeconds.toFixed(1)} s, ${plural(restarts, 'restart')}`,
+    ),
+    '',
+    'bootwright layer status while a node could not be drained:',
+    ...layerStatus.trimEnd().split('\n'),
   ];
 }
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterPlan } from '../cluster/cluster-state.ts';
 import type { NodeFacts } from '../cluster/objects.ts';
@@ -11,7 +11,7 @@ import { simulateBootstrapInPlace } from '../cluster/no-cluster.ts';
 import type { ClusterSite, JobRun, RunningJob } from '../cluster/site.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { freePort } from '../kube/program.ts';
-import { type Kube, type KubeParts, startKube } from '../kube/start.ts';
+import { type Kube, type KubeOptions, type KubeParts, startKube } from '../kube/start.ts';
 import { settingVariable, startAgent } from './agent.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import { hasCluster, type HostSpec, type Scenario } from './scenario.ts';
@@ -44,7 +44,8 @@ export async function openCluster(
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   }
-  const kube = await startUnreachable(kubeOf(lab));
+  const isAudited = lab.scenario.dayAfter !== undefined;
+  const kube = await startUnreachable(kubeOf(lab), { isAudited });
   kube.forwarder.slow(lab.scenario.cluster.apiRoundTripMillis);
   const { store } = lab.inventory;
   const { url } = kube.forwarder;
@@ -102,8 +103,8 @@ export async function startCluster(
 }
 
 /** Until bootkube has brought it up nobody answers at the address of the API. */
-export async function startUnreachable(parts: KubeParts): Promise<Kube> {
-  const kube = await startKube(parts);
+export async function startUnreachable(parts: KubeParts, options?: KubeOptions): Promise<Kube> {
+  const kube = await startKube(parts, options);
   kube.forwarder.moveTo({ port: await freePort() }, 'reset');
   return kube;
 }
@@ -164,21 +165,35 @@ function jobStarter(
   { bundle, folder, enter = [], environment = {}, apiServer = server, reached }: JobPlace,
 ): (job: JobRun) => Promise<RunningJob> {
   const starts = new Map<string, number>();
-  return async ({ name, podId, args, env, kubeconfig, signal }) => {
+  return async ({ name, podId, args, env, kubeconfig, hostPid, files = {}, signal }) => {
     const home = join(folder, name);
     const count = (starts.get(name) ?? 0) + 1;
     starts.set(name, count);
     await mkdir(join(home, 'root', 'var', 'log'), { recursive: true });
     const file = join(home, 'kubeconfig');
-    await writeFile(file, kubeconfig.replaceAll(server, apiServer), { mode: 0o600 });
+    if (kubeconfig !== undefined) {
+      await writeFile(file, kubeconfig.replaceAll(server, apiServer), { mode: 0o600 });
+    }
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(dirname(join(home, path)), { recursive: true });
+      await writeFile(join(home, path), content);
+    }
+    const isMounted = (word: string): boolean =>
+      Object.keys(files).some((path) => path === word || path.startsWith(`${word}/`));
     const logFile = join(home, `log-${count}`);
     const inventory = env['INVENTORY_URL'];
     const program = startAgent({
       enter: [...enter, ...(await insidePod(home, podId))],
       bundle,
-      args: [...args, '--kubeconfig', file],
+      args: [
+        ...args.map((word) => (isMounted(word) ? join(home, word) : word)),
+        ...(kubeconfig === undefined ? [] : ['--kubeconfig', file]),
+      ],
       env: {
-        PATH: process.env['PATH'] ?? '',
+        PATH: [
+          ...(hostPid === undefined ? [] : [join(folder, hostPid, 'bin')]),
+          process.env['PATH'] ?? '',
+        ].join(delimiter),
         HOME: home,
         TMPDIR: home,
         [settingVariable('host.root')]: join(home, 'root'),
@@ -193,6 +208,7 @@ function jobStarter(
     signal.addEventListener('abort', program.stop);
     return {
       log: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : ''),
+      textOf: (path) => readFileSync(join(home, path), 'utf8'),
       kill: program.kill,
       ended: program.ended.then(({ exitCode }) => {
         signal.removeEventListener('abort', program.stop);

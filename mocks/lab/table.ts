@@ -77,6 +77,8 @@ export interface ShownRun {
   /** The plan of a host that is known better than by its role alone. */
   readonly planOf?: ((host: string) => Promise<Plan>) | undefined;
   readonly hosts: readonly ShownHost[];
+  /** Where each node is on the day after, by the name of its host. */
+  readonly whereabouts?: ReadonlyMap<string, string> | undefined;
   /** What goes on beside the hosts. */
   readonly beside?: (() => string) | undefined;
   /** Milliseconds since the epoch. */
@@ -84,13 +86,14 @@ export interface ShownRun {
 }
 
 /** Looks at a run as it is now. */
-export function tableOf({ name, lab, hosts, beside, startedAt }: ShownRun, now: number): Table {
+export function tableOf(run: ShownRun, now: number): Table {
+  const { name, lab, hosts, beside, startedAt, whereabouts } = run;
   const { cluster } = lab.inventory.store;
   return {
     title: name,
     cluster: cluster().status,
     seconds: (now - startedAt) / 1000,
-    rows: hosts.map((host) => rowOf(host, { lab, startedAt, now })),
+    rows: hosts.map((host) => rowOf(host, { lab, startedAt, now, whereabouts })),
     beside: beside?.(),
   };
 }
@@ -104,15 +107,16 @@ function risingPercent(host: ShownHost, percent: number): number {
   return rising;
 }
 
-interface Moment extends Pick<ShownRun, 'lab' | 'startedAt'> {
+interface Moment extends Pick<ShownRun, 'lab' | 'startedAt' | 'whereabouts'> {
   readonly now: number;
 }
 
-function rowOf(host: ShownHost, { lab, startedAt, now }: Moment): Row {
+function rowOf(host: ShownHost, moment: Moment): Row {
+  const { lab, startedAt, now } = moment;
   const { plan, progress, outcome } = host;
   const record = lab.inventory.store.host(host.hostId);
   const stage = record?.stage ?? '';
-  return {
+  const row: Row = {
     host: plan.name,
     role: plan.role,
     stage: record?.status === 'error' ? 'Failed' : stage,
@@ -125,6 +129,14 @@ function rowOf(host: ShownHost, { lab, startedAt, now }: Moment): Row {
     left: isAtWork(host) ? progress.remaining : undefined,
     tone: toneOf(outcome, progress.waitingFor),
   };
+  return onDayAfter(row, moment);
+}
+
+/** The day after its installation a node is somewhere else. */
+function onDayAfter(row: Row, { startedAt, now, whereabouts }: Moment): Row {
+  const doing = whereabouts?.get(row.host);
+  if (doing === undefined) return row;
+  return { ...row, doing, tone: 'busy', seconds: (now - startedAt) / 1000 };
 }
 
 /** Whether its agent runs, as far as is known. */

@@ -52,6 +52,8 @@ export interface RegistryNetwork {
   readonly asked: readonly RegistryAsk[];
   /** Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not. */
   readonly reach: (request: RegistryRequest) => string | undefined;
+  /** Lets a registry die at the next pull of a host, and be away for so long; calls back when it has. */
+  readonly dieAtPull: (by: string, seconds: number, died: () => void) => void;
   /** How it would refuse, without its being noticed. */
   readonly refusal: (request: RegistryRequest) => string | undefined;
 }
@@ -66,14 +68,20 @@ export function registryNetwork(
 ): RegistryNetwork {
   const asked: RegistryAsk[] = [];
   const awayUntil = new Map<string, number>();
+  const pullsToDie = new Map<string, { readonly seconds: number; readonly died: () => void }>();
   const answer = (request: RegistryRequest): string | undefined => {
     const registry = registryOf(request.image);
     const plan = plans.find(({ host }) => host === registry);
     if (plan === undefined) return `dial tcp: lookup ${registry}: no such host`;
     if (plan.isUnreachable === true) return `dial tcp ${registry}: connect: no route to host`;
     const until = awayUntil.get(registry);
-    if (until === undefined && plan.diesForSeconds !== undefined && request.verb === 'push') {
-      awayUntil.set(registry, now() + plan.diesForSeconds * 1000);
+    const dies = request.verb === 'pull' ? pullsToDie.get(request.by) : undefined;
+    const onPush = until === undefined && request.verb === 'push' ? plan.diesForSeconds : undefined;
+    const seconds = dies?.seconds ?? onPush;
+    if (seconds !== undefined) {
+      dies?.died();
+      pullsToDie.delete(request.by);
+      awayUntil.set(registry, now() + seconds * 1000);
       return `read tcp ${registry}: read: connection reset by peer`;
     }
     if (until !== undefined && now() < until) {
@@ -84,6 +92,7 @@ export function registryNetwork(
   return {
     images: new Map(),
     asked,
+    dieAtPull: (by, seconds, died) => void pullsToDie.set(by, { seconds, died }),
     refusal: answer,
     reach: (request) => {
       const refusal = answer(request);

@@ -35,9 +35,10 @@ describe('the schema of a report', () => {
 async function expectAsPlanned(name: string): Promise<LabReport> {
   const options = ['--scenario', name, '--agent', bundlePath];
   const { exitCode, output, report: seen } = await runLab(options);
-  const { expect: planned, faults } = await readScenario(name);
+  const { expect: planned, faults, dayAfter } = await readScenario(name);
   expect(seen.differences, output).toEqual([]);
   expect(seen.outcome).toBe(planned.outcome);
+  expect(seen.dayAfter === undefined, 'it had the day after').toBe(dayAfter === undefined);
   const hasFaults = faults.inventory.length + faults.objects.length > 0;
   expect(seen.faults > 0, 'a fault of a server has struck').toBe(hasFaults);
   expect(exitCode).toBe(0);

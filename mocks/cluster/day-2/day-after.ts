@@ -1,0 +1,174 @@
+// The day after an installation whose Machine Config Operator is gone: deploy/layering is applied as it stands, a person changes the
+// image of each pool, and all of it has to reach every node, whatever dies meanwhile.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { conditionIn } from '../../layering/objects.ts';
+import { builtPools, type LayeredSite } from '../../layering/plan.ts';
+import { operatorNamespace } from '../layering/controllers.ts';
+import { kinds } from '../objects.ts';
+import type { ClusterWork } from '../site.ts';
+import type { DayReport } from './day-report.ts';
+import { armFaults, type DayFault } from './faults.ts';
+import { awaySeconds, gatherDay } from './gather.ts';
+import { runHosts } from './hosts.ts';
+import { runKubelets } from './kubelets.ts';
+import { layerStatus, unexplained } from './layer-status.ts';
+import { dayViolations, type EndedDay } from './oracle.ts';
+import {
+  applyDeployment,
+  configureWorkers,
+  orderImages,
+  putWorkload,
+  scaleWorkload,
+  wantedPods,
+  workload,
+} from './person.ts';
+import { type DayRecord, isAway, recordDay, type SeenNode, whereIs } from './record.ts';
+
+/** How the day went, and what went wrong, a sentence each. */
+export interface DayOutcome {
+  readonly report: DayReport;
+  readonly violations: readonly string[];
+}
+
+/** What a scenario says of it, and who hears of it meanwhile. */
+export interface DayPlan {
+  readonly faults: readonly DayFault[];
+  /** Where each node is, for people; kept up to date. */
+  readonly whereabouts: Map<string, string>;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/** What of a controller manager is needed: it makes and removes pods, counts budgets, and collects garbage. */
+const controllers = [
+  ...['daemonset', 'deployment', 'replicaset', 'job', 'disruption', 'garbage-collector'],
+].map((name) => `${name}-controller`);
+
+/** Our programs, by the names of their pods' app. */
+const apps = { controller: 'bootwright-node-controller', agent: 'bootwright-node-agent' } as const;
+const buildApp = 'bootwright-build';
+
+const POLL_INTERVAL_MILLIS = 100;
+const RESTS_WITHIN_MILLIS = 20_000;
+
+/** Runs the day to its end, or until the signal. Never rejects: what keeps it from its end is a violation. */
+export async function runDayAfter(
+  outer: ClusterWork,
+  layered: LayeredSite,
+  plan: DayPlan,
+): Promise<DayOutcome> {
+  const over = new AbortController();
+  const violations: string[] = [];
+  const work: ClusterWork = {
+    ...outer,
+    complain: (what) => violations.push(what),
+    signal: AbortSignal.any([outer.signal, over.signal]),
+  };
+  const startedAt = Date.now();
+  const before = new Map([...layered.systems].map(([host, { image }]) => [host, image]));
+  let mayBuild = false;
+  const kubelets = runKubelets(work, {
+    isOn: (host) => hosts.isOn(host),
+    hasRoom: ({ metadata: { labels } }) => mayBuild || labels?.['app'] !== buildApp,
+  });
+  const faults = armFaults(plan.faults, { kill: kubelets.kill, network: layered.network });
+  const hosts = runHosts(work, layered, faults.losesPower);
+  const record = recordDay(work, workload, faults.strike);
+  const stage = { layerStatus: '', waiting: '' };
+  const until = async (sentence: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
+    stage.waiting = sentence;
+    while (!(await isSo())) {
+      for (const node of record.nodes()) {
+        faults.strike(node);
+        plan.whereabouts.set(node.name, whereIs(node, before.get(node.name) ?? ''));
+      }
+      await sleep(POLL_INTERVAL_MILLIS, undefined, { signal: plan.signal });
+    }
+  };
+  const gather = (): Promise<EndedDay> =>
+    gatherDay(work, layered, {
+      ...{ record, before, restarts: hosts.restarts },
+      losses: (host) =>
+        faults.struck.filter((one) => one.kind === 'power-loss' && one.host === host).length,
+    });
+
+  const run = async (): Promise<void> => {
+    await work.kube.startControllerManager({ controllers });
+    await applyDeployment(work);
+    await putWorkload(work);
+    await until('our programs run, and know their pools', () => isAtWork(work, record));
+    if (record.moments.some(({ nodes }) => nodes.some(isAway))) {
+      violations.push('nodes were changed before anything had changed');
+    }
+    await configureWorkers(work);
+    await orderImages(work, 'strce');
+    await until('a job builds for each pool', () => buildsBegun(work));
+    // The person sees the slip before a pod of it has found a node.
+    await orderImages(work, 'strace');
+    mayBuild = true;
+    const isDraining = (node: SeenNode): boolean =>
+      node.pool === 'worker' && node.isCordoned && node.request.startsWith('drain-');
+    await until('a worker is drained', () => record.nodes().some(isDraining));
+    const held = record.nodes().find(isDraining)?.name ?? '';
+    await until('the faults of that drain have struck', () =>
+      faults.left.every(({ kind, host }) => kind !== 'controller-killed' || host !== held),
+    );
+    stage.layerStatus = await layerStatus(work);
+    violations.push(...unexplained(stage.layerStatus, held, record.nodes()));
+    await scaleWorkload(work);
+    await until('every node has what changed', () =>
+      record.nodes().every((node) => !isAway(node) && isChanged(node, before) && isIdle(node)),
+    );
+    const limit = Date.now() + RESTS_WITHIN_MILLIS;
+    await until(
+      'what is no longer needed is gone',
+      async () => Date.now() > limit || dayViolations(await gather()).length === 0,
+    );
+  };
+
+  try {
+    await run();
+    violations.push(...dayViolations(await gather()));
+  } catch (error) {
+    const why = plan.signal.aborted ? 'it was ended' : String(error);
+    violations.push(`while it waited: ${stage.waiting}: ${why}`);
+  }
+  const spared = faults.left.map(({ kind, host }) => `never struck: ${kind} of ${host}`);
+  over.abort(new Error('the day is over'));
+  await Promise.all([kubelets.ended, hosts.ended]);
+  const nodes = record.nodes().map(({ name }) => ({
+    ...{ name, image: layered.systems.get(name)?.image ?? '' },
+    ...{ restarts: hosts.restarts(name), awaySeconds: awaySeconds(record, name) },
+  }));
+  const seconds = (Date.now() - startedAt) / 1000;
+  return {
+    report: { seconds, layerStatus: stage.layerStatus, nodes },
+    violations: [...violations, ...spared].map((what) => `the day after: ${what}`),
+  };
+}
+
+const isIdle = ({ state, request }: SeenNode): boolean => state === 'Done' && request === '';
+
+const isChanged = ({ name, current }: SeenNode, before: ReadonlyMap<string, string>): boolean =>
+  !current.endsWith(before.get(name) ?? '');
+
+async function isAtWork({ kube: { client }, members }: ClusterWork, record: DayRecord) {
+  const pods = await client.list({ kind: kinds.Pod, namespace: operatorNamespace });
+  const ours = pods.filter(({ metadata: { labels } }) =>
+    Object.values<string | undefined>(apps).includes(labels?.['app']),
+  );
+  const events = await client.list({ kind: kinds.Event, namespace: 'default' });
+  const owners = events.filter(({ reason }) => reason === 'PoolOwner');
+  return (
+    ours.filter((pod) => conditionIn(pod, 'Ready') === 'True').length > members.length &&
+    owners.length >= builtPools.length &&
+    record.ready.at(-1) === wantedPods
+  );
+}
+
+async function buildsBegun({ kube }: ClusterWork): Promise<boolean> {
+  const jobs = await kube.client.list({ kind: kinds.Job, namespace: operatorNamespace });
+  return builtPools.every((pool) =>
+    jobs.some(({ metadata: { name } }) => name.startsWith(`build-${pool}-`)),
+  );
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { textIn } from '../../layering/objects.ts';
+import type { RegistryNetwork } from '../../registries/network.ts';
+import type { SeenNode } from './record.ts';
+
+/**
+ * What befalls the roll-out to a host: `controller-killed` while the host is drained; `agent-killed` between the staging of its
+ * image and its reboot; `build-killed` while the image of its pool is built; `power-loss` on its way down, before what is staged was
+ * written; `registry-dies` at its first pull.
+ */
+export const DayFault = z.strictObject({
+  kind: z.enum([
+    'controller-killed',
+    'agent-killed',
+    'build-killed',
+    'power-loss',
+    'registry-dies',
+  ]),
+  host: z.string(),
+  /** How long a registry is away. */
+  seconds: z.number().positive().default(3),
+});
+export type DayFault = z.infer<typeof DayFault>;
+
+/** Whether a node is where a fault kills a program, and whether a pod runs that program. */
+interface Killing {
+  readonly isDue: (node: SeenNode) => boolean;
+  readonly isMeant: (pod: KubeObject, node: SeenNode) => boolean;
+}
+
+const isDraining = ({ request }: SeenNode): boolean => request.startsWith('drain-');
+const isOf = (pod: KubeObject, prefix: string): boolean => pod.metadata.name.startsWith(prefix);
+
+/** What is killed by faults of this kind; others kill no program. */
+export const killings: Partial<Record<DayFault['kind'], Killing>> = {
+  'controller-killed': {
+    isDue: (node) => isDraining(node) && node.isCordoned,
+    isMeant: (pod) => isOf(pod, 'bootwright-node-controller-'),
+  },
+  // Only a node whose image is staged asks to be drained.
+  'agent-killed': {
+    isDue: isDraining,
+    isMeant: (pod, { name }) =>
+      isOf(pod, 'bootwright-node-agent-') && textIn(pod, 'spec', 'nodeName') === name,
+  },
+  'build-killed': { isDue: () => true, isMeant: (pod, { pool }) => isOf(pod, `build-${pool}-`) },
+};
+
+/** What faults strike at. */
+interface Targets {
+  /** Kills the program of a pod that is meant; whether there was one. */
+  readonly kill: (isMeant: (pod: KubeObject) => boolean) => boolean;
+  readonly network: Pick<RegistryNetwork, 'dieAtPull'>;
+}
+
+/** The faults of a day, of which each strikes once. */
+export interface ArmedFaults {
+  /** Kills what is due where a node is now. */
+  readonly strike: (node: SeenNode) => void;
+  /** Whether a host that goes down loses its power. */
+  readonly losesPower: (host: string) => boolean;
+  readonly struck: readonly DayFault[];
+  readonly left: readonly DayFault[];
+}
+
+/** Arms faults. */
+export function armFaults(faults: readonly DayFault[], { kill, network }: Targets): ArmedFaults {
+  const left = [...faults];
+  const struck: DayFault[] = [];
+  const isHit = (fault: DayFault): boolean =>
+    struck.push(...left.splice(left.indexOf(fault), 1)) > 0;
+  for (const fault of faults.filter(({ kind }) => kind === 'registry-dies')) {
+    network.dieAtPull(fault.host, fault.seconds, () => void isHit(fault));
+  }
+  return {
+    ...{ left, struck },
+    losesPower: (host) =>
+      left.some((fault) => fault.kind === 'power-loss' && fault.host === host && isHit(fault)),
+    strike: (node) => {
+      for (const fault of left.filter(({ host }) => host === node.name)) {
+        const { isDue, isMeant } = killings[fault.kind] ?? {};
+        if (isDue?.(node) === true && kill((pod) => isMeant?.(pod, node) === true)) isHit(fault);
+      }
+    },
+  };
+}

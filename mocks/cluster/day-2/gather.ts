@@ -1,0 +1,114 @@
+// Gathers what is checked of the day after: from the hosts, the API server and the registries.
+import { readFile } from 'node:fs/promises';
+import type { Machine } from '../../host/machine.ts';
+import { textIn } from '../../layering/objects.ts';
+import { builtPools, type LayeredSite, machineOf, repositoryOf } from '../../layering/plan.ts';
+import { recordedOn } from '../layering/node.ts';
+import { operatorNamespace } from '../layering/controllers.ts';
+import { kinds } from '../objects.ts';
+import { type ClusterWork, memberNamed } from '../site.ts';
+import type { EndedDay, EndedHost } from './oracle.ts';
+import { wantedPods, workerChange } from './person.ts';
+import { type DayRecord, isAway } from './record.ts';
+
+/** What only the run of the day knows. */
+interface Known {
+  readonly record: DayRecord;
+  /** What each host ran at its beginning. */
+  readonly before: ReadonlyMap<string, string>;
+  readonly restarts: (host: string) => number;
+  /** How often a host lost its power. */
+  readonly losses: (host: string) => number;
+}
+
+/** Our programs, whom the API server must refuse nothing. */
+const accounts = ['bootwright-node-controller', 'bootwright-node-agent'];
+
+/** Everything that is checked, as it is now. */
+export async function gatherDay(
+  work: ClusterWork,
+  layered: LayeredSite,
+  known: Known,
+): Promise<EndedDay> {
+  const { client } = work.kube;
+  const [pools, osConfigs, builds, jobs] = await Promise.all([
+    client.list({ kind: kinds.MachineConfigPool }),
+    client.list({ kind: kinds.MachineOSConfig }),
+    client.list({ kind: kinds.MachineOSBuild }),
+    client.list({ kind: kinds.Job, namespace: operatorNamespace }),
+  ]);
+  const { record } = known;
+  const nodes = record.nodes();
+  const isOf = (pool: string) => (build: object) =>
+    textIn(build, 'spec', 'machineOSConfig', 'name') === pool;
+  return {
+    pools: builtPools.map((pool) => ({
+      pool,
+      final: pushedLast(layered, pool),
+      before: known.before.get(nodes.find((node) => node.pool === pool)?.name ?? '') ?? '',
+      ...(pool === 'worker'
+        ? { kernelArgument: workerChange.kernelArgument, file: workerChange.file.text }
+        : { kernelArgument: undefined, file: undefined }),
+      osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
+      machineConfigPool: pools.find(({ metadata: { name } }) => name === pool),
+      builds: builds.filter(isOf(pool)),
+    })),
+    hosts: await Promise.all(nodes.map(({ name }) => hostNow(work, layered, { ...known, name }))),
+    ...{ nodes, moments: record.moments, wanted: wantedPods },
+    ready: record.ready.slice(record.ready.indexOf(wantedPods)),
+    jobs: jobs.map(({ metadata: { name } }) => name),
+    refused: await refusedRequests(work),
+  };
+}
+
+/** The image that was pushed to the repository of a pool last, by digest. */
+function pushedLast({ plan, network }: LayeredSite, pool: string): string {
+  const repository = repositoryOf(plan, pool);
+  const pushed = network.asked.findLast(
+    ({ verb, image, refusal }) =>
+      verb === 'push' && refusal === undefined && image.startsWith(`${repository}:${pool}-`),
+  );
+  const held = network.images.get(pushed?.image ?? '');
+  return held === undefined ? '' : `${repository}@${held.digest}`;
+}
+
+async function hostNow(
+  work: ClusterWork,
+  layered: LayeredSite,
+  { name, restarts, losses }: Known & { readonly name: string },
+): Promise<EndedHost> {
+  const machine = machineOf(layered, name);
+  return {
+    name,
+    pool: memberNamed(work, name).role,
+    booted: machine.running?.booted ?? '',
+    recorded: await recordedOn(machine),
+    commandLine: (await textOn(machine, '/proc/cmdline')) ?? '',
+    file: await textOn(machine, workerChange.file.path),
+    restarts: restarts(name),
+    powerLosses: losses(name),
+  };
+}
+
+const textOn = async ({ files }: Machine, path: string): Promise<string | undefined> =>
+  readFile(await files.real(path), 'utf8').catch(() => undefined);
+
+async function refusedRequests({ kube }: ClusterWork): Promise<readonly string[]> {
+  const asked = await Promise.all(
+    accounts.map((name) => kube.audited(`system:serviceaccount:${operatorNamespace}:${name}`)),
+  );
+  return asked
+    .flat()
+    .filter(({ status }) => status === 403)
+    .map(({ verb, resource, path }) => `${verb} ${resource}: ${path}`);
+}
+
+/** How long a node was away, from what was seen of it. */
+export function awaySeconds({ moments }: Pick<DayRecord, 'moments'>, name: string): number {
+  const millis = moments.map(({ at, nodes }, index) => {
+    const node = nodes.find((one) => one.name === name);
+    const until = moments[index + 1]?.at ?? at;
+    return node !== undefined && isAway(node) ? until - at : 0;
+  });
+  return Math.round(millis.reduce((sum, one) => sum + one, 0) / 100) / 10;
+}

@@ -1,0 +1,206 @@
+// Where pods run the day after an installation: a scheduler finds each a node, and the kubelet of that node runs it. Pods of
+// our own image are our own program; of all others there is a status alone. What makes and removes pods is the real
+// controller manager.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject, KubeRef } from '../../../src/ports/kube.ts';
+import { partAt, textIn } from '../../layering/objects.ts';
+import { followChanges } from '../changes.ts';
+import { kinds } from '../objects.ts';
+import { backOffStatus, endedStatus, runningStatus } from '../pods.ts';
+import type { ClusterWork, RunningJob } from '../site.ts';
+import { containerOf, isOurs, isOver, schedule, secretsOf } from './scheduler.ts';
+
+/** The pods of a cluster, as its kubelets run them. */
+export interface Kubelets {
+  /** Kills the program of a pod that is meant; whether there was one. */
+  readonly kill: (isMeant: (pod: KubeObject) => boolean) => boolean;
+  /** Resolves once the cluster is closed and nothing runs any more. */
+  readonly ended: Promise<void>;
+}
+
+/** What pods depend on beside the API server. */
+interface PodSite {
+  /** Whether the host of a node is switched on. */
+  readonly isOn: (node: string) => boolean;
+  /** Whether a scheduler finds room for a pod. */
+  readonly hasRoom: (pod: KubeObject) => boolean;
+}
+
+/** Where a container leaves its last word. */
+const terminationLog = '/dev/termination-log';
+
+const POLL_INTERVAL_MILLIS = 100;
+/** A kubelet waits 10 s after the first crash; so much is left in the lab. */
+const BACKOFF_MILLIS = 1000;
+
+interface Placed {
+  readonly pod: KubeObject;
+  readonly leave: () => void;
+  ended: Promise<void>;
+  program?: RunningJob | undefined;
+  isLeaving: boolean;
+}
+
+/** Runs the pods of a cluster until it is closed. */
+export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
+  const { signal } = work;
+  const { client } = work.kube;
+  const placed = new Map<string, Placed>();
+  const restarts = new Map<string, number>();
+  const changes = followChanges(work, [{ kind: kinds.Pod }, { kind: kinds.Node }]);
+
+  const start = (pod: KubeObject, node: string): void => {
+    const { uid = '' } = pod.metadata;
+    if (placed.has(uid)) return;
+    const leaving = new AbortController();
+    const leave = (): void => leaving.abort(new Error('the pod leaves its node'));
+    const moveOut = work.tenants.moveIn(node, leave);
+    const own: Placed = { pod, leave, ended: Promise.resolve(), isLeaving: false };
+    const count = restarts.get(uid) ?? 0;
+    restarts.set(uid, count + 1);
+    own.ended = runPod(work, own, { pod, count, signal: AbortSignal.any([signal, leaving.signal]) })
+      .catch((error: unknown) => {
+        if (!signal.aborted && !leaving.signal.aborted) work.complain(`${uid}: ${String(error)}`);
+      })
+      .finally(() => {
+        moveOut();
+        placed.delete(uid);
+        changes.keep();
+      });
+    placed.set(uid, own);
+  };
+
+  /** A pod that is being removed is gone once its containers have ended. */
+  const end = (pod: KubeObject): void => {
+    const own = placed.get(pod.metadata.uid ?? '');
+    if (own?.isLeaving === true) return;
+    if (own !== undefined) own.isLeaving = true;
+    own?.leave();
+    (own?.ended ?? Promise.resolve())
+      .then(() => client.remove(refOf(pod), { graceSeconds: 0 }))
+      .catch(changes.keep);
+  };
+
+  const poll = async (): Promise<void> => {
+    const [pods, nodes] = await Promise.all([
+      client.list({ kind: kinds.Pod }),
+      client.list({ kind: kinds.Node }),
+    ]);
+    const isWaiting = (pod: KubeObject): boolean =>
+      textIn(pod, 'spec', 'nodeName') === '' &&
+      pod.metadata.deletionTimestamp === undefined &&
+      site.hasRoom(pod);
+    await schedule(work, pods.filter(isWaiting), { pods, nodes });
+    for (const pod of pods) {
+      const node = textIn(pod, 'spec', 'nodeName');
+      if (node !== '' && !site.isOn(node)) continue;
+      if (pod.metadata.deletionTimestamp !== undefined) end(pod);
+      else if (node !== '' && !isOver(pod)) start(pod, node);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        if (changes.take()) await poll();
+      } catch {
+        changes.keep();
+      }
+      await sleep(POLL_INTERVAL_MILLIS, undefined, { signal }).catch(() => undefined);
+    }
+    await changes.ended;
+    await Promise.all([...placed.values()].map(({ ended }) => ended));
+  };
+  return {
+    kill: (isMeant) => {
+      const found = [...placed.values()].find(
+        ({ pod, program }) => program !== undefined && isMeant(pod),
+      );
+      found?.program?.kill();
+      return found !== undefined;
+    },
+    ended: run(),
+  };
+}
+
+const refOf = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
+  ...{ kind: kinds.Pod, name, namespace },
+});
+
+interface PodRun {
+  readonly pod: KubeObject;
+  /** How often its containers were started before. */
+  readonly count: number;
+  /** It has to leave its node, or its host goes down. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs the container of a pod, again after each end unless it is of a job. */
+async function runPod(
+  work: ClusterWork,
+  own: Placed,
+  { pod, count, signal }: PodRun,
+): Promise<void> {
+  const setStatus = async (status: object): Promise<void> => {
+    await work.kube.client.mergeStatus(refOf(pod), status);
+  };
+  const isOnce = textIn(pod, 'spec', 'restartPolicy') === 'Never';
+  for (let restarts = count; !isOff(signal); restarts += 1) {
+    const program = isOurs(pod) ? await startProgram(work, pod, signal) : undefined;
+    own.program = program;
+    await setStatus(runningStatus(pod, new Date(), restarts));
+    const exitCode = await (program?.ended ?? untilAborted(signal));
+    if (isOff(signal)) break;
+    if (isOnce && program !== undefined) {
+      const message = exitCode === 0 ? program.textOf(terminationLog) : lastWords(program);
+      return setStatus(endedStatus(pod, new Date(), { exitCode, message }));
+    }
+    await setStatus(backOffStatus(pod, new Date(), restarts + 1));
+    await sleep(BACKOFF_MILLIS, undefined, { signal }).catch(() => undefined);
+  }
+  if (!isOff(work.signal)) await setStatus(backOffStatus(pod, new Date(), count));
+}
+
+/** Asked again after each wait, which a check of types does not see. */
+const isOff = (signal: AbortSignal): boolean => signal.aborted;
+
+/** So much of a log a kubelet takes for the message of a container that failed. */
+const lastWords = ({ log }: RunningJob): string => log().slice(-2048);
+
+const untilAborted = (signal: AbortSignal): Promise<number> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(0);
+    else signal.addEventListener('abort', () => resolve(0), { once: true });
+  });
+
+/** Starts the program of a pod with what its spec gives it: arguments, the name of its node, Secrets, its account's token. */
+async function startProgram(
+  work: ClusterWork,
+  pod: KubeObject,
+  signal: AbortSignal,
+): Promise<RunningJob> {
+  const { name, namespace = '', uid: podId = '' } = pod.metadata;
+  const { client, kubeconfigFor } = work.kube;
+  const node = textIn(pod, 'spec', 'nodeName');
+  const files: Record<string, string | Uint8Array> = { [terminationLog]: '' };
+  for (const [path, secret] of secretsOf(pod)) {
+    const found = await client.get({ kind: kinds.Secret, namespace, name: secret });
+    const data = (found?.['data'] ?? {}) as Readonly<Record<string, string>>;
+    for (const [key, value] of Object.entries(data)) {
+      files[`${path}/${key}`] = Buffer.from(value, 'base64');
+    }
+  }
+  const serviceAccount = textIn(pod, 'spec', 'serviceAccountName');
+  const hasToken = partAt(pod, 'spec', 'automountServiceAccountToken') !== false;
+  const run = await work.startJob({
+    ...{ name, podId, files, signal },
+    args: partAt(containerOf(pod), 'args') as readonly string[],
+    ...(hasToken
+      ? { kubeconfig: await kubeconfigFor({ user: { namespace, serviceAccount } }) }
+      : {}),
+    hostPid: partAt(pod, 'spec', 'hostPID') === true ? node : undefined,
+    env: partAt(containerOf(pod), 'env') === undefined ? {} : { NODE_NAME: node },
+  });
+  work.logs.set(name, run.log);
+  return run;
+}

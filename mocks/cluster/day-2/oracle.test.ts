@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { keyOf } from '../../layering/objects.ts';
+import { dayViolations, type EndedDay, type EndedHost, type EndedPool } from './oracle.ts';
+import type { SeenNode } from './record.ts';
+
+const [before, final] = ['a', 'b'].map((digit) => `r.test/os@sha256:${digit.repeat(64)}`) as [
+  string,
+  string,
+];
+const has = `rendered-worker-2 ${final}`;
+const node = (name: string, change: Partial<SeenNode> = {}): SeenNode => ({
+  ...{ name, pool: 'worker', isReady: true, isCordoned: false, state: 'Done', reason: '' },
+  ...{ current: has, desired: has, request: '' },
+  ...change,
+});
+const host = (name: string, change: Partial<EndedHost> = {}): EndedHost => ({
+  ...{ name, pool: 'worker', booted: final, recorded: final, restarts: 1, powerLosses: 0 },
+  ...{ commandLine: 'rw audit=1', file: 'text' },
+  ...change,
+});
+const build = (name: string, image: string) => ({
+  metadata: { name },
+  status: { digestedImagePushSpec: image },
+});
+const pool: EndedPool = {
+  ...{ pool: 'worker', final, before, kernelArgument: 'audit=1', file: 'text' },
+  osConfig: {
+    metadata: { name: 'worker', annotations: { [keyOf('current-machine-os-build')]: 'two' } },
+    status: { currentImagePullSpec: final },
+  },
+  machineConfigPool: {
+    metadata: { name: 'worker' },
+    spec: { configuration: { name: 'rendered-worker-2' } },
+    status: { conditions: [{ type: 'Updated', status: 'True' }] },
+  },
+  builds: [build('one', before), build('two', final)],
+};
+const day = (change: Partial<EndedDay> = {}): EndedDay => ({
+  ...{ pools: [pool], hosts: [host('w1')], nodes: [node('w1')] },
+  ...{ moments: [], ready: [2, 3, 2], wanted: 2, jobs: [], refused: [] },
+  ...change,
+});
+const moment = (...nodes: readonly SeenNode[]) => ({ at: 0, nodes });
+const cordoned = { isCordoned: true };
+
+describe('the day after', () => {
+  it('is as it must be', () => {
+    const first = moment(
+      node('w1', cordoned),
+      node('w2'),
+      node('m1', { pool: 'master', ...cordoned }),
+    );
+    expect(dayViolations(day({ moments: [first] }))).toEqual([]);
+  });
+
+  it.each<[string, Partial<EndedDay>, string]>([
+    [
+      'two nodes of a pool were away',
+      { moments: [moment(node('w1', cordoned), node('w2', { desired: 'x' }))] },
+      'away at once: w1, w2',
+    ],
+    ['a host runs what it did', { hosts: [host('w1', { booted: before })] }, 'host w1 runs'],
+    [
+      'a record is old',
+      { hosts: [host('w1', { recorded: '' })] },
+      'the disk of w1 records nothing',
+    ],
+    ['a host rebooted twice', { hosts: [host('w1', { restarts: 2 })] }, 'w1 went down 2, not 1'],
+    ['a host lost its power', { hosts: [host('w1', { powerLosses: 1 })] }, 'w1 went down 1, not 2'],
+    [
+      'a kernel argument lacks',
+      { hosts: [host('w1', { commandLine: 'rw' })] },
+      'kernel of w1 has nothing, not audit=1',
+    ],
+    [
+      'a file lacks',
+      { hosts: [host('w1', { file: undefined })] },
+      'file of w1 has nothing, not text',
+    ],
+    ['a node is cordoned', { nodes: [node('w1', cordoned)] }, 'node w1 is cordoned, not'],
+    [
+      'a node is degraded',
+      { nodes: [node('w1', { state: 'Degraded' })] },
+      'node w1 is Degraded, not',
+    ],
+    [
+      'a node has another image',
+      { nodes: [node('w1', { current: 'x' })] },
+      'node w1 has x, not rendered',
+    ],
+    [
+      'a node asks still',
+      { nodes: [node('w1', { request: 'uncordon-x' })] },
+      'asks for uncordon-x, not',
+    ],
+    [
+      'a build was kept',
+      { pools: [{ ...pool, builds: [...pool.builds, build('x', '')] }] },
+      'has builds of',
+    ],
+    [
+      'the way back is gone',
+      { pools: [{ ...pool, builds: [build('two', final)] }] },
+      'has builds of',
+    ],
+    ['nothing was built', { pools: [{ ...pool, final: before }] }, 'is the old one, not'],
+    [
+      'the pool waits',
+      { pools: [{ ...pool, machineConfigPool: undefined }] },
+      'Updated of pool worker is nothing',
+    ],
+    ['another build is current', { pools: [{ ...pool, osConfig: undefined }] }, 'gave nothing'],
+    ['a budget was broken', { ready: [2, 1, 2] }, 'only 1 of 2 pods'],
+    ['a job is left', { jobs: ['build-x'] }, 'job build-x is still there'],
+    ['a request was refused', { refused: ['get pods'] }, 'refused: get pods'],
+  ])('tells that %s', (_, change, text) => {
+    expect(dayViolations(day(change)).join('\n')).toContain(text);
+  });
+});

@@ -1,0 +1,141 @@
+// What must be true of a cluster after a change that was rolled out: checked against what its hosts run, what a watch has seen, and
+// what the registries have; nothing here is asked of the product.
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { annotation, conditionIn, textIn } from '../../layering/objects.ts';
+import { isAway, type Moment, type SeenNode } from './record.ts';
+
+/** A host in the end. */
+export interface EndedHost {
+  readonly name: string;
+  readonly pool: string;
+  /** The image that it booted last. */
+  readonly booted: string;
+  /** The image that its disk records. */
+  readonly recorded: string;
+  readonly commandLine: string;
+  /** The text of the file that the change brings; undefined without one. */
+  readonly file: string | undefined;
+  /** How often it went down, and how often of these because its power was gone. */
+  readonly restarts: number;
+  readonly powerLosses: number;
+}
+
+/** A pool in the end. */
+export interface EndedPool {
+  readonly pool: string;
+  /** The image that was pushed last to its repository, by digest, and the one that its nodes had before. */
+  readonly final: string;
+  readonly before: string;
+  /** What the change brings beside the image; undefined where it brings nothing. */
+  readonly kernelArgument: string | undefined;
+  readonly file: string | undefined;
+  readonly osConfig: KubeObject | undefined;
+  readonly machineConfigPool: KubeObject | undefined;
+  /** Its MachineOSBuilds. */
+  readonly builds: readonly KubeObject[];
+}
+
+/** All that is checked. */
+export interface EndedDay {
+  readonly pools: readonly EndedPool[];
+  readonly hosts: readonly EndedHost[];
+  readonly nodes: readonly SeenNode[];
+  readonly moments: readonly Moment[];
+  /** How many pods of the workload were Ready, from when all were; and how many its budget wants. */
+  readonly ready: readonly number[];
+  readonly wanted: number;
+  /** Names of jobs that build. */
+  readonly jobs: readonly string[];
+  /** Requests of our programs that the API server refused (403). */
+  readonly refused: readonly string[];
+}
+
+/** Everything that is not as it must be, a sentence each. */
+export const dayViolations = (day: EndedDay): readonly string[] => [
+  ...crowds(day),
+  ...day.hosts.flatMap((host) => wrongHost(day, host)),
+  ...day.nodes.flatMap((node) => wrongNode(day, node)),
+  ...day.pools.flatMap(wrongPool),
+  ...brokenBudget(day),
+  ...day.jobs.map((job) => `job ${job} is still there`),
+  ...day.refused.map((request) => `refused: ${request}`),
+];
+
+const poolOf = ({ pools }: EndedDay, pool: string): EndedPool | undefined =>
+  pools.find((one) => one.pool === pool);
+
+/** Of no pool two nodes are away at once; each crowd is named once. */
+function crowds({ moments }: EndedDay): readonly string[] {
+  const found = moments.flatMap(({ nodes }) =>
+    ['master', 'worker'].flatMap((pool) => {
+      const away = nodes.filter((node) => node.pool === pool && isAway(node));
+      return away.length > 1 ? [`away at once: ${away.map(({ name }) => name).join(', ')}`] : [];
+    }),
+  );
+  return [...new Set(found)];
+}
+
+/** Values that must be equal, each with what it is. */
+type Compared = readonly (readonly [
+  what: string,
+  is: string | undefined,
+  expected: string | undefined,
+])[];
+
+const differing = (compared: Compared): readonly string[] =>
+  compared
+    .filter(([, is = '', expected = '']) => is !== expected)
+    .map(
+      ([what, is = '', expected = '']) =>
+        `${what} ${is || 'nothing'}, not ${expected || 'nothing'}`,
+    );
+
+function wrongHost(day: EndedDay, host: EndedHost): readonly string[] {
+  const { final, kernelArgument, file } = poolOf(day, host.pool) ?? {};
+  const { name, commandLine, restarts, powerLosses } = host;
+  const words = commandLine.split(/\s+/);
+  return differing([
+    [`host ${name} runs`, host.booted, final],
+    [`the disk of ${name} records`, host.recorded, final],
+    [`host ${name} went down`, String(restarts), String(1 + powerLosses)],
+    [`the kernel of ${name} has`, words.find((word) => word === kernelArgument), kernelArgument],
+    [`the file of ${name} has`, host.file, file],
+  ]);
+}
+
+function wrongNode(day: EndedDay, node: SeenNode): readonly string[] {
+  const { name, state, current, desired, request, isCordoned, isReady } = node;
+  const { final = '', machineConfigPool } = poolOf(day, node.pool) ?? {};
+  const wanted = `${textIn(machineConfigPool, 'spec', 'configuration', 'name')} ${final}`;
+  return differing([
+    [`node ${name} is`, state, 'Done'],
+    [`node ${name} has`, current, wanted],
+    [`node ${name} is to have`, desired, wanted],
+    [`node ${name} asks for`, request, ''],
+    [`node ${name} is`, isCordoned ? 'cordoned' : 'uncordoned', 'uncordoned'],
+    [`node ${name} is`, isReady ? 'Ready' : 'NotReady', 'Ready'],
+  ]);
+}
+
+/** Kept are the build of the image that nodes have, and that of the image before, for whoever rolls back. */
+function wrongPool({ pool, final, before, osConfig, ...ended }: EndedPool): readonly string[] {
+  const image = (build: KubeObject | undefined): string =>
+    textIn(build, 'status', 'digestedImagePushSpec');
+  const current = annotation(osConfig, 'current-machine-os-build');
+  const named = ended.builds.find(({ metadata: { name } }) => name === current);
+  const builds = ended.builds.map(image).toSorted().join(' ');
+  return differing([
+    [`the image of pool ${pool} is`, final === before ? 'the old one' : 'another', 'another'],
+    [`pool ${pool} has builds of`, builds, [before, final].toSorted().join(' ')],
+    [`the current build of pool ${pool} gave`, image(named), final],
+    [`MachineOSConfig ${pool} names`, textIn(osConfig, 'status', 'currentImagePullSpec'), final],
+    [`Updated of pool ${pool} is`, conditionIn(ended.machineConfigPool, 'Updated'), 'True'],
+  ]);
+}
+
+function brokenBudget({ ready, wanted }: EndedDay): readonly string[] {
+  const fewest = Math.min(...ready);
+  return fewest >= wanted
+    ? []
+    : [`only ${fewest} of ${wanted} pods were Ready that a budget wants`];
+}

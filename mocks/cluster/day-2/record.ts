@@ -1,0 +1,117 @@
+// What a watch sees of nodes and of the pods of a workload, at every moment of the day after an installation.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
+import { annotation, hasRole, partAt } from '../../layering/objects.ts';
+import { isReady } from '../layering/controllers.ts';
+import { kinds } from '../objects.ts';
+import type { ClusterWork } from '../site.ts';
+
+/** A node at one moment. */
+export interface SeenNode {
+  readonly name: string;
+  readonly pool: 'master' | 'worker';
+  readonly isReady: boolean;
+  readonly isCordoned: boolean;
+  readonly state: string;
+  readonly reason: string;
+  /** What it has, and what it is to have: a MachineConfig, and an image. */
+  readonly current: string;
+  readonly desired: string;
+  /** What it asks for of the controller, until that is done. */
+  readonly request: string;
+}
+
+/** Every node at one moment. */
+export interface Moment {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly nodes: readonly SeenNode[];
+}
+
+/** What was seen so far. */
+export interface DayRecord {
+  readonly moments: readonly Moment[];
+  readonly nodes: () => readonly SeenNode[];
+  /** How many pods of the workload were Ready at each moment. */
+  readonly ready: readonly number[];
+}
+
+/** A node as its annotations and its status say. */
+export function seenNode(node: KubeObject): SeenNode {
+  const at = (name: string): string => annotation(node, name);
+  const both = (word: string): string => `${at(`${word}Config`)} ${at(`${word}Image`)}`.trim();
+  const asked = at('desiredDrain');
+  return {
+    name: node.metadata.name,
+    pool: hasRole(node, 'master') ? 'master' : 'worker',
+    isReady: isReady(node),
+    isCordoned: partAt(node, 'spec', 'unschedulable') === true,
+    ...{ state: at('state'), reason: at('reason') },
+    ...{ current: both('current'), desired: both('desired') },
+    request: asked === at('lastAppliedDrain') ? '' : asked,
+  };
+}
+
+/** Whether a node is taken from the cluster, or on its way to be. */
+export const isAway = ({ isCordoned, current, desired, ...node }: SeenNode): boolean =>
+  isCordoned || !node.isReady || current !== desired;
+
+/** Where a node is, for people; `before` is the image that the installation gave it. */
+export function whereIs(node: SeenNode, before: string): string {
+  const { state, reason, request, current, desired, isCordoned } = node;
+  if (!node.isReady) return 'reboots';
+  if (state === 'Degraded') return `degraded: ${reason}`;
+  if (request.startsWith('drain-')) return isCordoned ? 'is drained' : 'waits for its drain';
+  if (request.startsWith('uncordon-')) return 'is uncordoned';
+  if (current !== desired) return isCordoned ? 'is drained, and reboots' : 'stages its image';
+  return current.endsWith(before) ? 'waits for its turn' : 'has what changed';
+}
+
+/** Records until the cluster is closed; calls back with each node that has changed. */
+export function recordDay(
+  work: ClusterWork,
+  workload: KubeSelection,
+  changed: (node: SeenNode) => void,
+): DayRecord {
+  const latest = new Map<string, SeenNode>();
+  const pods = new Map<string, boolean>();
+  const moments: Moment[] = [];
+  const ready: number[] = [];
+  follow(work, { kind: kinds.Node }, ({ object }) => {
+    const seen = seenNode(object);
+    latest.set(seen.name, seen);
+    moments.push({ at: Date.now(), nodes: [...latest.values()] });
+    changed(seen);
+  });
+  follow(work, workload, ({ type, object: { metadata }, object }) => {
+    const isGone = type === 'DELETED' || metadata.deletionTimestamp !== undefined;
+    pods.set(metadata.uid ?? '', !isGone && isReady(object));
+    ready.push([...pods.values()].filter(Boolean).length);
+  });
+  return { moments, ready, nodes: () => [...latest.values()] };
+}
+
+interface Event {
+  readonly type: string;
+  readonly object: KubeObject;
+}
+
+/** A server may end a watch; the next one begins with all that there is. */
+function follow(
+  { kube: { client }, signal }: ClusterWork,
+  selection: KubeSelection,
+  take: (event: Event) => void,
+): void {
+  const read = async (): Promise<void> => {
+    for await (const event of client.watch(selection, { signal })) {
+      if (event.type !== 'BOOKMARK') take(event);
+    }
+  };
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await read().catch(() => undefined);
+      await sleep(200, undefined, { signal });
+    }
+  };
+  run().catch(() => undefined);
+}
