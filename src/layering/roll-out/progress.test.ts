@@ -106,7 +106,7 @@ describe('what a node waits for', () => {
     [
       'a budget',
       withNode(draining, { pods: [pod(), pod({ name: 'web-1' })], budgets: [budget()] }),
-      'drain blocked: pod shop/web-0 by budget shop/web, and 1 more pods',
+      'drain blocked: pod shop/web-0 by budget shop/web, and 1 more pod',
       'maxUnavailable 1: first m1',
     ],
     [

@@ -145,7 +145,8 @@ const sinceNotReady = (node: KubeObject, now: Millis): string =>
 function drainText(node: KubeObject, cluster: RollOutSnapshot): string {
   const [first, ...others] = drainBlockers(node.metadata.name, cluster);
   if (first === undefined) return 'being drained';
-  const more = others.length === 0 ? '' : `, and ${others.length} more pods`;
+  const pods = others.length === 1 ? 'pod' : 'pods';
+  const more = others.length === 0 ? '' : `, and ${others.length} more ${pods}`;
   return `drain blocked: pod ${first.pod} by budget ${first.budget}${more}`;
 }
 
