@@ -62,7 +62,7 @@ describe('a row of the table', () => {
   });
   const host = (progress: Partial<HostProgress>): ShownHost => ({
     ...{ hostId: 'h', phase: '', outcome: undefined, failure: undefined, boots: 0 },
-    endedAt: undefined,
+    ...{ endedAt: undefined, events: [] },
     plan: { name: 'm1', role: 'master' },
     progress: { ...noProgress, doing: 'Write', ...progress },
   });

@@ -20,11 +20,12 @@ const store = inventoryStore({
 });
 const hosts = names.map((name): Changing<ShownHost> => ({
   ...{ hostId: name, phase: '', outcome: undefined, failure: undefined, boots: 0 },
-  ...{ endedAt: undefined, plan: { name, role: name === 'w1' ? 'worker' : 'master' } },
+  ...{ endedAt: undefined, events: [], plan: { name, role: name === 'w1' ? 'worker' : 'master' } },
   progress: noProgress,
 }));
 
-process.exitCode = await showRun({ keeps: false } as LabOptions, async ({ watch }) => {
+const heading = { title: 'Made up', description: 'No host is installed.' };
+process.exitCode = await showRun({ keeps: false } as LabOptions, heading, async ({ watch }) => {
   const startedAt = Date.now();
   const end = watch({
     ...{ name: 'made-up', lab: { inventory: { store } }, hosts, startedAt, folder: '/nonexistent' },
