@@ -1,10 +1,42 @@
-/** An element of DER (X.690): a tag, a length, and what lies in it. */
-export interface Element {
+/** An element of DER (X.690): a tag, a length, and what lies in it. Ten thousand requests have a million of them. */
+export class Element {
   /** With its class and the bit of what holds elements: 0x30 is a SEQUENCE. */
   readonly tag: number;
-  readonly content: Buffer;
+  readonly #bytes: Buffer;
+  readonly #from: number;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(bytes: Buffer, from: number, { start, end }: Bounds) {
+    this.tag = bytes[from] ?? 0;
+    this.#bytes = bytes;
+    this.#from = from;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  get content(): Buffer {
+    return this.#bytes.subarray(this.#start, this.#end);
+  }
+
   /** With tag and length. */
-  readonly whole: Buffer;
+  get whole(): Buffer {
+    return this.#bytes.subarray(this.#from, this.#end);
+  }
+
+  /**
+   * What it holds, to its end.
+   * @throws Error where that is no DER
+   */
+  get members(): readonly Element[] {
+    return elementsBetween(this.#bytes, this.#start, this.#end);
+  }
+}
+
+/** Where the content of an element is. */
+interface Bounds {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** What is in the bytes is no DER, or more or less than is looked for. */
@@ -20,30 +52,36 @@ const mostLengthBytes = 3;
  * The elements that fill the bytes to their end. A length can be written in one way only.
  * @throws Error for anything else
  */
-export function elementsIn(bytes: Buffer): readonly Element[] {
+export const elementsIn = (bytes: Buffer): readonly Element[] =>
+  elementsBetween(bytes, 0, bytes.length);
+
+function elementsBetween(bytes: Buffer, from: number, end: number): readonly Element[] {
   const found: Element[] = [];
-  for (let rest = bytes; rest.length > 0;) {
-    const { start, length } = headerOf(rest);
-    const end = start + length;
-    if (end > rest.length) throw new NotDer('it is cut off');
-    const [tag = 0] = rest;
-    found.push({ tag, content: rest.subarray(start, end), whole: rest.subarray(0, end) });
-    rest = rest.subarray(end);
+  for (let next = from; next < end;) {
+    const bounds = boundsOf(bytes, next, end);
+    found.push(new Element(bytes, next, bounds));
+    next = bounds.end;
   }
   return found;
 }
 
-function headerOf(bytes: Buffer): { readonly start: number; readonly length: number } {
-  const [tag = 0, first = long] = bytes;
-  if ((tag & longTag) === longTag) throw new NotDer('a tag of several bytes');
-  if (first < long) return { start: 2, length: first };
-  const count = first - long;
-  if (count === 0 || count > mostLengthBytes || bytes.length < 2 + count)
-    throw new NotDer('no length');
-  const length = bytes.readUIntBE(2, count);
+function boundsOf(bytes: Buffer, from: number, last: number): Bounds {
+  if (from + 2 > last) throw new NotDer('it is cut off');
+  if (((bytes[from] ?? 0) & longTag) === longTag) throw new NotDer('a tag of several bytes');
+  const first = bytes[from + 1] ?? long;
+  const count = first < long ? 0 : first - long;
+  const start = from + 2 + count;
+  if (first === long || count > mostLengthBytes || start > last) throw new NotDer('no length');
+  const length = count === 0 ? first : longLength(bytes, from + 2, count);
+  if (start + length > last) throw new NotDer('it is cut off');
+  return { start, end: start + length };
+}
+
+function longLength(bytes: Buffer, at: number, count: number): number {
+  const length = bytes.readUIntBE(at, count);
   const isShortest = length >= long && length >= 2 ** (8 * (count - 1));
   if (!isShortest) throw new NotDer('a length that could be shorter');
-  return { start: 2 + count, length };
+  return length;
 }
 
 /**
@@ -54,7 +92,7 @@ export function membersOf<const T extends readonly number[]>(
   element: Element,
   tags: T,
 ): { readonly [K in keyof T]: Element } {
-  const members = elementsIn(element.content);
+  const { members } = element;
   if (members.length !== tags.length || members.some(({ tag }, index) => tag !== tags[index])) {
     throw new NotDer('other members');
   }

@@ -7,6 +7,7 @@ import {
   type SigningRequest,
 } from './signing-request.ts';
 import {
+  keyRefusal,
   type KubeletClaim,
   mayAsk,
   nodeBootstrapper,
@@ -30,7 +31,7 @@ export class ReadRequest implements KubeObject {
   readonly purpose: RequestPurpose | undefined;
   /** Who asks; empty for one that no kubelet makes. */
   readonly username: string;
-  /** What it is for, of one that may be approved, or was. */
+  /** What it is for, of one that may be approved if its key is right, or was. */
   readonly claim: KubeletClaim | undefined;
   /** Why it can never be approved. */
   readonly cause: RefusalCause | undefined;
@@ -75,5 +76,8 @@ function readingOf(object: KubeObject): Reading {
   const node = nodeOf(asked, content);
   if (node === undefined) return { ...reading, cause: content ? 'subject' : 'unreadable' };
   const claim = readClaim(asked, content, node);
-  return 'cause' in claim ? { ...reading, cause: claim.cause } : { ...reading, claim };
+  if ('cause' in claim) return { ...reading, cause: claim.cause };
+  // Of one that waits the key is checked before it is approved: nearly all of thousands never are.
+  const refusal = state === 'approved' && content ? keyRefusal(content) : undefined;
+  return refusal ? { ...reading, cause: 'key' } : { ...reading, claim };
 }

@@ -6,7 +6,14 @@ import {
   type RequestWishes,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { claimRefusal, type ExpectedNode, nodeBootstrapper, nodeOf, readClaim } from './verify.ts';
+import {
+  claimRefusal,
+  type ExpectedNode,
+  keyRefusal,
+  nodeBootstrapper,
+  nodeOf,
+  readClaim,
+} from './verify.ts';
 import { readPkcs10 } from './pkcs10.ts';
 import { readSigningRequest, type RequestPurpose } from './signing-request.ts';
 
@@ -27,7 +34,10 @@ async function verified(purpose: RequestPurpose, { request, spec = {}, node }: C
   const asked = readSigningRequest(signingRequestObject(purpose, pem, { spec }));
   const content = readPkcs10(pem);
   const claim = readClaim(asked!, content, expected.name);
-  const refusal = 'cause' in claim ? claim : claimRefusal(claim, { ...expected, ...node });
+  const refusal =
+    'cause' in claim
+      ? claim
+      : (keyRefusal(content!) ?? claimRefusal(claim, { ...expected, ...node }));
   return { about: nodeOf(asked!, content), reason: refusal?.reason };
 }
 

@@ -61,7 +61,7 @@ export const nodeBootstrapper = {
 } as const;
 
 /**
- * Reads what the kubelet of a node asks for, if all that stands in the request is right. The rules are those of the
+ * Reads what the kubelet of a node asks for, if all that stands in the request is right; its key is still to be checked. The rules are those of the
  * signers (k8s.io/kubernetes, pkg/apis/certificates/helpers.go) and of OpenShift's cluster-machine-approver.
  */
 export function readClaim(
@@ -74,8 +74,7 @@ export function readClaim(
     subjectRefusal(request, userOf(node)) ??
     (asked.purpose === 'client'
       ? clientRefusal(asked, request)
-      : servingRefusal(asked, request, node)) ??
-    keyRefusal(request);
+      : servingRefusal(asked, request, node));
   const { purpose } = asked;
   const addresses = purpose === 'client' ? none : request.addresses;
   return refusal ?? { purpose, node, key: request.key, addresses };
@@ -159,7 +158,9 @@ function servingRefusal(
   return request.addresses.length === 0 ? namesRefusal('no address') : undefined;
 }
 
-function keyRefusal({ isStrong, isSigned }: CertificateRequest): Refusal | undefined {
+/** Why a request is not approved for its key; undefined where it is. */
+export function keyRefusal({ checkKey }: CertificateRequest): Refusal | undefined {
+  const { isStrong, isSigned } = checkKey();
   const refuse = (reason: string): Refusal => ({ cause: 'key', reason });
   if (!isStrong) return refuse('its key is weaker than RSA of 2048 bits or EC P-256');
   return isSigned ? undefined : refuse('its signature is not that of its key');

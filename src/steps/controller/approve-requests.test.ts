@@ -119,6 +119,20 @@ describe('approving certificate requests', () => {
     await stop();
   });
 
+  it('leaves one that its key has not signed, and approves the next', async () => {
+    const { approvals, clock, kube, put, stop } = setUp();
+    const [own, other] = await Promise.all([keyPair(), keyPair()]);
+    const keys = Promise.resolve({ publicKey: other.publicKey, privateKey: own.privateKey });
+    await put('client', { name: 'forged', keys });
+    await put('client', { name: 'right' });
+    await clock.advance(minutes(1));
+    expect(approvals()).toEqual(['right']);
+    expect(kube.objectsOf(events).map(({ metadata }) => metadata.name)).toEqual([
+      'certificate-requests-left.key',
+    ]);
+    await stop();
+  });
+
   it('knows after a restart which key was approved, by the request that is still there', async () => {
     const kube = fakeKube();
     const before = setUp({ kube });

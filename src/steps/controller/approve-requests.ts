@@ -142,9 +142,9 @@ async function approveOne(
   // Before it is sent: a second key of the host must not be approved meanwhile.
   book.set(request, { state: 'approved' });
   try {
-    const state = await approveRequest(scope, metadata, approval);
-    book.set(request, { state });
-    if (state === 'approved') {
+    const answer = await approveRequest(scope, metadata, approval);
+    book.set(request, answer);
+    if (answer.state === 'approved') {
       const { node, purpose } = claim;
       scope.note('info', `certificate request ${metadata.name} is approved`, { node, purpose });
     }

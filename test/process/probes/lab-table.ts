@@ -24,7 +24,7 @@ const hosts = names.map((name): Changing<ShownHost> => ({
   progress: noProgress,
 }));
 
-const heading = { title: 'Made up', description: 'No host is installed.' };
+const heading = { title: 'Made up', about: 'No host is installed.' };
 process.exitCode = await showRun({ keeps: false } as LabOptions, heading, async ({ watch }) => {
   const startedAt = Date.now();
   const end = watch({
