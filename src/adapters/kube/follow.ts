@@ -256,12 +256,14 @@ function keptView(): KeptView {
   let isSynced = false;
   const sorted = (): readonly string[] => (order ??= [...objects.keys()].sort());
   const replace = (all: readonly KubeObject[]): boolean => {
-    const next = new Map(all.map((object) => [keyOf(object), object]));
-    const isSame =
-      isSynced &&
-      next.size === objects.size &&
-      [...next].every(([key, object]) => versionOf(objects.get(key)) === versionOf(object));
-    objects = next;
+    const before = objects;
+    let isSame = isSynced && all.length === before.size;
+    objects = new Map();
+    for (const object of all) {
+      const key = keyOf(object);
+      isSame &&= versionOf(before.get(key)) === versionOf(object);
+      objects.set(key, object);
+    }
     order = undefined;
     isSynced = true;
     return !isSame;
@@ -291,7 +293,8 @@ function keptView(): KeptView {
 }
 
 /** No name holds a space, so names come before namespaces in the order. */
-const keyOf = ({ metadata }: KubeObject): string => `${metadata.name} ${metadata.namespace ?? ''}`;
+const keyOf = ({ metadata: { name, namespace } }: KubeObject): string =>
+  namespace === undefined ? name : `${name} ${namespace}`;
 
 const versionOf = (object: KubeObject | undefined): string =>
   object === undefined

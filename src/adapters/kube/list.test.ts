@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holds, readText, withoutManagedFields } from './list.ts';
+import { holds, nextPage, readText, withoutManagedFields } from './list.ts';
 
 it('reads no answer further than a page of objects goes', async () => {
   const chunk = new Uint8Array(2 ** 20);
@@ -43,4 +43,13 @@ describe('a stored object holds what was sent', () => {
 it('an object loses the record of its writers and nothing else', () => {
   const object = { kind: 'Node', metadata: { name: 'a', managedFields: [] } };
   expect(withoutManagedFields(object)).toEqual({ kind: 'Node', metadata: { name: 'a' } });
+});
+
+it.each([
+  ['small objects', 50, 50 * 1500, 50],
+  ['nodes', 50, 50 * 20_000, 6],
+  ['the largest there are', 50, 50 * 1.5e6, 5],
+  ['a page that has less than was asked for', 5, 5 * 2000, 50],
+])('asks for as many objects next as have 128 KiB: %s', (_, count, bytes, expected) => {
+  expect(nextPage(count, bytes)).toBe(expected);
 });
