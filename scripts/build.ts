@@ -62,6 +62,8 @@ const { metafile, outputFiles } = await build({
   splitting: true,
   write: false,
   platform: 'node',
+  minifyWhitespace: true,
+  minifySyntax: true,
   mainFields: ['module', 'main'],
   target: 'node24',
   format: 'esm',

@@ -23,19 +23,9 @@ process.exitCode = await start({
     return sendFirstReport(request);
   },
   loadProgram: (command) => {
-    if (command === 'controller') preferMemory();
-    // Stack traces show lines of the sources. The maps of the start alone would take a third of it.
-    else setSourceMapsSupport(true);
+    // Stack traces show lines of the sources. The maps of the start alone would take a third of it, those of the controller
+    // megabytes for as long as it runs.
+    if (command !== 'controller') setSourceMapsSupport(true);
     return import('./cli/program.ts');
   },
 });
-
-/**
- * Makes V8 interpret what it would compile, and collect garbage sooner: the compilers' own code takes nine megabytes, once it
- * has run. A controller mostly waits. Its stack traces show the lines of the program as it is built.
- */
-function preferMemory(): void {
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-  const flags = ['optimize-for-size', 'no-sparkplug', 'no-maglev', 'no-turbofan'];
-  for (const flag of flags) setFlagsFromString(`--${flag}`);
-}

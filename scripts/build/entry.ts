@@ -4,5 +4,6 @@
 
 // What is imported statically runs first: an older Node must be told so before anything else.
 import './check-node.ts';
+import './prefer-memory.ts';
 
 await import('../../src/main.ts');
