@@ -30,6 +30,14 @@ describe('the options of the lab', () => {
   });
 
   it.each([
+    [[], false, undefined],
+    [['--page'], true, undefined],
+    [['--page-file', 'run.html'], false, 'run.html'],
+  ])('%j serve a page: %s, kept in %s', (args, isPage, pageFile) => {
+    expect(readOptions(args)).toMatchObject({ isPage, pageFile });
+  });
+
+  it.each([
     [['--no-service']],
     [['--vm', '--no-service', '--scenario', 'one-master']],
     [['--vm', '--no-service', '--report', 'r.json']],

@@ -31,9 +31,8 @@ it.each<[ShownKind, KubeObject, string, string]>([
   ['MachineOSBuild', having(condition('Succeeded', true)), 'Succeeded', 'good'],
   ['MachineOSBuild', having(condition('Failed', true, 'no')), 'Failed: no', 'bad'],
   ['CertificateSigningRequest', object({}), 'Pending', 'waiting'],
-  ['CertificateSigningRequest', having(condition('Approved', true)), 'Approved', 'busy'],
+  ['CertificateSigningRequest', having(condition('Approved', true)), 'Approved', 'good'],
   ['CertificateSigningRequest', having(condition('Denied', true)), 'Denied', 'bad'],
-  ['Job', having(condition('Complete', true)), 'Complete', 'good'],
 ])('%s', (kind, seen, ...shown) => {
   const { state, tone } = stateOf(kind, seen);
   expect([state, tone]).toEqual(shown);

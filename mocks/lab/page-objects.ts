@@ -12,7 +12,6 @@ export const shownKinds = [
   'MachineOSBuild',
   'CertificateSigningRequest',
   'MachineConfig',
-  'Job',
 ] as const satisfies readonly KindName[];
 export type ShownKind = (typeof shownKinds)[number];
 
@@ -82,13 +81,9 @@ const states: Readonly<Record<ShownKind, (facts: Facts) => Shown>> = {
   CertificateSigningRequest: ({ is, status }) => {
     if (is('Denied')) return bad('Denied');
     if (!is('Approved')) return waiting('Pending');
-    return status['certificate'] === undefined ? busy('Approved') : good('Issued');
+    return good(status['certificate'] === undefined ? 'Approved' : 'Issued');
   },
   MachineConfig: () => good('there'),
-  Job: ({ is, why }) => {
-    if (is('Failed')) return bad(joined('Failed', why('Failed')));
-    return is('Complete') ? good('Complete') : busy('Running');
-  },
 };
 
 function operatorState({ is, why }: Facts): Shown {

@@ -41,6 +41,8 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<P
   await once(server, 'listening');
   let spoke = Date.now();
   const draw = (): void => {
+    // Whoever comes gets the whole.
+    if (readers.size === 0) return;
     const patch = page.changes(Date.now());
     if (patch === undefined && Date.now() - spoke < quietFor) return;
     spoke = Date.now();
@@ -97,7 +99,7 @@ function answer(
   };
   if (!isOwnName(request.headers.host ?? '', host)) {
     refuse(403, 'this page is served by its address alone');
-  } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+  } else if (request.method !== 'GET') {
     refuse(405, 'this page can only be read');
   } else if (request.url === '/') {
     const type = { 'content-type': 'text/html; charset=utf-8' };

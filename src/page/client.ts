@@ -82,7 +82,7 @@ export function lengthOf(millis: number): string {
 function morphChildren(from: Element, to: Element): void {
   const morph = (old: Element, wanted: Element): void => {
     for (const { name, value } of [...wanted.attributes]) {
-      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+      if (name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
     }
     for (const { name } of [...old.attributes]) {
       if (!wanted.hasAttribute(name) && name !== 'open') old.removeAttribute(name);

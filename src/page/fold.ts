@@ -1,7 +1,7 @@
 import { plainLine } from '../lib/plain-text.ts';
 import { eventLine } from './event-line.ts';
 import { closed, hostAfterEvent, withSpan } from './host-events.ts';
-import { stageStep, railSteps, workOfStage } from './rail.ts';
+import { isLadder, railSteps, stageStep, workOfStage } from './rail.ts';
 import {
   caps,
   type HostState,
@@ -96,13 +96,12 @@ function afterStage(host: HostState, update: Of<'stage'>): HostState {
     return [[id, { until: since, ...before, state: 'done' }] as const];
   });
   // Where an agent is listened to, its steps and the phases of the machine say where the time goes.
-  const isLadder = steps.every(({ id }) => id.startsWith(stageStep('')));
   const ended = closed(host.spans, since);
   const span = { track: '', title: stage, work: workOfStage(stage), from: since };
   return {
     ...known,
     steps: { ...host.steps, ...Object.fromEntries(entries) },
-    ...(isLadder ? { spans: isLast ? ended : withSpan(ended, span) } : {}),
+    ...(isLadder(host.rail) ? { spans: isLast ? ended : withSpan(ended, span) } : {}),
   };
 }
 

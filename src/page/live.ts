@@ -20,19 +20,16 @@ export interface LivePage {
 /** The time line of a page that is watched is drawn again so often, in milliseconds. */
 const redrawEvery = 2000;
 
+const tickOf = (now: number): number => Math.ceil(now / redrawEvery) * redrawEvery;
+
 /** Opens a page. */
 export function livePage(begin: PageState): LivePage {
   let page = begin;
-  let sentLines = 0;
-  let sent = new Map<string, string>();
+  let sent = { page: undefined as PageState | undefined, tick: 0, html: new Map<string, string>() };
   const rendered = (now: number): Patch['sections'] =>
-    pageSections(page, Math.ceil(now / redrawEvery) * redrawEvery).map(
-      ({ id, within, content }) => ({
-        id,
-        within,
-        html: content.text,
-      }),
-    );
+    pageSections(page, tickOf(now)).map(({ id, within, content }) => ({
+      ...{ id, within, html: content.text },
+    }));
   const patch = (now: number, sections: Patch['sections'], after: number): Patch => ({
     ...{ now, sections, lineCount: page.lineCount, isOver: page.end !== undefined },
     lines: logLines(page.lines.filter(({ n }) => n > after)).text,
@@ -46,14 +43,13 @@ export function livePage(begin: PageState): LivePage {
     saved: (now) => pageDocument(page, now, 'saved'),
     whole: (now) => patch(now, rendered(now), 0),
     changes: (now) => {
+      const tick = tickOf(now);
+      if (sent.page === page && sent.tick === tick) return undefined;
       const sections = rendered(now);
-      const changed = sections.filter(({ id, html }) => sent.get(id) !== html);
-      const hasLines = page.lineCount > sentLines;
-      if (changed.length === 0 && !hasLines) return undefined;
-      const change = patch(now, changed, sentLines);
-      sentLines = page.lineCount;
-      sent = new Map(sections.map(({ id, html }) => [id, html]));
-      return change;
+      const changed = sections.filter(({ id, html }) => sent.html.get(id) !== html);
+      const change = patch(now, changed, sent.page?.lineCount ?? 0);
+      sent = { page, tick, html: new Map(sections.map(({ id, html }) => [id, html])) };
+      return changed.length === 0 && change.lines === '' ? undefined : change;
     },
   };
 }

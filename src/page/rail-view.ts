@@ -1,6 +1,6 @@
 import { renderDuration } from '../model/duration.ts';
 import { html, type Html } from './html.ts';
-import { railSteps } from './rail.ts';
+import { isLadder, railSteps } from './rail.ts';
 import type { HostState, Rail, RailStep, StepState, Track } from './state.ts';
 
 const cellHeight = 10;
@@ -120,6 +120,7 @@ function stateText(state: StepState | undefined): string {
 export function stepList(host: HostState): Html {
   const tracks = host.rail.flatMap((section) => section);
   const known = new Set(railSteps(host.rail).map(({ id }) => id));
+  const where = isLadder(host.rail) ? '' : 'in the background';
   const beside = Object.entries(host.steps).filter(([id]) => !known.has(id));
   const rows = [
     ...tracks.flatMap(({ name, steps }) =>
@@ -127,7 +128,7 @@ export function stepList(host: HostState): Html {
         .filter(({ isActive }) => isActive)
         .map(({ id, title }) => stepRow(title, host.steps[id], name)),
     ),
-    ...beside.map(([, state]) => stepRow(state.title, state, 'in the background')),
+    ...beside.map(([, state]) => stepRow(state.title, state, where)),
   ];
   return html`<ol class="steps">
     ${rows}

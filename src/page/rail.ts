@@ -36,6 +36,10 @@ const stageWork: Readonly<Record<Stage, Work>> = {
 export const workOfStage = (stage: string): Work =>
   (stages as readonly string[]).includes(stage) ? stageWork[stage as Stage] : 'prepare';
 
+/** Whether of a host only its stages are known, and not its plan. */
+export const isLadder = (rail: Rail): boolean =>
+  railSteps(rail).every(({ id }) => id.startsWith(stageStep('')));
+
 /** Every step of a rail, in its order. */
 export const railSteps = (rail: Rail): readonly RailStep[] =>
   rail.flatMap((section) => section.flatMap(({ steps }) => steps));

@@ -115,19 +115,35 @@ function nowRow({ title, detail, percent, since: at, tone }: NowLine): Html {
   </li>`;
 }
 
-/** Kinds of the cluster in the order in which they are looked for. */
+/** Kinds in the order in which they are looked for; others come behind them. */
+const kindOrder = [
+  ...['Node', 'ClusterVersion', 'ClusterOperator', 'Operator', 'MachineOSConfig', 'MachineOSBuild'],
+  ...['MachineConfigPool', 'CertificateSigningRequest', 'MachineConfig'],
+];
+
+const rankOf = (kind: string): number => {
+  const rank = kindOrder.indexOf(kind);
+  return rank === -1 ? kindOrder.length : rank;
+};
+
 function objectsSection({ objects, cluster }: PageState): Html {
   const info = cluster.info === '' ? undefined : html`<p class="none">${cluster.info}</p>`;
   if (objects.length === 0)
     return html`${info}
       <p class="none">No object of the cluster yet.</p>`;
-  const kinds = [...new Set(objects.map(({ kind }) => kind))];
-  return html`${info}${kinds.map((kind) =>
+  const kinds = [...new Set(objects.map(({ kind }) => kind))].toSorted(
+    (one, other) => rankOf(one) - rankOf(other),
+  );
+  const groups = kinds.map((kind) =>
     kindGroup(
       kind,
       objects.filter((one) => one.kind === kind),
     ),
-  )}`;
+  );
+  return html`${info}
+    <div class="kinds" tabindex="0" role="region" aria-label="Objects of the cluster">
+      ${groups}
+    </div>`;
 }
 
 /** So many objects of a kind are listed; of the others there is a count. */

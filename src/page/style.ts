@@ -78,7 +78,7 @@ summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 .objects { font-size: .9rem; }
 .objects li { overflow-wrap: anywhere; }
 .objects b { font-weight: 500; }
-.side .panel > section { max-height: 34rem; overflow-y: auto; }
+.kinds { max-height: 44rem; overflow-y: auto; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin-bottom: .7rem; font-size: .9rem; color: var(--soft); }
 .legend i, th i, .longest i { display: inline-block; width: .7em; height: .7em; margin-right: .35em; border-radius: 2px; }
 i.work-prepare { background: var(--prepare); } i.work-write { background: var(--write); } i.work-build { background: var(--build); }
@@ -109,5 +109,6 @@ thead th { color: var(--soft); } tbody th { font-weight: 600; }
 .level-debug { color: var(--soft); } .level-warn span { color: var(--waiting); } .level-error span { color: var(--bad); }
 @media (max-width: 700px) { .timeline { display: block; } .timeline .row { grid-template-columns: minmax(0, 1fr) auto; }
   .row svg { grid-column: 1 / -1; grid-row: 2; } .row b { max-width: none; } .scale g:nth-child(even) { display: none; } }
+@media (max-width: 700px), (max-height: 600px) { #top { position: static; } }
 @media print { #top { position: static; } #lines { height: auto; } }
 `;

@@ -48,6 +48,11 @@ describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
   });
 });
 
+it('hears of axe what is wrong', async () => {
+  await using opened = await openPage(browser, 'data:text/html,<img src="data:,">', desk);
+  expect(await axeFindings(opened.page)).toContainEqual(expect.stringMatching(/^image-alt: /));
+});
+
 describe('a page that is watched', () => {
   it('shows what happens, keeps lists open and the focus where it is', async () => {
     await using own = await served();
