@@ -66,6 +66,10 @@ function nowOf(host: HostState, running: readonly StepState[]): readonly NowLine
   return running.map((step) => nowLine(step, host));
 }
 
+/** Whether a step that runs waits: it says so, or is one that does nothing else. */
+export const isWaiting = ({ wait, title }: StepState): boolean =>
+  wait !== undefined || title.startsWith('Wait');
+
 function nowLine(step: StepState, { stage, stageInfo }: HostState): NowLine {
   const { title, wait, percent, info, since } = step;
   const attempt = step.attempt > 1 ? `attempt ${step.attempt}` : '';
@@ -74,7 +78,6 @@ function nowLine(step: StepState, { stage, stageInfo }: HostState): NowLine {
     const detail = joined([attempt, wait.status, limit]);
     return { title, detail, since: wait.since, tone: 'waiting' };
   }
-  const isWait = title.startsWith('Wait');
   const known = title === stage ? percentIn(stageInfo) : undefined;
   return {
     ...{ title, since, percent: percent ?? known },
@@ -83,7 +86,7 @@ function nowLine(step: StepState, { stage, stageInfo }: HostState): NowLine {
       ...measures(step),
       wordsOf(info ?? (title === stage ? stageInfo : '')),
     ]),
-    tone: isWait ? 'waiting' : 'busy',
+    tone: isWaiting(step) ? 'waiting' : 'busy',
   };
 }
 

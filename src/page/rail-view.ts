@@ -1,4 +1,5 @@
 import { renderDuration } from '../model/duration.ts';
+import { isWaiting } from './host-view.ts';
 import { html, type Html } from './html.ts';
 import { isLadder, railSteps } from './rail.ts';
 import type { HostState, Rail, RailStep, StepState, Track } from './state.ts';
@@ -22,7 +23,7 @@ const activeOf = (rail: Rail): Rail =>
 /** A word for where a step is; also the class of its cell. */
 export function cellState(step: StepState | undefined): string {
   if (step === undefined) return 'todo';
-  return step.state === 'running' && step.wait !== undefined ? 'waiting' : step.state;
+  return step.state === 'running' && isWaiting(step) ? 'waiting' : step.state;
 }
 
 /** The rail of a host as a picture that is as wide as there is room. Its steps are listed as text elsewhere. */

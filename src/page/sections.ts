@@ -166,7 +166,6 @@ const objectRow = ({ name, state, tone }: ObjectState): Html =>
   </li>`;
 
 function faultsSection({ faults, startedAt }: PageState): Html {
-  if (faults.length === 0) return html`<p class="none">None was injected.</p>`;
   return html`<ul class="objects">
     ${faults.map(
       ({ at, where, what, times }) =>

@@ -75,6 +75,7 @@ summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 .steps .is-failed { color: var(--bad); }
 .none { color: var(--soft); font-size: .9rem; }
 .side h3 { margin: .6rem 0 .15rem; }
+#injected:not(:has(li)) { display: none; }
 .objects { font-size: .9rem; }
 .objects li { overflow-wrap: anywhere; }
 .objects b { font-weight: 500; }
@@ -103,12 +104,12 @@ thead th { color: var(--soft); } tbody th { font-weight: 600; }
 .tools { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin-bottom: .6rem; }
 .tools label { display: flex; gap: .4rem; align-items: center; }
 #filter { font: inherit; color: inherit; background: var(--bg); border: 1px solid var(--soft); border-radius: 6px; padding: .25rem .6rem; width: min(22rem, 70vw); }
-#lines { height: 26rem; overflow-y: auto; font: .83rem/1.5 ui-monospace, monospace; }
+#lines { max-height: 26rem; overflow-y: auto; font: .83rem/1.5 ui-monospace, monospace; }
 #lines li { overflow-wrap: anywhere; padding-left: 1rem; text-indent: -1rem; }
 #lines time { color: var(--soft); } #lines b { font-weight: 600; }
 .level-debug { color: var(--soft); } .level-warn span { color: var(--waiting); } .level-error span { color: var(--bad); }
 @media (max-width: 700px) { .timeline { display: block; } .timeline .row { grid-template-columns: minmax(0, 1fr) auto; }
   .row svg { grid-column: 1 / -1; grid-row: 2; } .row b { max-width: none; } .scale g:nth-child(even) { display: none; } }
 @media (max-width: 700px), (max-height: 600px) { #top { position: static; } }
-@media print { #top { position: static; } #lines { height: auto; } }
+@media print { #top { position: static; } #lines { max-height: none; } }
 `;
