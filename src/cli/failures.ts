@@ -37,6 +37,11 @@ export const cliFailures = {
     title: 'The page cannot be served at its address',
     hint: 'give another address with --listen ADDRESS:PORT; port 0 takes a free one',
   },
+  'cli.page-not-written': {
+    kind: 'host',
+    title: 'The page cannot be written to its file',
+    hint: 'give another file with --page-file, in a directory that is there and may be written to',
+  },
   'cli.status-not-found': {
     kind: 'input',
     title: 'No status of a run on this host was found',

@@ -40,7 +40,7 @@ const pause: Millis = seconds(20);
 /**
  * Serves the page of the installation that an inventory service has, until a signal comes; resolves with the exit code, 0 then too.
  * A service that is away, or refuses, is said on the page and on standard error, and asked again.
- * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `config.*`, `web.bad-authority`
+ * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`
  */
 export async function runWatch({
   argv,
@@ -69,9 +69,17 @@ export async function runWatch({
   } finally {
     await server.close();
     await reader.close();
-    if (pageFile !== undefined) await writeFile(pageFile, page.saved(Date.now()), { mode: 0o600 });
+    if (pageFile !== undefined) await savePage(page, pageFile);
   }
   return 0;
+}
+
+async function savePage(page: LivePage, file: string): Promise<void> {
+  try {
+    await writeFile(file, page.saved(Date.now()), { mode: 0o600 });
+  } catch (cause) {
+    throw cliFailure('cli.page-not-written', `${file} cannot be written`, { cause });
+  }
 }
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>

@@ -134,6 +134,14 @@ describe('bootwright watch', () => {
     }
   });
 
+  it('says that the page cannot be kept', async () => {
+    const file = join(tmpdir(), 'no-such-directory', 'page.html');
+    const args = ['http://127.0.0.1:1', '--cluster-id', cluster.id, '--page-file', file];
+    await using watch = await startWatch(args);
+    expect(await watch.interrupt()).toBe(4);
+    expect(watch.printed()).toContain('failed: cli.page-not-written');
+  });
+
   it('says that the service is away', async () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     await using opened = await openPage(browser, watch.url, desk);
