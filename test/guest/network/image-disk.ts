@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ensureBundle } from '../../../scripts/bundle.ts';
@@ -23,5 +24,6 @@ export async function createImageDisk(path: string, name: string): Promise<void>
   } finally {
     // Where the driver keeps its layers is a mount of its own.
     await run('umount', [join(images, 'overlay')]);
+    rmSync(folder, { recursive: true });
   }
 }
