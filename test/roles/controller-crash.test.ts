@@ -22,13 +22,8 @@ import { fakeClock, settle } from '../support/fake-clock.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
-import {
-  controllerSite,
-  type Ending,
-  type Requests,
-  requestsOfMaster,
-  tickEvery,
-} from './controller-site.ts';
+import { controllerSite, type Requests, requestsOfMaster, tickEvery } from './controller-site.ts';
+import type { Ending } from './installation-service.ts';
 
 let requests: Requests;
 beforeAll(async () => {
@@ -66,7 +61,8 @@ function mortal(site: Site, dies: number | undefined) {
       }),
     ),
   });
-  const { kube, inventory, installation } = site;
+  const { kube } = site;
+  const { inventory, installation } = site.connect();
   return {
     effects,
     signal: killer.signal,
@@ -146,27 +142,34 @@ async function runToEnd(ending: Ending, dies?: number) {
   // An operator that nobody has restarted has its own time.
   await clock.advance(minutes(10));
   site.tick();
-  return { effects: first.effects, end: last.end, left: leftIn(site), site };
+  const inCluster = leftInCluster(site);
+  // What has reached a service that leaves depends on when the controller was killed.
+  const left = ending === 'agent-based' ? inCluster : { ...inCluster, ...leftAtService(site) };
+  return { effects: first.effects, end: last.end, left, site };
 }
 
-/** All that must be the same, whoever was killed. */
-function leftIn({ kube, store }: Site) {
+/** All that must be the same, whoever was killed: at the service. */
+const leftAtService = ({ store }: Site) => ({
+  status: store.cluster().status,
+  hosts: store.hosts().map(({ hostname, stage }) => `${hostname} ${stage}`),
+  operators: store.cluster().operators.map(({ name, status }) => `${name} ${status}`),
+  results: [...new Set(store.completions().map(({ isSuccess }) => isSuccess))],
+  hasIngressCa: store.cluster().hasIngressCa,
+  logs: store.cluster().logsState,
+  counted: [...new Set(store.events().map(({ message }) => message))].sort(),
+});
+
+/** And in the cluster. */
+function leftInCluster({ kube }: Site) {
   const namesOf = (kind: typeof pods, prefix: string): readonly string[] =>
     kube
       .objectsOf(kind)
       .flatMap(({ metadata: { name } }) => (name.startsWith(prefix) ? [name] : []));
   const w0 = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === 'w0');
   const [etcd] = kube.objectsOf(etcdCluster.kind);
-  const own = 'assisted-installer-';
   return {
-    status: store.cluster().status,
-    hosts: store.hosts().map(({ hostname, stage }) => `${hostname} ${stage}`),
-    operators: store.cluster().operators.map(({ name, status }) => `${name} ${status}`),
-    results: [...new Set(store.completions().map(({ isSuccess }) => isSuccess))],
-    hasIngressCa: store.cluster().hasIngressCa,
-    logs: store.cluster().logsState,
     labels: w0?.metadata.labels,
-    isPaused: kube
+    pools: kube
       .objectsOf(machineConfigPools)
       .map(({ spec, metadata: { annotations } }) => [spec, annotations]),
     metal: kube
@@ -179,10 +182,9 @@ function leftIn({ kube, store }: Site) {
     approved: kube.writes.flatMap(({ subresource, name }) =>
       subresource === 'approval' ? [name] : [],
     ),
-    counted: [...new Set(store.events().map(({ message }) => message))].sort(),
-    ours: [pods, secrets, serviceAccounts, clusterRoleBindings].flatMap((kind) =>
-      namesOf(kind, own),
-    ),
+    ours: [pods, secrets, serviceAccounts, clusterRoleBindings]
+      .flatMap((kind) => namesOf(kind, 'assisted-installer-'))
+      .filter((name) => !name.startsWith('assisted-installer-controller')),
   };
 }
 
@@ -195,6 +197,7 @@ describe('a controller that is killed after any of its effects', () => {
   it.each([
     ['installed', 30],
     ['error', 30],
+    ['agent-based', 15],
   ] as const)(
     'leaves what the next one ends, in a cluster that ends as %s',
     async (ending, least) => {

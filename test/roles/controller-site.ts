@@ -1,18 +1,3 @@
-import {
-  decideCompletion,
-  decideIngressCa,
-  decideOperator,
-  decideStage,
-  type EndDecision,
-} from '../../mocks/inventory/finalizing.ts';
-import {
-  clusterSeed,
-  type HostRecord,
-  hostSeed,
-  operatorSeed,
-} from '../../mocks/inventory/records.ts';
-import { type InventoryStore, inventoryStore } from '../../mocks/inventory/store.ts';
-import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { readSigningRequest } from '../../src/cluster/csr/signing-request.ts';
 import { overridePatch, etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import {
@@ -21,6 +6,7 @@ import {
   clusterServiceVersions,
   clusterVersions,
   configMaps,
+  events,
   imageStreams,
   machineConfigPools,
   machines,
@@ -30,12 +16,6 @@ import {
   subscriptions,
 } from '../../src/cluster/kinds.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
-import type {
-  Installation,
-  InstallingCluster,
-  InstallationView,
-} from '../../src/ports/installation.ts';
-import type { Inventory } from '../../src/ports/inventory.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
@@ -44,7 +24,6 @@ import {
   withInstallConfig,
   withInvoker,
 } from '../support/cluster-objects.ts';
-import { fakeInventory, type FakeInventory } from '../support/fake-inventory.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
 import {
   alternativeNames,
@@ -52,24 +31,9 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../support/kubelet-request.ts';
+import { addressOf, type Ending, type HostName, serviceOf } from './installation-service.ts';
 
 // A new cluster and its service, as they are while an installation comes to its end.
-
-const infraEnvId = '7a000000-0000-4000-8000-000000000000';
-const addressOf = {
-  m0: '192.0.2.10',
-  m1: '192.0.2.11',
-  m2: '192.0.2.12',
-  w0: '192.0.2.20',
-} as const;
-type Name = keyof typeof addressOf;
-const names = Object.keys(addressOf) as readonly Name[];
-
-/** What users want of the worker. */
-export const wishes = { nodeLabels: { team: 'storage' }, pool: 'infra' };
-
-/** How the installation ends, by the operators of the cluster. */
-export type Ending = 'installed' | 'error';
 
 /** The certificates that the master which joins last asks for, made once: keys take their time. */
 export interface Requests {
@@ -87,134 +51,21 @@ export async function requestsOfMaster(): Promise<Requests> {
   };
 }
 
-/** The service: the rules of the stand-in, without a network. */
-function serviceOf(ending: Ending, now: () => number) {
-  const cluster = clusterSeed({
-    operators: [...clusterSeed().operators, operatorSeed({ name: 'lso' })],
-  });
-  const hosts = names.map((hostname): HostRecord =>
-    hostSeed({
-      ...{ clusterId: cluster.id, infraEnvId, id: `host-${hostname}`, hostname },
-      role: hostname === 'w0' ? 'worker' : 'master',
-      ...(hostname === 'w0' ? wishes : {}),
-      addresses: [`${addressOf[hostname]}/24`],
-      ...{ status: 'installing-in-progress', stage: 'Rebooting' },
-      ...{ stageStartedAt: now(), stageUpdatedAt: now() },
-    }),
-  );
-  const finalizingLimits =
-    ending === 'error' ? { 'Waiting for cluster operators': minutes(1) } : {};
-  return inventoryStore({ cluster, hosts, finalizingLimits }, now);
-}
-
-/** The installation by what a service keeps. */
-function installationOf(store: InventoryStore, now: () => number) {
-  const followers = new Set<(view: InstallationView) => void>();
-  const shown = (): InstallationView => {
-    const { id, kind, name, baseDomain, status, finalizing } = store.cluster();
-    const cluster: InstallingCluster = {
-      ...{ id, kind, name, baseDomain, status },
-      ...(finalizing === undefined ? {} : { finalizing }),
-      hosts: store.hosts().map((host) => ({
-        ...{ id: host.id, infraEnvId: host.infraEnvId, name: host.hostname, role: host.role },
-        ...{ status: host.status, stage: host.stage, pool: host.pool ?? '' },
-        addresses: host.addresses.map((one) => one.replace(/\/.*/, '')),
-        labels: host.nodeLabels ?? {},
-      })),
-    };
-    return { cluster };
-  };
-  const show = (): void => {
-    for (const seen of [...followers]) seen(shown());
-  };
-  const take = async (decide: () => EndDecision, signal: AbortSignal): Promise<void> => {
-    await Promise.resolve();
-    signal.throwIfAborted();
-    const decision = decide();
-    if (decision.kind === 'refused') {
-      throw inventoryFailure('inventory.rejected', decision.reason, {
-        context: { status: decision.status },
-      });
-    }
-    store.setCluster(decision.cluster);
-    show();
-  };
-  const installation: Installation = {
-    follow: (seen, signal) =>
-      new Promise((resolve) => {
-        const end = (): void => {
-          followers.delete(seen);
-          resolve();
-        };
-        if (signal.aborted) end();
-        signal.addEventListener('abort', end, { once: true });
-        followers.add(seen);
-        queueMicrotask(() => {
-          if (followers.has(seen)) seen(shown());
-        });
-      }),
-    refresh: () => undefined,
-    reportFinalizing: (stage, signal) =>
-      take(() => decideStage(store.cluster(), stage, now()), signal),
-    operators: () => Promise.resolve(store.cluster().operators),
-    reportOperator: (report, signal) => take(() => decideOperator(store.cluster(), report), signal),
-    uploadIngressCa: (pem, signal) => take(() => decideIngressCa(store.cluster(), pem), signal),
-    complete: ({ isSuccess, error, data }, signal) =>
-      take(() => {
-        store.addCompletion({
-          isSuccess,
-          error,
-          data: data as Readonly<Record<string, unknown>> | undefined,
-        });
-        return decideCompletion(store.cluster(), { isSuccess, error });
-      }, signal),
-    addEvent: async (event, signal) => {
-      signal.throwIfAborted();
-      await Promise.resolve();
-      store.addEvent({ ...event, event_time: new Date(now()).toISOString() });
-    },
-  };
-  return { installation, show };
-}
-
-const content = Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-lso}\n');
-const files = {
-  'custom_manifests.json': JSON.stringify([{ Name: 'lso', Content: content.toString('base64') }]),
-};
-
-/** The service as agents report to it. */
-const inventoryOf = (store: InventoryStore, show: () => void): FakeInventory => {
-  const report: Inventory['report'] = async ({ hostId }, { stage, info }) => {
-    await Promise.resolve();
-    const decision = store.report(hostId, { stage, info }, 'v2');
-    if (decision?.kind === 'refused') throw inventoryFailure('inventory.refused', decision.reason);
-    show();
-  };
-  const clusterLogsState: Inventory['clusterLogsState'] = (state) => {
-    store.setClusterLogs(state);
-    return Promise.resolve();
-  };
-  return fakeInventory({ files }).answering({ report, clusterLogsState });
-};
-
 const operatorPod = { name: 'dns-operator', namespace: 'openshift-dns-operator' };
 const dns = { name: 'dns-default', namespace: 'openshift-dns' };
 const at = { clusterIP: '10.0.0.10' };
 const available = [{ type: 'Available', status: 'True', message: 'well' }];
 
 /** What the installer and the bootstrap host have put there, and what went wrong meanwhile. */
-function newCluster(requests: Requests): FakeKube {
-  const kube = withInvoker(fakeKube(), 'assisted-service');
+function newCluster(ending: Ending): FakeKube {
+  const isAgentBased = ending === 'agent-based';
+  const kube = withInvoker(fakeKube(), isAgentBased ? 'agent-installer' : 'assisted-service');
   withInstallConfig(
     kube,
     'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24]}\n',
   );
   for (const name of ['m1', 'm2'] as const)
     kube.put(nodes, nodeObject({ name, addresses: [addressOf[name]] }));
-  kube.put(
-    certificateSigningRequests,
-    signingRequestObject('client', requests.client, { name: 'client' }),
-  );
   kube.put(services, { metadata: { name: 'thief', namespace: 'default' }, spec: at });
   kube.put(pods, { metadata: operatorPod });
   const role = { 'machine.openshift.io/cluster-api-machine-role': 'worker' };
@@ -253,8 +104,6 @@ function newCluster(requests: Requests): FakeKube {
   }
   const { metadata, spec } = overridePatch(null).body as Readonly<Record<string, object>>;
   kube.put(etcdCluster.kind, { metadata: { name: 'cluster', ...metadata }, spec });
-  const left = { node: 'm2', addresses: [], role: 'master', isEtcdOverridden: true, images: [] };
-  kube.put(recordRef.kind, recordObject(left));
   const tags = [
     { tag: 'latest', items: [{ dockerImageReference: 'r.test/must-gather@sha256:1' }] },
   ];
@@ -262,6 +111,48 @@ function newCluster(requests: Requests): FakeKube {
     metadata: { name: 'must-gather', namespace: 'openshift' },
     status: { tags },
   });
+}
+
+const content = Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-lso}\n');
+
+/** What the agent-based installer puts there for operators. */
+const agentManifests = {
+  metadata: { name: 'olm-operator-manifests', namespace: 'assisted-installer' },
+  data: {
+    'lso.metadata.yaml':
+      'namespace: openshift-lso\nsubscriptionName: lso-operator\nmanifests: [a.yaml]\n',
+    'a.yaml': content.toString('base64'),
+  },
+};
+
+/** The bootstrap host leaves when it has seen the controller; where it is the service, that leaves with it. */
+function bootstrapHost(
+  kube: FakeKube,
+  {
+    requests,
+    service,
+    ending,
+  }: {
+    readonly requests: Requests;
+    readonly service: ReturnType<typeof serviceOf>;
+    readonly ending: Ending;
+  },
+): () => void {
+  const others = ['m1', 'm2', 'w0'] as const;
+  const hosts = others.map((name) => ({ name, addresses: [addressOf[name]], stage: 'Joined' }));
+  let hasLeft = false;
+  return () => {
+    if (hasLeft || !has(kube, events, 'AssistedControllerIsReady')) return;
+    hasLeft = true;
+    const left = { node: 'm0', addresses: [addressOf.m0], role: 'master', isEtcdOverridden: true };
+    kube.put(recordRef.kind, recordObject({ ...left, images: [], hosts }));
+    const request = signingRequestObject('client', requests.client, { name: 'client' });
+    kube.put(certificateSigningRequests, request);
+    if (ending === 'agent-based') {
+      kube.put(configMaps, agentManifests);
+      service.leave();
+    }
+  };
 }
 
 const isApproved = (kube: FakeKube, name: string): boolean =>
@@ -277,13 +168,18 @@ function cluster(
   kube: FakeKube,
   {
     requests,
-    store,
+    service,
     ending,
-  }: { readonly requests: Requests; readonly store: InventoryStore; readonly ending: Ending },
+  }: {
+    readonly requests: Requests;
+    readonly service: ReturnType<typeof serviceOf>;
+    readonly ending: Ending;
+  },
 ) {
+  const leaves = bootstrapHost(kube, { requests, service, ending });
   let freedAt: number | undefined;
   const joins = (): void => {
-    const put = (name: Name, role: string, notReady?: string): void => {
+    const put = (name: HostName, role: string, notReady?: string): void => {
       const before = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === name);
       const isReady = before !== undefined && notReady === undefined;
       const node = nodeObject({
@@ -329,13 +225,16 @@ function cluster(
     }
   };
   const operatorsCome = (): void => {
-    if (store.cluster().status !== 'finalizing' || has(kube, clusterVersions, 'version')) return;
+    const isDue = service.hasLeft()
+      ? has(kube, nodes, 'w0')
+      : service.store.cluster().status === 'finalizing';
+    if (!isDue || has(kube, clusterVersions, 'version')) return;
     const status = { conditions: available };
     const put = (kind: typeof nodes, object: KubeObject) => kube.put(kind, object);
     put(clusterVersions, { metadata: { name: 'version' }, status });
     put(clusterOperators, {
       metadata: { name: 'console' },
-      status: ending === 'installed' ? status : {},
+      status: ending === 'error' ? {} : status,
     });
     put(configMaps, {
       metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
@@ -352,6 +251,7 @@ function cluster(
     });
   };
   return (now: number): void => {
+    leaves();
     joins();
     dnsComes(now);
     podsEnd();
@@ -369,16 +269,15 @@ export function controllerSite({
   readonly ending: Ending;
   readonly now: () => number;
 }) {
-  const store = serviceOf(ending, now);
-  const { installation, show } = installationOf(store, now);
-  const kube = newCluster(requests);
-  const live = cluster(kube, { requests, store, ending });
+  const service = serviceOf(ending, now);
+  const kube = newCluster(ending);
+  const live = cluster(kube, { requests, service, ending });
   const tick = (): void => {
     live(now());
-    store.checkStages();
-    show();
+    service.store.checkStages();
+    service.show();
   };
-  return { store, installation, kube, inventory: inventoryOf(store, show), tick };
+  return { store: service.store, connect: service.connect, kube, tick };
 }
 
 /** How long one look of the cluster at itself takes. */

@@ -181,6 +181,18 @@ describe('controller/wait-for-counts', () => {
     expect([failure, notes]).toEqual([undefined, []]);
   });
 
+  it('removes the pods that a controller before it has left, where it may', async () => {
+    const pod = countingPod({ namespace: 'assisted-installer', node: 'm0', image: 'i' });
+    const kube = clusterWith().put(pods, pod);
+    await runStep(waitForCounts, { kube, config });
+    expect(kube.objectsOf(pods).map(({ metadata }) => metadata.name)).toEqual([own.metadata.name]);
+    const denied = kubeFailure('kube.denied', 'pods: 403', { context: { status: 403 } });
+    const unable = { ...kube, removeAll: () => Promise.reject(denied) };
+    expect((await runStep(waitForCounts, { kube: unable, config })).notes).toEqual([
+      'warn: pods that counted could not be removed',
+    ]);
+  });
+
   it('goes on after six minutes without', async () => {
     const { clock, ended } = setUp();
     await clock.advance(minutes(6));

@@ -1,4 +1,4 @@
-import { nodes as nodeKind } from '../../cluster/kinds.ts';
+import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
@@ -21,6 +21,9 @@ import {
 
 /** On a node whose reboots the service has been told, so that a controller that starts again does not tell them again. */
 const reportedAnnotation = 'bootwright.io/reboots-reported';
+
+/** The label of the pods that count, and how their names begin. */
+const countingApp = 'assisted-installer-reboots';
 
 /** How long it is tried for one node. */
 const longestCount = minutes(6);
@@ -76,7 +79,7 @@ export const countReboots = controllerStep({
 
 /**
  * Waits for the counts of nodes that were Done before the installation ended, as long as one of them is tried. Those
- * of other hosts do not come any more.
+ * of other hosts do not come any more. Pods that a controller before this one has left go then.
  */
 export const waitForCounts = controllerStep({
   id: 'controller/wait-for-counts',
@@ -86,7 +89,7 @@ export const waitForCounts = controllerStep({
   limit: longestCount + minutes(1),
   waitsFor: 'the starts of every node that is Done to be reported, at most six minutes',
   run: async (scope) => {
-    const { installation, kube, note, signal, until } = scope;
+    const { config, installation, kube, note, signal, until } = scope;
     const service = followedInstallation(installation);
     const nodes = followed(kube, { kind: nodeKind });
     const poll = (): Promise<PollResult<true>> => {
@@ -107,6 +110,12 @@ export const waitForCounts = controllerStep({
       signal.throwIfAborted();
       note('warn', 'going on without the starts of all nodes', { code: asAgentError(error).code });
     }
+    const left = { kind: pods, namespace: config.namespace, labelSelector: `app=${countingApp}` };
+    await kube.removeAll(left, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const { code, message: reason } = asAgentError(error);
+      note('warn', 'pods that counted could not be removed', { code, reason });
+    });
   },
 });
 
@@ -182,7 +191,7 @@ export const countingPod = ({
 }): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name: `assisted-installer-reboots-${node}`, namespace },
+  metadata: { name: `${countingApp}-${node}`, namespace, labels: { app: countingApp } },
   spec: {
     activeDeadlineSeconds: longestCount / 1000,
     nodeName: node,
