@@ -124,6 +124,7 @@ describe('a collector', () => {
     const { exitCode, seconds } = await timed({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     expect(exitCode).toBe(0);
     expect(collector.bodies.length).toBeGreaterThan(0);
-    expect(seconds - without.seconds).toBeLessThan(6);
+    // Its own timeouts would be 10 s each; a busy machine takes its time too.
+    expect(seconds - without.seconds).toBeLessThan(12);
   });
 });

@@ -1,4 +1,6 @@
-// Shows a made-up run of the lab as scripts/lab does, and ends by itself: usage: lab-table.ts SECONDS
+// usage: lab-table.ts SECONDS [COLUMNS]
+// Shows a made-up run of the lab as scripts/lab does, and ends by itself; half-way its terminal gets other columns.
+import { spawnSync } from 'node:child_process';
 import { noProgress } from '../../../mocks/lab/host-progress.ts';
 import type { LabOptions } from '../../../mocks/lab/options.ts';
 import { reportOf } from '../../../mocks/lab/report.ts';
@@ -10,6 +12,7 @@ import { inventoryStore } from '../../../mocks/inventory/store.ts';
 type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const millis = Number(process.argv[2]) * 1000;
+let [, , , columns] = process.argv;
 const ids = { infraEnvId: 'i', clusterId: 'c' };
 const names = ['bootstrap-0', 'm1', 'w1'];
 const store = inventoryStore({
@@ -36,6 +39,10 @@ process.exitCode = await showRun({ keeps: false } as LabOptions, heading, async 
       const doing = 'Write the operating system to the install disk';
       const percent = Math.floor((passed * 100) / millis);
       host.progress = { ...noProgress, doing, percent, remaining: millis - passed };
+    }
+    if (columns !== undefined && passed > millis / 2) {
+      spawnSync('stty', ['cols', columns], { stdio: 'inherit' });
+      columns = undefined;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
