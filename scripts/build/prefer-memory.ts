@@ -9,11 +9,11 @@ const isController =
 
 /**
  * A controller mostly waits. So what V8 would compile is interpreted: the compilers' own code takes megabytes once one of them
- * has run. And all garbage is collected each time that two megabytes were allocated, not only the youngest: the heap stays as
+ * has run. And all garbage is collected each time that a megabyte was allocated, not only the youngest: the heap stays as
  * large as what is in use.
  */
 const flags = [
-  ...['--max-semi-space-size=2', '--gc-global', '--optimize-for-size'],
+  ...['--max-semi-space-size=1', '--gc-global', '--optimize-for-size'],
   ...['--no-sparkplug', '--no-maglev', '--no-opt', '--no-regexp-optimization'],
 ];
 

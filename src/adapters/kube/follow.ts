@@ -296,7 +296,5 @@ function keptView(): KeptView {
 const keyOf = ({ metadata: { name, namespace } }: KubeObject): string =>
   namespace === undefined ? name : `${name} ${namespace}`;
 
-const versionOf = (object: KubeObject | undefined): string =>
-  object === undefined
-    ? 'none'
-    : `${object.metadata.uid ?? ''} ${object.metadata.resourceVersion ?? ''}`;
+const versionOf = (object: KubeObject | undefined): string | undefined =>
+  object && `${object.metadata.uid ?? ''} ${object.metadata.resourceVersion ?? ''}`;

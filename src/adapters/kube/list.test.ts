@@ -46,10 +46,10 @@ it('an object loses the record of its writers and nothing else', () => {
 });
 
 it.each([
-  ['small objects', 50, 50 * 1500, 50],
-  ['nodes', 50, 50 * 20_000, 6],
-  ['the largest there are', 50, 50 * 1.5e6, 5],
-  ['a page that has less than was asked for', 5, 5 * 2000, 50],
-])('asks for as many objects next as have 128 KiB: %s', (_, count, bytes, expected) => {
+  { of: 'small objects', count: 50, bytes: 50 * 1500, expected: 50 },
+  { of: 'nodes', count: 50, bytes: 50 * 20_000, expected: 6 },
+  { of: 'the largest there are', count: 50, bytes: 50 * 1.5e6, expected: 5 },
+  { of: 'a page that has less than was asked for', count: 5, bytes: 5 * 2000, expected: 50 },
+])('asks for as many objects next as have 128 KiB: $of', ({ count, bytes, expected }) => {
   expect(nextPage(count, bytes)).toBe(expected);
 });
