@@ -109,7 +109,7 @@ describe('the day after', () => {
       { pools: [{ ...pool, machineConfigPool: undefined }] },
       'Updated of pool worker is nothing',
     ],
-    ['another build is current', { pools: [{ ...pool, osConfig: undefined }] }, 'gave nothing'],
+    ['another build is current', { pools: [{ ...pool, osConfig: undefined }] }, 'gave no image'],
     ['a budget was broken', { ready: [2, 1, 2] }, 'only 1 of 2 pods'],
     ['a job is left', { jobs: ['build-x'] }, 'job build-x is still there'],
     ['a request was refused', { refused: ['get pods'] }, 'refused: get pods'],

@@ -120,7 +120,7 @@ function wrongNode(day: EndedDay, node: SeenNode): readonly string[] {
 /** Kept are the build of the image that nodes have, and that of the image before, for whoever rolls back. */
 function wrongPool({ pool, final, before, osConfig, ...ended }: EndedPool): readonly string[] {
   const image = (build: KubeObject | undefined): string =>
-    textIn(build, 'status', 'digestedImagePushSpec');
+    textIn(build, 'status', 'digestedImagePushSpec') || 'no image';
   const current = annotation(osConfig, 'current-machine-os-build');
   const named = ended.builds.find(({ metadata: { name } }) => name === current);
   const builds = ended.builds.map(image).toSorted().join(' ');
