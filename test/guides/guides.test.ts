@@ -60,11 +60,6 @@ it('air-gapped.md', async () => {
   await followGuide('air-gapped.md', host.environment);
 });
 
-it('layering.md', async () => {
-  await using host = await open();
-  await followGuide('layering.md', known(host));
-});
-
 it('when-it-hangs.md', async () => {
   await using host = await open({ role: 'worker', isControlPlaneDone: false });
   const { environment, folder, words, inventory } = host;
