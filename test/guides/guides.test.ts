@@ -67,8 +67,11 @@ it('when-it-hangs.md', async () => {
   const agent = startAgent({ bundle: bundlePath, args: words, env: environment, logFile });
   const isWaiting = (): boolean =>
     inventory.requests.some(({ body }) => body.includes('0 of 2 masters'));
-  await expect.poll(isWaiting, { timeout: 30_000 }).toBe(true);
-  await followGuide('when-it-hangs.md', environment);
-  agent.stop();
-  await agent.ended;
+  try {
+    await expect.poll(isWaiting, { timeout: 30_000 }).toBe(true);
+    await followGuide('when-it-hangs.md', environment);
+  } finally {
+    agent.stop();
+    await agent.ended;
+  }
 });
