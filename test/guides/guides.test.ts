@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import {
   openSingleHost,
@@ -8,7 +8,7 @@ import {
   type SingleHost,
   type SingleHostPlan,
 } from '../../mocks/lab/single-host.ts';
-import { bundlePath } from '../../scripts/bundle.ts';
+import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
 import { followGuide } from './follow-guide.ts';
 
 /** As openshift-install writes it: the rest is served by the cluster. */
@@ -35,6 +35,8 @@ const known = ({ environment, inventory }: SingleHost): Readonly<Record<string, 
   INFRA_ENV_ID: singleIds.infraEnv,
   HOST_ID: singleIds.host,
 });
+
+beforeAll(() => ensureBundle(() => undefined));
 
 it('first-installation.md', async () => {
   await using host = await open();
