@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { version } from '../../src/model/version.ts';
 import { agentImageBase, type Architecture, ownArchitecture } from '../parts/agent-image.ts';
-import { ensurePart } from '../parts/ensure.ts';
+import { ensurePart, takeLock } from '../parts/ensure.ts';
 import { cacheFolder, PartError } from '../parts/part.ts';
 import { layOut } from './layout.ts';
 
@@ -22,15 +22,18 @@ export interface AgentImageOptions {
   readonly architecture?: Architecture;
   /** `debian`, `ubi`, or an image that is there or can be pulled; `debian` unless given. */
   readonly base?: string;
-  /** Takes nothing from an earlier build. */
-  readonly isFresh?: boolean;
 }
 
 /** Seconds since 1970 that everything in an image has as its date (reproducible-builds.org/specs/source-date-epoch). */
 const epoch = (): string => process.env['SOURCE_DATE_EPOCH'] ?? '0';
 
-/** The same input gives the same digest; buildah leaves its own version out. */
-const dated = (): readonly string[] => ['--timestamp', epoch(), '--identity-label=false'];
+/**
+ * The same input gives the same digest: buildah leaves its own version out, and takes no layer of an earlier build, which may
+ * have another date.
+ */
+const reproducible = (): readonly string[] => [
+  ...['--timestamp', epoch(), '--identity-label=false', '--no-cache', '--layers=false'],
+];
 
 /**
  * Builds the agent's image from the bundle in `dist` and gives its name.
@@ -40,23 +43,23 @@ export async function buildAgentImage(
   store: ContainerStore,
   options: AgentImageOptions = {},
 ): Promise<string> {
-  const { name = agentImageName, isFresh = false } = options;
-  const { architecture = ownArchitecture } = options;
-  const base = await makeBase(store, options.base ?? 'debian', architecture);
+  const { name = agentImageName, architecture = ownArchitecture } = options;
   const context = mkdtempSync(join(tmpdir(), 'bootwright-image-'));
+  // A base has one name, and another process may make it with another date.
+  const lock = await takeLock(join(store.images, '..', 'build.lock'));
   try {
+    const base = await makeBase(store, options.base ?? 'debian', architecture);
     await withImageRoot(store, base, (root) => layOut(context, { architecture, base: root }));
-    // With layers, a second build of the same bundle finds what the first one made.
-    const made = ['--layers', ...(isFresh ? ['--no-cache'] : []), ...dated()];
     const settings = ['--arch', architecture, '--build-arg', `BASE=${base}`];
     const labels = await labelsFor(base);
     const from = ['--file', join(top, 'Containerfile'), '--tag', name, context];
-    await store.run('buildah', 'build', ...made, ...settings, ...labels, ...from);
+    await store.run('buildah', 'build', ...reproducible(), ...settings, ...labels, ...from);
+    await store.run('podman', 'image', 'prune', '--force');
+    return name;
   } finally {
+    await lock.release();
     rmSync(context, { recursive: true });
   }
-  await store.run('podman', 'image', 'prune', '--force');
-  return name;
 }
 
 /** What differs from image to image; the rest is in the `Containerfile`. */
@@ -96,7 +99,7 @@ async function makeBase(
   architecture: Architecture,
 ): Promise<string> {
   const name = `localhost/bootwright-base:${base}-${architecture}`;
-  const build = ['build', '--layers', ...dated(), '--arch', architecture, '--tag', name] as const;
+  const build = ['build', ...reproducible(), '--arch', architecture, '--tag', name] as const;
   if (base === 'ubi') {
     await store.run('buildah', ...build, '--file', join(bases, 'ubi.Containerfile'), bases);
     return name;

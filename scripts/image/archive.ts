@@ -7,6 +7,9 @@ import type { ContainerStore } from './agent-image.ts';
 
 const execute = promisify(execFile);
 
+/** What an image may have packed, for each architecture. */
+export const mostPackedBytes = 60e6;
+
 /** An image as a registry would have it. */
 export interface PackedImage {
   /** That of the manifest, or of the index where there are several images. */
