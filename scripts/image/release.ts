@@ -1,0 +1,55 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildAgentImage, openContainerStore, withImageRoot } from './agent-image.ts';
+import { archiveImages, mostPackedBytes, type PackedImage } from './archive.ts';
+import { sbomPath } from './layout.ts';
+import { architectures } from '../parts/agent-image.ts';
+import { ReleaseError } from '../changelog.ts';
+
+/** An archive of images that was written, for the notes. */
+export interface ReleasedImage {
+  /** The architecture, or what all of them are. */
+  readonly of: string;
+  readonly digest: string;
+  readonly megabytes: readonly string[];
+}
+
+/** Writes the images of a release, one by one and behind one index, and the bill of materials of each. */
+export async function releaseImages(
+  folder: string,
+  { version, base }: { readonly version: string; readonly base: string },
+): Promise<readonly ReleasedImage[]> {
+  const store = openContainerStore();
+  const stem = join(folder, `bootwright-${version}`);
+  const name = `localhost/bootwright:${version}`;
+  const built: string[] = [];
+  const released: ReleasedImage[] = [];
+  for (const architecture of architectures) {
+    const image = await buildAgentImage(store, {
+      name: `${name}-${architecture}`,
+      architecture,
+      base,
+    });
+    await withImageRoot(store, image, (root) => {
+      copyFileSync(join(root, sbomPath), `${stem}-${architecture}.cdx.json`);
+      return Promise.resolve();
+    });
+    const packed = await archiveImages(store, [image], {
+      file: `${stem}-${architecture}.oci.tar`,
+      name,
+    });
+    released.push(releasedAs(`for ${architecture}`, packed));
+    built.push(image);
+  }
+  const packed = await archiveImages(store, built, { file: `${stem}.oci.tar`, name });
+  return [releasedAs(`for ${architectures.join(' and ')}`, packed), ...released];
+}
+
+function releasedAs(of: string, { digest, bytes }: PackedImage): ReleasedImage {
+  const megabytes = bytes.map((one) => (one / 1e6).toFixed(1));
+  if (bytes.some((one) => one > mostPackedBytes))
+    throw new ReleaseError(
+      `the image ${of} has ${megabytes.join(' and ')} MB packed; 60 are allowed`,
+    );
+  return { of, digest, megabytes };
+}

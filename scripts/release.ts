@@ -1,0 +1,139 @@
+// Makes a release: scripts/release --help; see docs/release.md.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PartError } from './parts/part.ts';
+import { checkVersion, cutChangelog, notesOf, ReleaseError } from './changelog.ts';
+import type { ReleasedImage } from './image/release.ts';
+
+const top = resolve(import.meta.dirname, '..');
+
+const usage = `usage: scripts/release VERSION [--base BASE]
+
+Sets the version, cuts the changelog and commits both, then makes all files of the release in dist/release/VERSION. Where
+the version is set already, makes the files again: the same, at the same commit. Nothing is pushed.
+
+  --base BASE  what the images are built on, as for scripts/image.ts; debian unless given
+`;
+
+const at = (path: string): string => join(top, path);
+const read = (path: string): string => readFileSync(at(path), 'utf8');
+const run = (program: string, ...args: readonly string[]): string =>
+  execFileSync(program, args, { cwd: top, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+const node = (...args: readonly string[]): string => run(process.execPath, ...args);
+
+async function main(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      base: { type: 'string', default: 'debian' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const [version, ...more] = positionals;
+  if (values.help || version === undefined || more.length > 0) {
+    process[values.help ? 'stdout' : 'stderr'].write(usage);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  if (run('git', 'status', '--porcelain') !== '')
+    throw new ReleaseError('the tree has changes that no commit has; commit or remove them');
+  if (currentVersion() !== version) prepare(version);
+  await makeFiles(version, values.base);
+}
+
+const currentVersion = (): string =>
+  (JSON.parse(read('package.json')) as { readonly version: string }).version;
+
+/** Sets the version everywhere, cuts the changelog, and commits. */
+function prepare(version: string): void {
+  const from = currentVersion();
+  const date = new Date().toISOString().slice(0, 10);
+  const { changelog, notes } = cutChangelog(read('CHANGELOG.md'), version, date);
+  checkVersion(from, version, notes);
+  writeFileSync(at('CHANGELOG.md'), changelog);
+  for (const [path, most] of [
+    ['package.json', 1],
+    // Once for the lock, once for the package at its top.
+    ['package-lock.json', 2],
+    ['src/model/version.ts', 1],
+  ] as const)
+    writeFileSync(at(path), withVersion(read(path), { from, version, most }));
+  node('scripts/docs.ts');
+  run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`);
+}
+
+/** The first places that have a version are ours; a package may have the same one. */
+function withVersion(
+  text: string,
+  { from, version, most }: { from: string; version: string; most: number },
+): string {
+  let left = most;
+  return text.replace(/(?<=version(?:": "| = '))[\d.]+/g, (found) =>
+    found === from && left-- > 0 ? version : found,
+  );
+}
+
+/** Makes all that is published, of the commit that the tree is at, with its date. */
+async function makeFiles(version: string, base: string): Promise<void> {
+  const changes = notesOf(read('CHANGELOG.md'), version);
+  const folder = at(`dist/release/${version}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  process.umask(0o022);
+  process.env['SOURCE_DATE_EPOCH'] = run('git', 'log', '-1', '--format=%ct').trim();
+  node('scripts/build.ts');
+  // Not before: it takes the version from the sources as they are when it is loaded.
+  const { releaseImages } = await import('./image/release.ts');
+  const images = await releaseImages(folder, { version, base });
+  const put = (name: string, content: string | Buffer): void => {
+    writeFileSync(join(folder, name), content);
+  };
+  put('bootwright.1', read('docs/bootwright.1'));
+  for (const [shell, name] of [
+    ['bash', 'bootwright.bash'],
+    ['zsh', '_bootwright'],
+    ['fish', 'bootwright.fish'],
+  ] as const)
+    put(name, node('dist/bootwright.mjs', 'completion', shell));
+  const archive = [
+    '--format=tar.gz',
+    `--prefix=bootwright-${version}/`,
+    'HEAD',
+    'deploy',
+    'LICENSE',
+  ];
+  const deploy = join(folder, `bootwright-${version}-deploy.tar.gz`);
+  // gzip would write the time; git hands it what it packs by a pipe, so there is none.
+  run('git', 'archive', `--output=${deploy}`, ...archive);
+  put('NOTES.md', `# Bootwright ${version}\n\n${images.map(imageLine).join('')}\n${changes}\n`);
+  const names = readdirSync(folder).sort();
+  const sum = (name: string): string =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+  put('SHA256SUMS', names.map((name) => `${sum(name)}  ${name}\n`).join(''));
+  process.stdout.write(
+    `${names.map((name) => `dist/release/${version}/${name}\n`).join('')}\n${publishing(version)}`,
+  );
+}
+
+const imageLine = ({ of, digest, megabytes }: ReleasedImage): string =>
+  `- Image ${of}: \`${digest}\`, ${megabytes.join(' and ')} MB packed\n`;
+
+const publishing = (version: string): string => `To publish, after docs/release.md:
+  git push origin HEAD
+  git tag --sign v${version} --message "Bootwright ${version}" && git push origin v${version}
+  skopeo copy --all --preserve-digests oci-archive:dist/release/${version}/bootwright-${version}.oci.tar docker://REGISTRY/bootwright:${version}
+`;
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof ReleaseError || error instanceof PartError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
