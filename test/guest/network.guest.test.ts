@@ -1,50 +1,93 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { qemu } from '../../scripts/parts/guest.ts';
 import { networkLive } from '../../scripts/parts/network-live.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
+import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { linesOf } from './install/report-lines.ts';
-import { installFromNetwork, type NetworkInstall } from './network/network-install.ts';
+import { bootWorker, installFromNetwork, type NetworkInstall } from './network/network-install.ts';
+import { openNetworkSite } from './network/network-site.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
+const run = promisify(execFile);
+const deploy = resolve(import.meta.dirname, '../../deploy');
+
 let folder: TestFolder;
-let install: NetworkInstall;
+let worker: NetworkInstall;
+let boot: DiskBoot;
+let master: NetworkInstall;
+let asked: ReadonlySet<string>;
 
 beforeAll(async () => {
   await ensureParts([qemu, networkLive, osDisk, agentImageBase]);
   folder = createTestFolder('network');
-  install = await installFromNetwork({ folder: folder.path });
+  await using site = await openNetworkSite(folder.path);
+  // A guest has one processor, and two guests at once keep two processors busy.
+  [master, boot] = await Promise.all([
+    installFromNetwork(site, 'grub'),
+    (async () => {
+      worker = await installFromNetwork(site, 'ipxe');
+      return bootWorker(site, worker);
+    })(),
+  ]);
+  asked = new Set(site.web.requests.map(({ path }) => path));
 }, 3_600_000);
 
 afterAll(() => {
   folder[Symbol.dispose]();
 });
 
-describe('deploy/pxe/boot.ipxe and deploy/host/install-worker.ign, as they are', () => {
-  it('start a live host over the network, and ask for nothing but files', () => {
-    expect(install.asked).toEqual([
-      '/rhcos-live-kernel.x86_64',
-      '/rhcos-live-initramfs.x86_64.img',
-      '/rhcos-live-rootfs.x86_64.img',
+/** The Ignition that coreos-installer leaves on the boot partition of a disk. */
+async function ignitionOn(disk: string): Promise<string> {
+  const { stdout } = await run('sfdisk', ['--json', disk]);
+  const { partitiontable } = JSON.parse(stdout) as {
+    readonly partitiontable: {
+      readonly partitions: readonly { readonly start: number; readonly name: string }[];
+    };
+  };
+  const start = partitiontable.partitions.find(({ name }) => name === 'boot')?.start ?? 0;
+  const image = `${disk}?offset=${start * 512}`;
+  return (await run('debugfs', ['-R', 'cat /ignition/config.ign', image])).stdout;
+}
+
+describe('deploy/pxe and deploy/host, as they are', () => {
+  it('ask for nothing but files', () => {
+    expect([...asked].toSorted()).toEqual([
+      '/install-master.ign',
       '/install-worker.ign',
+      '/rhcos-live-initramfs.x86_64.img',
+      '/rhcos-live-kernel.x86_64',
+      '/rhcos-live-rootfs.x86_64.img',
       '/rhcos-metal.x86_64.raw.gz',
-      '/worker.ign',
       '/rhcos-metal.x86_64.raw.gz.sig',
+      '/worker.ign',
     ]);
   });
 
   it('let systemd start the agent once, as a quadlet, by podman', () => {
-    expect(install.live).toMatch(/systemd\[1\]: Starting bootwright\.service - Install this host/);
-    expect(install.live.match(/Starting bootwright\.service/g)).toHaveLength(1);
+    expect(worker.console).toMatch(
+      /systemd\[1\]: Starting bootwright\.service - Install this host/,
+    );
+    expect(worker.console.match(/Starting bootwright\.service/g)).toHaveLength(1);
   });
 
-  it('install the disk, which boots and applies what its Ignition points to', () => {
-    const { report, asked } = install.boot;
-    expect(report.split('\n')).toContain(proofLine);
-    expect(linesOf(report, 'hostname')).toEqual(['network-0']);
-    expect(linesOf(report, 'boots')).toEqual(['1']);
-    expect(asked).toEqual(['/config/worker']);
+  it('install a worker by iPXE, whose disk boots and applies what its Ignition points to', () => {
+    expect(boot.report.split('\n')).toContain(proofLine);
+    expect(linesOf(boot.report, 'hostname')).toEqual(['network-0']);
+    expect(linesOf(boot.report, 'boots')).toEqual(['1']);
+    expect(boot.asked).toEqual(['/config/worker']);
+  });
+
+  it('install a control-plane node by GRUB, with the Ignition that the live system brought', async () => {
+    expect(master.console).toMatch(/^\[ +0\.0+\] Command line: BOOT_IMAGE=\S*\/rhcos-live-kernel/m);
+    expect(await ignitionOn(master.target)).toBe(
+      readFileSync(join(deploy, 'host/master.ign'), 'utf8'),
+    );
   });
 });

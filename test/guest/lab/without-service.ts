@@ -10,7 +10,8 @@ import { qemu } from '../../../scripts/parts/guest.ts';
 import { networkLive } from '../../../scripts/parts/network-live.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { proofLine } from '../install/ignition.ts';
-import { installFromNetwork } from '../network/network-install.ts';
+import { bootWorker, installFromNetwork } from '../network/network-install.ts';
+import { openNetworkSite } from '../network/network-site.ts';
 import type { SerialLog } from '../rig/serial-log.ts';
 import { doubtsAbout } from './guest-host.ts';
 import { progressIn } from './live-progress.ts';
@@ -28,6 +29,7 @@ export async function runWithoutService({ keeps }: Pick<LabOptions, 'keeps'>): P
   stdout.write(introduction);
   await ensureParts([qemu, networkLive, osDisk, agentImageBase]);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
+  const signal = stopSignal();
   const startedAt = Date.now();
   const print = (text: string): void => {
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
@@ -35,14 +37,13 @@ export async function runWithoutService({ keeps }: Pick<LabOptions, 'keeps'>): P
   };
   print('builds the image of the agent');
   try {
-    const { boot } = await installFromNetwork({
-      folder,
-      signal: stopSignal(),
+    await using site = await openNetworkSite(folder);
+    const install = await installFromNetwork(site, 'ipxe', {
+      signal,
       onLive: (console) => followed(console, print),
-      onBoot: () => {
-        print('the machine starts from its own disk');
-      },
     });
+    print('the machine starts from its own disk');
+    const boot = await bootWorker(site, install, { signal });
     const doubts = doubtsAbout(boot.report, { hostname: 'network-0', proof: proofLine });
     for (const doubt of doubts) print(`not as expected: ${doubt}`);
     if (doubts.length === 0) print('it runs the installed system, with the Ignition of a worker');

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
+import { networkLive } from '../../../scripts/parts/network-live.ts';
+import { osDisk } from '../../../scripts/parts/os-disk.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
+import { pointerConfig } from '../install/ignition.ts';
+import { renderedFor, seenByGuests } from '../install/outside.ts';
+import { emulated } from '../rig/live-guest.ts';
+import { createImageDisk } from './image-disk.ts';
+import { serveFiles } from './web-files.ts';
+
+const run = promisify(execFile);
+
+/** Addresses and names that the files of `deploy` have as examples. */
+export const example = {
+  subnet: '192.0.2',
+  webServer: '192.0.2.10',
+  image: 'registry.example/bootwright:latest',
+  wwn: '0x5000c500a0b1c2d3',
+} as const;
+
+const deploy = resolve(import.meta.dirname, '../../../deploy');
+
+/** The servers that machines start from, and nothing else. */
+export interface NetworkSite extends AsyncDisposable {
+  /** For the disks and logs of machines. */
+  readonly folder: string;
+  /** The disk that has the image of the agent. */
+  readonly imageDisk: string;
+  readonly tftpFolder: string;
+  readonly web: MockServer;
+  /** What the Ignition of a worker points to. */
+  readonly machineConfigServer: MockServer;
+}
+
+/** Starts the servers, with the files of `deploy` under their names. */
+export async function openNetworkSite(folder: string): Promise<NetworkSite> {
+  const at = (name: string): string => join(folder, name);
+  const imageDisk = at('network-images.raw');
+  await createImageDisk(imageDisk, example.image);
+  const parts = partFolder(networkLive);
+  await fillTftpFolder(at('tftp'), parts);
+  const machineConfigServer = await startMockServer({ answer: () => renderedFor(undefined) });
+  const source = `${seenByGuests(machineConfigServer.url)}/config/worker`;
+  writeFileSync(at('worker.ign'), JSON.stringify(pointerConfig({ hostname: 'network-0', source })));
+  const boot = Object.entries(kernelFiles).map(
+    ([name, part]) => [name, join(parts, part)] as const,
+  );
+  const web = await serveFiles({
+    ...Object.fromEntries(boot),
+    'rhcos-live-rootfs.x86_64.img': join(parts, 'rootfs.img'),
+    'rhcos-metal.x86_64.raw.gz': join(partFolder(osDisk), 'labcoreos.raw.zst'),
+    'install-worker.ign': join(deploy, 'host/install-worker.ign'),
+    'install-master.ign': join(deploy, 'host/install-master.ign'),
+    'worker.ign': at('worker.ign'),
+  });
+  return {
+    folder,
+    imageDisk,
+    tftpFolder: at('tftp'),
+    web,
+    machineConfigServer,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([web.close(), machineConfigServer.close()]);
+    },
+  };
+}
+
+const kernelFiles = {
+  'rhcos-live-kernel.x86_64': 'vmlinuz',
+  'rhcos-live-initramfs.x86_64.img': 'initramfs.img',
+} as const;
+
+/** The files as they are, a script that chains one of them with kernel arguments, as a site does, and GRUB to read the other. */
+async function fillTftpFolder(folder: string, parts: string): Promise<void> {
+  const at = (name: string): string => join(folder, name);
+  mkdirSync(folder);
+  for (const name of ['boot.ipxe', 'grub.cfg']) copyFileSync(join(deploy, 'pxe', name), at(name));
+  const args = `console=ttyS0,115200n8 net.ifnames=0 systemd.journald.forward_to_console=1 ${emulated}`;
+  writeFileSync(at('start.ipxe'), `#!ipxe\nset arguments ${args}\nchain boot.ipxe\n`);
+  writeFileSync(at('early.cfg'), `configfile (tftp,${example.subnet}.2)/grub.cfg\n`);
+  for (const [name, part] of Object.entries(kernelFiles)) copyFileSync(join(parts, part), at(name));
+  const modules = ['normal', 'configfile', 'linux', 'efinet', 'tftp'];
+  const program = ['-O', 'x86_64-efi', '-o', at('grubx64.efi'), '-c', at('early.cfg'), '-p', ''];
+  await run('grub-mkimage', [...program, ...modules]);
+}
