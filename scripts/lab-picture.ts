@@ -7,7 +7,8 @@ import { ensureBundle } from './bundle.ts';
 import { runScenario } from '../mocks/lab/run.ts';
 import { DEFAULT_SCENARIO, readScenario } from '../mocks/lab/scenario.ts';
 import { renderSvg } from '../mocks/lab/table-picture.ts';
-import { renderTable, type Table, tableOf } from '../mocks/lab/table.ts';
+import { tableOf } from '../mocks/lab/shown-run.ts';
+import { renderTable, type Table } from '../mocks/lab/table.ts';
 
 const COLUMNS = 116;
 const POLL_INTERVAL_MILLIS = 100;

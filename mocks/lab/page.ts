@@ -13,7 +13,7 @@ import { railOfPlan } from './page-rail.ts';
 import { type ShownKind, shownKinds, stateOf } from './page-objects.ts';
 import type { LabReport } from './report.ts';
 import type { Scenario } from './scenario.ts';
-import { phaseOf, type ShownHost, type ShownRun } from './table.ts';
+import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 
 /** What stands at the top of a page. */
 export interface PageHeading {

@@ -8,7 +8,8 @@ import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
 import { openLabPage, type PageHeading } from './page.ts';
 import { type HostReport, type LabReport, shortImage } from './report.ts';
-import { type Line, renderTable, type ShownRun, tableOf, type Tone } from './table.ts';
+import { type ShownRun, tableOf } from './shown-run.ts';
+import { type Line, renderTable, type Tone } from './table.ts';
 
 /** What a run is given by those who watch it. */
 interface Watched {

@@ -3,7 +3,8 @@ import stringWidth from 'string-width';
 import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { inventoryStore } from '../inventory/store.ts';
 import { type HostProgress, noProgress } from './host-progress.ts';
-import { type Line, renderTable, type Row, type ShownHost, type Table, tableOf } from './table.ts';
+import { type ShownHost, tableOf } from './shown-run.ts';
+import { type Line, renderTable, type Row, type Table } from './table.ts';
 
 const row: Row = {
   host: 'm1',

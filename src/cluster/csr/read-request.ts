@@ -70,14 +70,18 @@ function readingOf(object: KubeObject): Reading {
     username: isBootstrapper ? nodeBootstrapper.username : username,
   };
   const isOver = state === 'denied' || (state === 'approved' && purpose === 'serving');
-  if (isOver) return reading;
-  if (!mayAsk(asked)) return { ...reading, cause: 'requestor' };
+  return isOver ? reading : { ...reading, ...claimOf(asked) };
+}
+
+/** What a request is for, or why it can never be approved. */
+function claimOf(asked: SigningRequest): Partial<Pick<Reading, 'claim' | 'cause'>> {
+  if (!mayAsk(asked)) return { cause: 'requestor' };
   const content = asked.pem.length > longestRequest ? undefined : readPkcs10(asked.pem);
   const node = nodeOf(asked, content);
-  if (node === undefined) return { ...reading, cause: content ? 'subject' : 'unreadable' };
+  if (node === undefined) return { cause: content ? 'subject' : 'unreadable' };
   const claim = readClaim(asked, content, node);
-  if ('cause' in claim) return { ...reading, cause: claim.cause };
+  if ('cause' in claim) return { cause: claim.cause };
   // Of one that waits the key is checked before it is approved: nearly all of thousands never are.
-  const refusal = state === 'approved' && content ? keyRefusal(content) : undefined;
-  return refusal ? { ...reading, cause: 'key' } : { ...reading, claim };
+  const refusal = asked.state === 'approved' && content ? keyRefusal(content) : undefined;
+  return refusal ? { cause: 'key' } : { claim };
 }

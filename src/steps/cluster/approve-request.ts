@@ -37,8 +37,7 @@ export async function approveRequest(
     const asked = found && readSigningRequest(found);
     if (found === undefined || asked === undefined || asked.uid !== uid) return { state: 'denied' };
     if (asked.state !== 'pending') return { state: asked.state };
-    const content = readPkcs10(asked.pem);
-    if (content === undefined || keyRefusal(content)) return { state: 'pending', cause: 'key' };
+    if (!hasRightKey(asked)) return { state: 'pending', cause: 'key' };
     try {
       const next = approved(found, { ...why, at: clock.now() });
       await kube.replace(ref, next, { subresource: 'approval', signal });
@@ -48,4 +47,9 @@ export async function approveRequest(
       if (!isConflict || attempt >= mostConflicts) throw error;
     }
   }
+}
+
+function hasRightKey({ pem }: SigningRequest): boolean {
+  const content = readPkcs10(pem);
+  return content !== undefined && keyRefusal(content) === undefined;
 }

@@ -20,7 +20,7 @@ import {
   reportOf,
 } from '../../../mocks/lab/report.ts';
 import type { Scenario } from '../../../mocks/lab/scenario.ts';
-import type { ShownRun } from '../../../mocks/lab/table.ts';
+import type { ShownRun } from '../../../mocks/lab/shown-run.ts';
 import { type GuestWorld, openGuestCluster, serveConfigOf, startWorld } from './world.ts';
 import {
   doubtsAbout,

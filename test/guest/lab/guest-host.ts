@@ -9,7 +9,7 @@ import type { HostRecord } from '../../../mocks/inventory/records.ts';
 import { afterEvent, noProgress } from '../../../mocks/lab/host-progress.ts';
 import type { LabHost } from '../../../mocks/lab/lab-host.ts';
 import type { HostOutcome, HostReport } from '../../../mocks/lab/report.ts';
-import type { ShownHost } from '../../../mocks/lab/table.ts';
+import type { ShownHost } from '../../../mocks/lab/shown-run.ts';
 
 /** A virtual machine in a run, with everything that is known of it. */
 export type GuestHost = ShownHost &

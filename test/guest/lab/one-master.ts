@@ -13,7 +13,7 @@ import { createBlankDisk } from '../rig/disks.ts';
 import type { Firmware } from '../rig/qemu-argv.ts';
 import { type HostReport, type LabReport, reportOf } from '../../../mocks/lab/report.ts';
 import { completeAlone } from '../../../mocks/lab/run.ts';
-import type { ShownRun } from '../../../mocks/lab/table.ts';
+import type { ShownRun } from '../../../mocks/lab/shown-run.ts';
 import {
   doubtsAbout,
   type GuestHost,

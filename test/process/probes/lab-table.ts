@@ -5,7 +5,7 @@ import { noProgress } from '../../../mocks/lab/host-progress.ts';
 import type { LabOptions } from '../../../mocks/lab/options.ts';
 import { reportOf } from '../../../mocks/lab/report.ts';
 import { showRun } from '../../../mocks/lab/show.ts';
-import type { ShownHost } from '../../../mocks/lab/table.ts';
+import type { ShownHost } from '../../../mocks/lab/shown-run.ts';
 import { clusterSeed, hostSeed } from '../../../mocks/inventory/records.ts';
 import { inventoryStore } from '../../../mocks/inventory/store.ts';
 
