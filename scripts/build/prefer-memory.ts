@@ -9,16 +9,15 @@ const isController =
 
 /**
  * A controller mostly waits. So what V8 would compile is interpreted: the compilers' own code takes megabytes once one of them
- * has run. And all garbage is collected each time that a megabyte was allocated, not only the youngest: the heap stays as
- * large as what is in use.
+ * has run. And garbage is collected before the heap has grown by much more than a tenth.
  */
 const flags = [
-  ...['--max-semi-space-size=1', '--gc-global', '--optimize-for-size'],
+  ...['--max-semi-space-size=1', '--heap-growing-percent=10', '--optimize-for-size'],
   ...['--no-sparkplug', '--no-maglev', '--no-opt', '--no-regexp-optimization'],
 ];
 
 // Set from within they would come too late, as Node has had its own code compiled; and the first line of the program may not
 // be longer. It becomes the same process once more, 40 ms later.
-if (isController && !process.execArgv.includes('--gc-global')) {
+if (isController && !process.execArgv.includes('--optimize-for-size')) {
   process.execve?.(process.execPath, [process.argv0, ...flags, ...process.argv.slice(1)]);
 }
