@@ -54,7 +54,8 @@ export async function buildAgentImage(
     const labels = await labelsFor(base);
     const from = ['--file', join(top, 'Containerfile'), '--tag', name, context];
     await store.run('buildah', 'build', ...reproducible(), ...settings, ...labels, ...from);
-    await store.run('podman', 'image', 'prune', '--force');
+    // A build that was stopped has left its container.
+    await store.run('podman', 'image', 'prune', '--external', '--force');
     return name;
   } finally {
     await lock.release();
