@@ -28,7 +28,10 @@ export interface KubeClient {
   readonly replaceStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
   /** Puts the whole object, or a subresource of it such as `approval`. */
   readonly replace: (ref: KubeRef, object: KubeObject, subresource?: string) => Promise<KubeObject>;
-  /** No error when there is none. A pod that runs is given the seconds to end that it asks for, unless told. */
+  /**
+   * No error when there is none. A pod that runs is given the seconds to end that it asks for, unless told. What an object owns goes
+   * with it, as by `kubectl`: of a Job the API server would leave it.
+   */
   readonly remove: (ref: KubeRef, options?: { readonly graceSeconds: number }) => Promise<void>;
   /** What happens to a selection, until the server or the signal ends it. */
   readonly watch: (
@@ -72,8 +75,8 @@ export function openClient(options: TransportOptions): KubeClient {
       return ((await answer.json()) as { readonly items: readonly KubeObject[] }).items;
     },
     remove: async (ref, options) => {
-      const grace = options === undefined ? '' : `?gracePeriodSeconds=${options.graceSeconds}`;
-      const path = `${pathOfObject(ref)}${grace}`;
+      const grace = options === undefined ? '' : `&gracePeriodSeconds=${options.graceSeconds}`;
+      const path = `${pathOfObject(ref)}?propagationPolicy=Background${grace}`;
       // The answer is read to its end, so that its connection can be used again.
       await orNone(transport.send({ method: 'DELETE', path }).then(textOf));
     },
