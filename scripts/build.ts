@@ -93,11 +93,14 @@ function removeOthers(current: ReadonlySet<string>): void {
   }
 }
 
-/** The licence texts of every package that went into the program. */
-function licencesOf({ inputs }: Metafile): string {
-  const folders = Object.keys(inputs).flatMap(
-    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
+/** The licence texts of every package of which a part went into the program. */
+function licencesOf({ outputs }: Metafile): string {
+  const used = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? [path] : [],
+    ),
   );
+  const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
   return [...new Set(folders)].sort().map(licenceOf).join('\n');
 }
 
