@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../model/duration.ts';
 import { cleanEnvironment } from './host/run-command.ts';
+import { within } from './within.ts';
 
 /** How the manager is reached. */
 export interface ServiceManagerOptions {
@@ -118,11 +119,7 @@ function messageQueue(
     },
     close: async () => {
       hurry.abort();
-      const done = new AbortController();
-      const late = pause(closeLimit, undefined, { signal: done.signal }).catch(() => undefined);
-      await Promise.race([pump, late]);
-      // A timer that still runs would keep our process from ending.
-      done.abort();
+      await within(closeLimit, pump);
     },
   };
 }

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { cleanEnvironment } from '../host/run-command.ts';
 import { runBriefly } from '../host/run-briefly.ts';
+import { within } from '../within.ts';
 import type { LogLevel } from './log-line.ts';
 
 /** How the journal is reached. */
@@ -82,11 +83,7 @@ export function journald(options: JournaldOptions = {}): Journald {
     },
     close: async () => {
       hurry.abort();
-      const done = new AbortController();
-      const late = pause(closeLimit, undefined, { signal: done.signal }).catch(() => undefined);
-      await Promise.race([pump, late]);
-      // A timer that still runs would keep our process from ending.
-      done.abort();
+      await within(closeLimit, pump);
     },
   };
 }

@@ -8,6 +8,7 @@ import { type DestinationStream, pino } from 'pino';
 import type { RunEvent, Sink } from '../../engine/events.ts';
 import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import { openOurLogSync } from '../file-access.ts';
+import { within } from '../within.ts';
 import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
 /** Where the log goes, and how it looks. */
@@ -216,15 +217,6 @@ function socketWriter(descriptor: number): LineWriter {
     close: () =>
       within(closeLimit, socket.writableLength === 0 ? undefined : once(socket, 'drain')),
   };
-}
-
-/** Waits for work, but not longer than a limit. */
-async function within(limit: number, work: Promise<unknown> | undefined): Promise<void> {
-  const done = new AbortController();
-  const late = pause(limit, undefined, { signal: done.signal }).catch(() => undefined);
-  await Promise.race([work?.catch(() => undefined), late]);
-  // A timer that still runs would keep our process from ending.
-  done.abort();
 }
 
 /** How many bytes were taken, or given up because nobody reads any more. */
