@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { hardware, validations } from './hardware.ts';
 import { stagesV1, stagesV2 } from './ladders.ts';
 import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
 import type { InventoryStore } from './store.ts';
@@ -111,6 +112,7 @@ export function shownHost(
     },
     ...(host.nodeLabels === undefined ? {} : { node_labels: JSON.stringify(host.nodeLabels) }),
     ...(host.pool === undefined ? {} : { machine_config_pool_name: host.pool }),
+    validations_info: validations,
     ...(withInventory ? { inventory: host.inventory ?? inventoryOf(host) } : {}),
   };
 }
@@ -125,7 +127,7 @@ function inventoryOf({ hostname, addresses }: HostRecord): string {
     ipv4_addresses: addresses.filter((one) => !isV6(one)).map((one) => withPrefix(one, 24)),
     ipv6_addresses: addresses.filter((one) => isV6(one)).map((one) => withPrefix(one, 64)),
   };
-  return JSON.stringify({ hostname, interfaces: [eth0] });
+  return JSON.stringify({ ...hardware, hostname, interfaces: [eth0] });
 }
 
 /** An operator as the service shows it; empty fields are left out. */

@@ -33,7 +33,7 @@ const longestFile = 300;
 
 /** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: 478, lines: 63_000, onlyImporters: 147, sharedNames: 10, median: 90 },
+  src: { files: 478, lines: 63_100, onlyImporters: 147, sharedNames: 10, median: 90 },
   mocks: { lines: 17_200 },
   scripts: { lines: 6_900 },
 };

@@ -20,7 +20,7 @@ export async function readLast(
 export async function readUpTo(
   body: AsyncIterable<Uint8Array>,
   mostBytes: number,
-): Promise<Uint8Array | undefined> {
+): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -30,5 +30,7 @@ export async function readUpTo(
   }
   const [only] = chunks;
   // What came in one piece, a file of the host, is not copied.
-  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+  return only !== undefined && chunks.length === 1
+    ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+    : Buffer.concat(chunks);
 }

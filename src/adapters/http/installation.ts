@@ -108,7 +108,7 @@ function kept(
 }
 
 const usualPause: Millis = seconds(20);
-/** However urgent it is to somebody. */
+/** However urgent it is to somebody, where the service answers within half a second. */
 const shortestPause: Millis = seconds(5);
 
 /** One request for all who follow, while anybody does; a later one goes on with what was seen before. */
@@ -116,7 +116,7 @@ function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,
 ): Pick<Installation, 'follow' | 'refresh'> {
-  const { sleep, refresh } = pacer(clock);
+  const { sleep, answered, refresh } = pacer(clock);
   let view: InstallationView = {};
   const run: Follow<undefined, InstallationView> = async (_, show, signal) => {
     if (view.cluster !== undefined || view.lastError !== undefined) show(view);
@@ -128,6 +128,7 @@ function clusterFollow(
         signal.throwIfAborted();
         view = { ...view, lastError: asAgentError(error) };
       }
+      answered();
       show(view);
     }
   };
@@ -138,14 +139,18 @@ function clusterFollow(
 /** Says when the next request may be made: after the usual pause, or sooner where it is urgent. */
 function pacer(clock: Clock): {
   readonly sleep: (signal: AbortSignal) => Promise<void>;
+  readonly answered: () => void;
   readonly refresh: () => void;
 } {
   let last: Millis | undefined;
+  let took: Millis = 0;
   let isUrgent = false;
   let wake = (): void => undefined;
   const pause = async (since: Millis, signal: AbortSignal): Promise<void> => {
     const rest = (of: Millis): Millis => Math.max(0, since + of - clock.elapsed());
-    await clock.sleep(rest(shortestPause), signal);
+    // Thousands of hosts take seconds to be read: whoever is in a hurry must not keep a processor busy with it.
+    const shortest = Math.min(usualPause, Math.max(shortestPause, 10 * took));
+    await clock.sleep(rest(shortest), signal);
     if (isUrgent) return;
     const woken = new AbortController();
     wake = () => {
@@ -160,6 +165,9 @@ function pacer(clock: Clock): {
       if (last !== undefined) await pause(last, signal);
       isUrgent = false;
       last = clock.elapsed();
+    },
+    answered: () => {
+      took = clock.elapsed() - (last ?? 0);
     },
     refresh: () => {
       isUrgent = true;

@@ -1,5 +1,4 @@
 import { join } from 'node:path/posix';
-import { readUpTo } from '../../lib/read-up-to.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
@@ -8,6 +7,7 @@ import type { Random } from '../../ports/random.ts';
 import { type CallerOptions, type Connection, connection } from './connection.ts';
 import { type Answer, downloadOf, drain, exchange, type Question, shortText } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
+import type { KnownHosts } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
 import {
@@ -72,6 +72,7 @@ type Use<T> = (answer: Answer, url: URL) => Promise<T>;
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
   const { clock, onSent } = options;
   const reach = { connection: options.opened ?? connection(options.connection), clock, onSent };
+  const known = new Map<keyof Records, KnownHosts>();
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const question = questionOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {
@@ -103,7 +104,11 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
   };
   return {
     json: (what, record, signal) =>
-      call(what, signal, ({ body }, url) => readJson(body, { record, url })),
+      call(what, signal, async ({ body }, url) => {
+        // What checks an answer takes as long to load as everything else; a report needs nothing of it.
+        const { readAnswer } = await import('./inventory-answer.ts');
+        return readAnswer(body, { record, url: shown(url), known });
+      }),
     download: (what, signal) =>
       call(what, signal, (answer, url) =>
         Promise.resolve(downloadOf(answer, { origin: shown(url), signal })),
@@ -148,34 +153,6 @@ function bodyOf(
 const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;
 
 const nameOf = ({ method, url }: Question): string => `${method} ${url.pathname}`;
-
-/** The largest list is that of the hosts of a cluster: each brings its inventory, some 100 KiB. */
-const mostBytes = 128 * 1024 ** 2;
-
-async function readJson<Name extends keyof Records>(
-  body: Answer['body'],
-  { record, url }: { readonly record: Name; readonly url: URL },
-): Promise<Records[Name]> {
-  const bytes = await readUpTo(body, mostBytes);
-  if (bytes === undefined) {
-    throw inventoryFailure(
-      'inventory.unreadable',
-      `the answer of ${shown(url)} is longer than ${mostBytes / 1024 ** 2} MiB`,
-      { context: { url: shown(url) } },
-    );
-  }
-  const text = Buffer.from(bytes).toString('utf8');
-  // What checks an answer takes as long to load as everything else; a report needs nothing of it.
-  const { readRecord } = await import('./inventory-schema.ts');
-  try {
-    return readRecord(record, text);
-  } catch (cause) {
-    throw inventoryFailure('inventory.unreadable', `the answer of ${shown(url)} cannot be parsed`, {
-      context: { url: shown(url), answer: text.slice(0, 200) },
-      cause,
-    });
-  }
-}
 
 function noAnswer(question: Question, networkError: NetworkError): AttemptFailure {
   const code = networkError.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';

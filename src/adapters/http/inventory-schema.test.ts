@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { inventoryAddress, readRecord } from './inventory-schema.ts';
+import { recordReader } from './inventory-answer.ts';
+import { inventoryAddress, type Records } from './inventory-schema.ts';
 import { isEnabled } from './inventory.ts';
 
-const read = (name: Parameters<typeof readRecord>[0], value: unknown) =>
-  readRecord(name, JSON.stringify(value));
+function read<Name extends keyof Records>(name: Name, value: unknown): Records[Name] {
+  const reader = recordReader(name);
+  // In pieces, as it comes.
+  for (const piece of JSON.stringify(value).match(/.{1,7}/gs) ?? []) reader.write(piece);
+  return reader.end();
+}
 
 describe('records of the service', () => {
   it.each([
@@ -55,7 +60,7 @@ describe('records of the service', () => {
       { id: 'a', status: 'disabled' },
       { id: 'b', status: 'known' },
     ];
-    const [out, in_] = readRecord('clusterHosts', JSON.stringify({ hosts }));
+    const [out, in_] = read('clusterHosts', { hosts });
     expect([out, in_].map((host) => host !== undefined && isEnabled(host))).toEqual([false, true]);
   });
 });

@@ -72,8 +72,16 @@ const WireHosts = z
   .nullish()
   .transform((hosts) => hosts ?? []);
 
-/** The hosts of a cluster that was asked for with them. */
-const WireClusterHosts = z.object({ hosts: WireHosts }).transform(({ hosts }) => hosts);
+/** The hosts of a cluster that was asked for with them; they have been read one by one. */
+const readHosts = <T>() =>
+  z
+    .array(z.custom<T>())
+    .nullish()
+    .transform((hosts) => hosts ?? []);
+
+const WireClusterHosts = z
+  .object({ hosts: readHosts<InventoryHost>() })
+  .transform(({ hosts }) => hosts);
 
 /** A host as the controller reads it; its labels are JSON inside a string too. */
 const WireInstallingHost = HostShape.extend({
@@ -105,7 +113,7 @@ const WireInstallingCluster = ClusterShape.extend({
   base_dns_domain: text,
   status: z.string(),
   progress: WireFinalizing.nullish(),
-  hosts: z.array(WireInstallingHost).nullish(),
+  hosts: readHosts<InstallingHost>(),
 }).transform(
   ({ name, base_dns_domain, status, progress, hosts, ...cluster }): InstallingCluster => {
     const stage = progress?.finalizing_stage;
@@ -116,7 +124,7 @@ const WireInstallingCluster = ClusterShape.extend({
       baseDomain: base_dns_domain ?? '',
       status,
       ...(stage ? { finalizing: { stage, isTimedOut, ...startOf(progress) } } : {}),
-      hosts: (hosts ?? []).filter((host) => host.status !== 'disabled'),
+      hosts: hosts.filter((host) => host.status !== 'disabled'),
     };
   },
 );
@@ -183,7 +191,7 @@ const WireWatchedCluster = z
     install_completed_at: text,
     progress: WireFinalizing.nullish(),
     monitored_operators: WireOperators,
-    hosts: z.array(WireWatchedHost).nullish(),
+    hosts: readHosts<HostOverview>(),
   })
   .transform((cluster): ClusterOverview => ({
     name: cluster.name ?? '',
@@ -195,7 +203,7 @@ const WireWatchedCluster = z
     startedAt: timeIn(cluster.install_started_at).at,
     completedAt: timeIn(cluster.install_completed_at).at,
     operators: cluster.monitored_operators,
-    hosts: (cluster.hosts ?? []).filter(({ status }) => status !== 'disabled'),
+    hosts: cluster.hosts.filter(({ status }) => status !== 'disabled'),
   }));
 
 /** What the service answers, by the name of its shape. */
@@ -208,18 +216,22 @@ export interface Records {
   readonly clusterOverview: ClusterOverview;
 }
 
-const shapes: { readonly [Name in keyof Records]: z.ZodType<Records[Name]> } = {
-  cluster: WireCluster,
-  hosts: WireHosts,
-  clusterHosts: WireClusterHosts,
-  installingCluster: WireInstallingCluster,
-  operators: WireOperators,
-  clusterOverview: WireWatchedCluster,
-};
+/** How an answer is read. */
+export interface RecordShape<T> {
+  readonly whole: z.ZodType<T>;
+  /** Of each element of its list `hosts`, for which `whole` has `readHosts`. */
+  readonly host?: z.ZodType;
+}
 
-/** Reads an answer. @throws Error when it is no JSON or has another shape */
-export const readRecord = <Name extends keyof Records>(name: Name, text: string): Records[Name] =>
-  shapes[name].parse(JSON.parse(text));
+/** The shapes of all answers. */
+export const recordShapes: { readonly [Name in keyof Records]: RecordShape<Records[Name]> } = {
+  cluster: { whole: WireCluster },
+  hosts: { whole: WireHosts },
+  clusterHosts: { whole: WireClusterHosts, host: WireHost },
+  installingCluster: { whole: WireInstallingCluster, host: WireInstallingHost },
+  operators: { whole: WireOperators },
+  clusterOverview: { whole: WireWatchedCluster, host: WireWatchedHost },
+};
 
 const HostInventory = z.object({
   hostname: z.string().nullish(),

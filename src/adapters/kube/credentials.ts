@@ -74,7 +74,7 @@ async function download(
   try {
     const { body } = await inventory.kubeconfig(signal);
     const bytes = await readUpTo(body, mostBytes);
-    if (bytes !== undefined) return Buffer.from(bytes).toString('utf8');
+    if (bytes !== undefined) return bytes.toString('utf8');
   } catch (error) {
     if (error instanceof AgentError && notYet.has(error.code)) return undefined;
     throw error;

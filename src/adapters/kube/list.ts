@@ -75,7 +75,7 @@ const mostBytes = 96 * 1024 ** 2;
 /** A body as text. @throws ApiError when it is longer than any answer */
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const bytes = await readUpTo(body, mostBytes);
-  if (bytes !== undefined) return Buffer.from(bytes).toString('utf8');
+  if (bytes !== undefined) return bytes.toString('utf8');
   throw new ApiError(
     kubeFailure(
       'kube.failed',

@@ -143,7 +143,7 @@ async function readStream(
   }
   const { body, origin } = await web.open(location, { signal });
   const bytes = await readUpTo(body, largestBytes);
-  if (bytes !== undefined) return Buffer.from(bytes).toString('utf8');
+  if (bytes !== undefined) return bytes.toString('utf8');
   throw imageFailure('image.stream-unreadable', `${shownUrl(origin)} sends more than 16 MiB`, {
     context: { origin: shownUrl(origin) },
   });

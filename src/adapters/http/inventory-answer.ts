@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import * as z from 'zod';
+import { elementReader } from '../../lib/json-elements.ts';
+import type { Answer } from './exchange.ts';
+import { inventoryFailure } from './failures.ts';
+import { type Records, type RecordShape, recordShapes } from './inventory-schema.ts';
+
+/** What is read, and where. */
+interface Reading<Name> {
+  readonly record: Name;
+  /** As it may be shown. */
+  readonly url: string;
+  /** The hosts of the answers before; those of this one take their place. */
+  readonly known: Map<keyof Records, KnownHosts>;
+}
+
+/** The largest list is that of the hosts of a cluster: each brings its inventory, some 100 KiB. */
+const mostBytes = 128 * 1024 ** 2;
+
+/**
+ * Reads the answer of the service to a request for a record.
+ * @throws AgentError `inventory.unreadable`; whatever the body throws
+ */
+export async function readAnswer<Name extends keyof Records>(
+  body: Answer['body'],
+  { record, url, known }: Reading<Name>,
+): Promise<Records[Name]> {
+  const reader = recordReader(record, known.get(record));
+  const decoder = new TextDecoder();
+  let length = 0;
+  let beginning = '';
+  const understood = <T>(read: () => T): T => {
+    try {
+      return read();
+    } catch (cause) {
+      throw inventoryFailure('inventory.unreadable', `the answer of ${url} cannot be parsed`, {
+        context: { url, answer: beginning },
+        cause,
+      });
+    }
+  };
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > mostBytes) {
+      const most = `${mostBytes / 1024 ** 2} MiB`;
+      throw inventoryFailure(
+        'inventory.unreadable',
+        `the answer of ${url} is longer than ${most}`,
+        { context: { url } },
+      );
+    }
+    const piece = decoder.decode(chunk, { stream: true });
+    beginning += piece.slice(0, 200 - beginning.length);
+    understood(() => {
+      reader.write(piece);
+    });
+  }
+  const read = understood(reader.end);
+  known.set(record, reader.hosts);
+  return read;
+}
+
+/** Reads an answer as it comes. Both throw Error when it is no JSON or has another shape. */
+export interface RecordReader<T> {
+  readonly write: (piece: string) => void;
+  readonly end: () => T;
+  /** The hosts that were read, by a hash of their text. */
+  readonly hosts: KnownHosts;
+}
+
+/** Hosts of an earlier answer; those whose text is the same are not read again. */
+export type KnownHosts = ReadonlyMap<string, unknown>;
+
+/**
+ * Reads the hosts of a cluster one by one: a real one has 25 KiB of text, of which little is kept, and from
+ * one answer to the next it mostly is the same.
+ */
+export function recordReader<Name extends keyof Records>(
+  name: Name,
+  known: KnownHosts = new Map(),
+): RecordReader<Records[Name]> {
+  const { whole, host }: RecordShape<Records[Name]> = recordShapes[name];
+  const hosts = new Map<string, unknown>();
+  let count = 0;
+  const { write, end } = elementReader({
+    name: 'hosts',
+    take: (text) => {
+      count += 1;
+      const key = hash('sha256', text, 'base64');
+      hosts.set(key, known.get(key) ?? host?.parse(JSON.parse(text)));
+    },
+  });
+  return {
+    write,
+    end: () => {
+      const record: unknown = JSON.parse(end());
+      if (host === undefined) return whole.parse(record);
+      const { hosts: taken, ...more } = WithoutHosts.parse(record);
+      if ((taken ?? []).length !== count) throw new Error('hosts that cannot be counted');
+      return whole.parse({ ...more, hosts: [...hosts.values()] });
+    },
+    hosts,
+  };
+}
+
+/** Each host that was taken is a 0. */
+const WithoutHosts = z.looseObject({ hosts: z.array(z.literal(0)).nullish() });

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { elementReader } from './json-elements.ts';
+
+/** What is taken of a text that comes in pieces of one length, and what is left. */
+function readIn(
+  text: string,
+  length: number,
+): { readonly taken: unknown[]; readonly left: string } {
+  const taken: unknown[] = [];
+  const take = (element: string): number => taken.push(JSON.parse(element));
+  const reader = elementReader({ name: 'list', take });
+  for (let at = 0; at < text.length; at += length) reader.write(text.slice(at, at + length));
+  return { taken, left: reader.end() };
+}
+
+it.each([
+  ['{"list":[{"a":1},{"b":[2,{}]}],"c":3}', [{ a: 1 }, { b: [2, {}] }], '{"list":[0,0],"c":3}'],
+  ['{ "list" : [ [1] , {} ] }', [[1], {}], '{ "list" : [ 0 , 0 ] }'],
+  ['{"list":[]}', [], '{"list":[]}'],
+  ['{"list":[1,"{",null]}', [], '{"list":[1,"{",null]}'],
+  ['{"a":{"list":[{}]}}', [], '{"a":{"list":[{}]}}'],
+  ['{"a":"list","b":[{}]}', [], '{"a":"list","b":[{}]}'],
+  [String.raw`{"a\"list":[{}]}`, [], String.raw`{"a\"list":[{}]}`],
+  ['[{"list":[{}]}]', [], '[{"list":[{}]}]'],
+  [String.raw`{"list":[{"a":"}\\\"]"}]}`, [{ a: String.raw`}\"]` }], '{"list":[0]}'],
+])('of %s it takes %j', (text, taken, left) => {
+  for (const length of [1, 2, 3, 100]) expect(readIn(text, length)).toEqual({ taken, left });
+});
+
+it('takes all objects of a list, and nothing else, in whichever pieces they come', () => {
+  const element = fc.oneof(fc.object(), fc.array(fc.json()));
+  const outer = fc.record({ list: fc.array(element), more: fc.json(), list2: fc.array(fc.json()) });
+  fc.assert(
+    fc.property(outer, fc.nat(3), fc.integer({ min: 1, max: 20 }), (value, space, length) => {
+      const { taken, left } = readIn(JSON.stringify(value, undefined, space), length);
+      expect(taken).toEqual(JSON.parse(JSON.stringify(value.list)));
+      const zeros = { ...value, list: value.list.map(() => 0) };
+      expect(JSON.parse(left)).toEqual(JSON.parse(JSON.stringify(zeros)));
+    }),
+  );
+});
+
+it.each(['{"list":[{', '{"list":[{"a":"\\', '{"list":[{}', '{"list":[{}]]', '{"a', '}'])(
+  'leaves of %s no JSON either',
+  (text) => {
+    expect(() => JSON.parse(readIn(text, 4).left) as unknown).toThrow(SyntaxError);
+  },
+);
