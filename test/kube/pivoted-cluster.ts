@@ -89,13 +89,15 @@ interface Kubelet {
   readonly at: Pick<PivotedCluster, 'clusterAs'>;
   readonly node: string;
   readonly names?: readonly string[];
+  /** The request itself, where it is not as usual. */
+  readonly pem?: string;
 }
 
 /** Asks for a certificate as a kubelet does. */
 export async function askFor(
   purpose: RequestPurpose,
   name: string,
-  { at, node, names = [] }: Kubelet,
+  { at, node, names = [], pem }: Kubelet,
 ): Promise<void> {
   const { signal } = new AbortController();
   const { username, groups } = nodeBootstrapper;
@@ -103,13 +105,11 @@ export async function askFor(
     purpose === 'client'
       ? await at.clusterAs(username, groups)
       : await at.clusterAs(`system:node:${node}`, ['system:nodes']);
-  const pem = await pkcs10({
-    subject: `O=system:nodes, CN=system:node:${node}`,
-    names: alternativeNames(...names),
-  });
+  const subject = `O=system:nodes, CN=system:node:${node}`;
+  const request = pem ?? (await pkcs10({ subject, names: alternativeNames(...names) }));
   // The API server itself writes who asks.
   const spec = { username: undefined, groups: undefined };
-  const object = { ...signingRequestObject(purpose, pem, { name, spec }), metadata: { name } };
+  const object = { ...signingRequestObject(purpose, request, { name, spec }), metadata: { name } };
   await asker.create({ kind: certificateSigningRequests }, object, signal);
 }
 

@@ -9,11 +9,13 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { openTransport } from '../../mocks/kube/transport.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';
-import { events as eventKind } from '../../src/cluster/kinds.ts';
+import { approved } from '../../src/cluster/csr/signing-request.ts';
+import { certificateSigningRequests, events as eventKind } from '../../src/cluster/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
+import { attribute, der, pemOf, rawRequest, tags } from '../support/raw-request.ts';
 import { putInstaller } from './new-cluster.ts';
 import {
   askFor,
@@ -112,6 +114,15 @@ describe('the controller without a service, on a real API server', () => {
     expect(before?.['data']).toMatchObject({
       ...{ node: 'm0', addresses: '192.0.2.7,2001:db8::7', etcdOverridden: 'true' },
     });
+    // The API server takes what is no DER behind the algorithm, and lines in a name.
+    const user = [
+      attribute('organization', 'system:nodes'),
+      attribute('commonName', 'system:node:m0'),
+    ];
+    const subject = user.map((one) => der(tags.set, one));
+    const pem = pemOf(rawRequest({ subject, parameters: Buffer.from('050030', 'hex') }));
+    await askFor('client', 'odd-client', { at: cluster, node: 'm0', pem });
+    await askFor('client', 'odd\nclient', { at: cluster, node: 'm0', pem });
     await askFor('client', 'own-client', { at: cluster, node: 'm0' });
     await until(async () => (await stateOf('own-client')) === 'approved');
     const since = performance.now();
@@ -122,6 +133,11 @@ describe('the controller without a service, on a real API server', () => {
   });
 
   it('brings the bootstrap host in, approves for no other, puts etcd back and ends', async () => {
+    const odd = { kind: certificateSigningRequests, name: 'odd-client' };
+    const why = { reason: 'Any', message: 'by another', at: Date.now() };
+    const { signal } = new AbortController();
+    const approval = approved((await cluster.requestOf(odd.name))!, why);
+    await cluster.admin.replace(odd, approval, { subresource: 'approval', signal });
     const { ended } = await start();
     await askFor('client', 'foreign-client', { at: cluster, node: 'm9' });
     await askFor('client', 'second-client', { at: cluster, node: 'm0' });
@@ -138,7 +154,13 @@ describe('the controller without a service, on a real API server', () => {
     const [log, exit] = await ended;
     expect(exit, log).toEqual([0, null]);
 
-    const left = ['second-client', 'forged-serving', 'foreign-client', 'foreign-serving'];
+    const left = [
+      'odd\nclient',
+      'second-client',
+      'forged-serving',
+      'foreign-client',
+      'foreign-serving',
+    ];
     for (const name of left) expect(await stateOf(name), name).toBe('pending');
     const etcd = await rig.client.get(etcdCluster);
     expect(etcd !== undefined && isOverridden(etcd)).toBe(false);

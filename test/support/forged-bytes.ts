@@ -19,6 +19,9 @@ const organization = (text: string): Buffer => rdn(attribute('organization', tex
 const common = (text: string): Buffer => rdn(attribute('commonName', text));
 const nodes = organization('system:nodes');
 
+/** The same members under another tag. */
+const asSet = (element: Buffer): Buffer => Buffer.concat([Buffer.from([set]), element.subarray(1)]);
+
 /** An address in four or sixteen bytes, hexadecimal. */
 const address = (hex: string): readonly [number, Buffer] => [7, Buffer.from(hex, 'hex')];
 const [own, other] = [address('c0000214'), address('c0000215')] as const;
@@ -111,6 +114,18 @@ export function forgedBytes(purpose: RequestPurpose): {
       subject,
       attributes: [asksFor([namesExtension([2, node], own), namesExtension([2, 'x'], own)])],
     },
+    // Go does not read the first two, and passes over the attribute of the third.
+    {
+      subject: [nodes, rdn(asSet(attribute('commonName', `system:node:${node}`)))],
+      attributes: right,
+    },
+    { subject, attributes: [asksFor([asSet(namesExtension([2, node], own))])] },
+    { subject, attributes: [asSet(asksFor([namesExtension([2, node], own)]))] },
+    // Go takes them, as it reads no further than it has to; they are no part of what is signed.
+    ...['050030', '1f820100'].map((hex) => {
+      const parameters = Buffer.from(hex, 'hex');
+      return { subject, attributes: right, parameters };
+    }),
     { subject, attributes: right, more: der(tags.null) },
     { subject, attributes: right, more: der(0xa0, ...right) },
     { subject, attributes: right, behind: der(tags.null) },

@@ -73,6 +73,8 @@ export interface RawRequest {
   readonly key?: KeyObject;
   /** Stands behind the attributes, inside of what is signed. */
   readonly more?: Buffer;
+  /** Stands behind the algorithm of the signature, beside it. */
+  readonly parameters?: Buffer;
   /** Stands behind the signature, inside of the request. */
   readonly behind?: Buffer;
 }
@@ -83,6 +85,7 @@ export function rawRequest({
   attributes = [],
   key = usualKey(),
   more,
+  parameters = Buffer.alloc(0),
   behind,
 }: RawRequest): Buffer {
   const publicKey = createPublicKey(key).export({ format: 'der', type: 'spki' });
@@ -101,7 +104,11 @@ export function rawRequest({
       ? [oid(oids.rsaSha256), der(tags.null)]
       : [oid(oids.ecdsaSha256)];
   const signature = sign(isEd ? null : 'sha256', info, key);
-  const parts = [info, der(sequence, ...algorithm), der(tags.bits, Buffer.from([0]), signature)];
+  const parts = [
+    info,
+    der(sequence, ...algorithm, parameters),
+    der(tags.bits, Buffer.from([0]), signature),
+  ];
   return der(sequence, ...parts, ...(behind === undefined ? [] : [behind]));
 }
 

@@ -85,6 +85,16 @@ function longLength(bytes: Buffer, at: number, count: number): number {
 }
 
 /**
+ * The elements of one that holds elements of this tag alone.
+ * @throws Error for others
+ */
+export function membersEachOf(element: Element, tag: number): readonly Element[] {
+  const { members } = element;
+  if (members.some((member) => member.tag !== tag)) throw new NotDer('other members');
+  return members;
+}
+
+/**
  * The elements of one that must have these tags, each one once and in this order.
  * @throws Error for others
  */

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { canonicalAddress } from '../../lib/address.ts';
-import { type Element, elementsIn, membersOf, objectIdentifier } from './der.ts';
+import { type Element, elementsIn, membersEachOf, membersOf, objectIdentifier } from './der.ts';
 
 /** The content of a PKCS#10 request (RFC 2986), as far as a kubelet uses it. */
 export interface CertificateRequest {
@@ -71,11 +71,12 @@ function contentOf(der: Buffer): CertificateRequest {
   const [request, ...more] = elementsIn(der);
   if (request?.tag !== tags.sequence || more.length > 0) throw new Error('no request');
   const { sequence } = tags;
-  const [signed, algorithm, signature] = membersOf(request, [sequence, sequence, tags.bits]);
+  const [signed, identifier, signature] = membersOf(request, [sequence, sequence, tags.bits]);
   const [version, subject, key, attributes] = membersOf(signed, [
     ...([tags.integer, sequence, sequence, tags.attributes] as const),
   ]);
   if (!version.content.equals(versionOne)) throw new Error('another version');
+  const algorithm = algorithmOf(identifier);
   const extensions = extensionsIn(attributes);
   const names = extensions.flatMap(({ type, value }) =>
     type === alternativeNames ? namesIn(value) : [],
@@ -100,16 +101,22 @@ function contentOf(der: Buffer): CertificateRequest {
 /** Version 1 is written as 0 (RFC 2986, 4.1). */
 const versionOne = Buffer.of(0);
 
+/** Of an AlgorithmIdentifier (RFC 5280, 4.1.1.2). Go takes one that is no DER behind its parameters. */
+function algorithmOf({ members: [type] }: Element): string {
+  if (type === undefined) throw new Error('no algorithm');
+  return objectIdentifier(type);
+}
+
 type Subject = Pick<CertificateRequest, 'commonNames' | 'organizations' | 'otherSubject'>;
 
 function subjectOf(name: Element): Subject {
-  const parts = name.members.flatMap((part) => {
-    if (part.tag !== tags.set) throw new Error('no part of a name');
-    return part.members.map((attribute) => {
-      const [type, value, ...more] = attribute.members;
-      if (type === undefined || value === undefined || more.length > 0) throw new Error('no pair');
-      return { type: objectIdentifier(type), value };
-    });
+  const attributes = membersEachOf(name, tags.set).flatMap((part) =>
+    membersEachOf(part, tags.sequence),
+  );
+  const parts = attributes.map((attribute) => {
+    const [type, value, ...more] = attribute.members;
+    if (type === undefined || value === undefined || more.length > 0) throw new Error('no pair');
+    return { type: objectIdentifier(type), value };
   });
   const textsOf = (wanted: string): readonly string[] =>
     parts.flatMap(({ type, value }) => (type === wanted ? [textOf(value)] : []));
@@ -140,7 +147,7 @@ interface Extension {
  * than that of the standard, and Go's kubelets send no other.
  */
 function extensionsIn(attributes: Element): readonly Extension[] {
-  const requests = attributes.members.map((attribute) => {
+  const requests = membersEachOf(attributes, tags.sequence).map((attribute) => {
     const [type, values] = membersOf(attribute, [tags.identifier, tags.set]);
     if (objectIdentifier(type) !== extensionRequest) throw new Error('another attribute');
     return values;
@@ -148,7 +155,7 @@ function extensionsIn(attributes: Element): readonly Extension[] {
   const [values, ...others] = requests;
   if (values === undefined) return [];
   const [list] = membersOf(values, [tags.sequence]);
-  const extensions = list.members.map((extension) => {
+  const extensions = membersEachOf(list, tags.sequence).map((extension) => {
     const [type, ...rest] = extension.members;
     const value = rest.at(-1);
     const isWhole = rest.length === 1 || (rest.length === 2 && rest[0]?.whole.equals(critical));
@@ -228,7 +235,7 @@ function isStrong(key: KeyObject | undefined): boolean {
 /** The three parts of a request (RFC 2986, 4.2). */
 interface SignedPart {
   readonly signed: Element;
-  readonly algorithm: Element;
+  readonly algorithm: string;
   readonly signature: Element;
 }
 
@@ -237,8 +244,7 @@ function isSignedBy(
   key: KeyObject | undefined,
   { signed, algorithm, signature }: SignedPart,
 ): boolean {
-  const [identifier] = algorithm.members;
-  const [kind, hash] = (identifier && algorithms[objectIdentifier(identifier)]) ?? [];
+  const [kind, hash] = algorithms[algorithm] ?? [];
   // The first byte of a string of bits says how many of its last byte do not count.
   const [unused] = signature.content;
   if (key === undefined || hash === undefined || unused !== 0) return false;

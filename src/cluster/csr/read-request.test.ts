@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import { pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
 import { readRequest } from './read-request.ts';
 import { nodeBootstrapper } from './verify.ts';
@@ -52,6 +53,16 @@ describe('a request that is read', () => {
     const read = readRequest(signingRequestObject('client', await pkcs10(), wishes));
     expect(read).toMatchObject({ cause, claim: undefined });
   });
+
+  it.each(['client', 'serving'] as const)(
+    'is read even if it is forged, and another has approved it (%s)',
+    (purpose) => {
+      const status = conditions('Approved');
+      for (const pem of forgedBytes(purpose).wrong) {
+        expect(readRequest(signingRequestObject(purpose, pem, { status })).state).toBe('approved');
+      }
+    },
+  );
 
   it.each<unknown>([undefined, null, 'text', [1], { conditions: 'x' }, { conditions: [null] }])(
     'may have any spec and status: %j',
