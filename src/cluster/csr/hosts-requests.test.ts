@@ -151,6 +151,12 @@ describe('a serving request', () => {
       { nodes: nodes('localhost') },
     ],
     [
+      'a node of another name at the address of a host whose node is there',
+      'unknown-host',
+      { ...serving('192.0.2.7'), node: 'other' },
+      { nodes: nodes('other', 'm0') },
+    ],
+    [
       'a node of no host',
       'unknown-host',
       serving('192.0.2.7'),

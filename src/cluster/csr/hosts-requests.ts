@@ -69,7 +69,10 @@ function servingRefusal(claim: KubeletClaim, { hosts, nodes }: KnownCluster): Re
   const addresses = internalAddresses(node);
   const refusal = claimRefusal(claim, { name, addresses, hasJoined: true });
   if (refusal !== undefined || hosts === undefined) return refusal;
-  const host = hosts.named(name) ?? addresses.map(hosts.at).find((one) => one !== undefined);
+  // A node says itself which addresses it has: those of a host whose node is another are not its own.
+  const isFree = (one: InventoryHost | undefined): boolean =>
+    one !== undefined && !nodes.has(one.name.toLowerCase());
+  const host = hosts.named(name) ?? addresses.map(hosts.at).find(isFree);
   if (host === undefined) {
     return { cause: 'unknown-host', reason: `no host of the cluster is node ${name}` };
   }
