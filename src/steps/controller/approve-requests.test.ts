@@ -307,6 +307,15 @@ describe('requests that are left', () => {
     );
   });
 
+  it('are named in one short line, whatever they are called', async () => {
+    const { clock, kube, put, stop } = setUp();
+    await put('client', { name: `a\n\u001b[2Jb${'c'.repeat(300_000)}`, node: 'x1' });
+    await clock.advance(minutes(1));
+    const [event] = kube.objectsOf(events);
+    expect(event?.['message']).toMatch(/: a bc{90,100}…$/);
+    await stop();
+  });
+
   it('have no count where the permissions do not let an event change, which is asked once', async () => {
     let patches = 0;
     const kube: FakeKube = {

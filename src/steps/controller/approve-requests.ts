@@ -14,6 +14,7 @@ import type { ApprovalReason } from '../../cluster/csr/signing-request.ts';
 import { refusalCauses } from '../../cluster/csr/verify.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel } from '../../cluster/node.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
@@ -155,6 +156,9 @@ async function approveOne(
   }
 }
 
+/** The API server takes any name for a request, of any length; an event is no longer than 1.5 MiB. */
+const longestName = 100;
+
 /** Reports requests that were left by one event of the cluster for each cause, whose count grows where it may. */
 function leftReports(
   { kube, clock, config: { namespace }, note }: ControllerScope<'kube' | 'clock'>,
@@ -163,7 +167,8 @@ function leftReports(
   let [isDenied, mayNotPatch] = [false, false];
   const write = async ({ cause, count, names }: LeftCount, signal: AbortSignal) => {
     const name = `certificate-requests-left.${cause}`;
-    const message = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${names.join(', ')}`;
+    const listed = names.map((one) => plainLine(one, longestName)).join(', ');
+    const message = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${listed}`;
     const event = controllerEvent({
       ...{ namespace, name, message, count, at: clock.now() },
       ...{ reason: 'CertificateRequestsLeft', type: 'Warning' },
