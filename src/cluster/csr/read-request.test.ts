@@ -16,13 +16,13 @@ describe('a request that is read', () => {
 
   it('has nothing else of what anybody may write there', async () => {
     const object = signingRequestObject('client', await pkcs10(), { name: 'csr' });
-    const labels = { a: 'b'.repeat(1000) };
+    const labels = { a: 'z'.repeat(1000) };
     const metadata = { ...object.metadata, uid: 'u', resourceVersion: '7', labels };
     const read = readRequest({ ...object, metadata });
     expect(Object.keys(read.metadata)).toEqual([
       ...['name', 'uid', 'resourceVersion', 'creationTimestamp'],
     ]);
-    expect(JSON.stringify(read)).not.toMatch(/groups|extra|BEGIN|bbb/);
+    expect(JSON.stringify(read)).not.toMatch(/groups|extra|BEGIN|zzz/);
   });
 
   it('is not read again', async () => {
