@@ -8,6 +8,7 @@ import {
   SubjectAlternativeNameExtension,
 } from '../../../test/support/kubelet-request.ts';
 import { forgedBytes } from '../../../test/support/forged-bytes.ts';
+import { pemOf } from '../../../test/support/raw-request.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
 /** With what the check of its key says. */
@@ -128,6 +129,22 @@ describe('a PKCS#10 request', () => {
       isSigned: false,
     });
   });
+
+  it.each(['client', 'serving'] as const)(
+    'is not signed, if it can be read, with any bit of it changed (%s)',
+    (purpose) => {
+      const body = forgedBytes(purpose).right.replaceAll(/-----[A-Z ]+-----/g, '');
+      const bits = [...Buffer.from(body, 'base64').keys()].flatMap((byte) =>
+        Array.from({ length: 8 }, (_, bit) => [byte, 1 << bit] as const),
+      );
+      const signed = bits.filter(([byte, mask]) => {
+        const der = Buffer.from(body, 'base64');
+        der.writeUInt8(der.readUInt8(byte) ^ mask, byte);
+        return readPkcs10(pemOf(der))?.checkKey().isSigned;
+      });
+      expect(signed).toEqual([]);
+    },
+  );
 
   it('is refused when its alternative names are asked for twice', async () => {
     const names = [{ type: 'dns', value: 'm0' }] as const;
