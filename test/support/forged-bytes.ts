@@ -84,6 +84,11 @@ export function forgedBytes(purpose: RequestPurpose): {
   const wrong: readonly RawRequest[] = [
     ...subjectsOf(node).map((parts) => ({ subject: parts, attributes: right })),
     ...Object.values(oddKeys).map((key) => ({ subject, attributes: right, key: key() })),
+    // The long form of a length that is short, which OpenSSL reads within a key.
+    {
+      ...{ subject, attributes: right },
+      spki: (usual) => der(sequence, Buffer.from([sequence, 0x81]), usual.subarray(3)),
+    },
     asked([2, node], address('00000000000000000000ffffc0000215')),
     asked([2, node], own, address('c0000214ffffffff')),
     asked([2, node], own, address('c000021400')),

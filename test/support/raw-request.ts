@@ -71,6 +71,8 @@ export interface RawRequest {
   readonly subject: readonly Buffer[];
   readonly attributes?: readonly Buffer[];
   readonly key?: KeyObject;
+  /** The public key in another encoding. */
+  readonly spki?: (usual: Buffer) => Buffer;
   /** Stands behind the attributes, inside of what is signed. */
   readonly more?: Buffer;
   /** Stands behind the algorithm of the signature, beside it. */
@@ -84,6 +86,7 @@ export function rawRequest({
   subject,
   attributes = [],
   key = usualKey(),
+  spki = (usual) => usual,
   more,
   parameters = Buffer.alloc(0),
   behind,
@@ -93,7 +96,7 @@ export function rawRequest({
     sequence,
     der(tags.integer, Buffer.from([0])),
     der(sequence, ...subject),
-    publicKey,
+    spki(publicKey),
     der(0xa0, ...attributes),
     ...(more === undefined ? [] : [more]),
   );

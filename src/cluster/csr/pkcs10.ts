@@ -218,10 +218,11 @@ const algorithms: Readonly<Record<string, readonly [kind: string, hash: string]>
 const fewestBits = 2048;
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
-/** A SubjectPublicKeyInfo as a key; undefined where OpenSSL knows none of its kind. */
+/** A SubjectPublicKeyInfo as a key; undefined where OpenSSL knows none of its kind, or would write it otherwise. */
 function keyIn(spki: Buffer): KeyObject | undefined {
   try {
-    return createPublicKey({ key: spki, format: 'der', type: 'spki' });
+    const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+    return key.export({ format: 'der', type: 'spki' }).equals(spki) ? key : undefined;
   } catch {
     return undefined;
   }
