@@ -16,6 +16,8 @@ const DiskPlan = z.strictObject({
   sectorBytes: z.union([z.literal(512), z.literal(4096)]).default(512),
   leftovers: Leftovers.default('none'),
   isReadOnly: z.boolean().default(false),
+  /** World Wide Name; one of the lab unless given. */
+  wwn: z.string().optional(),
 });
 type DiskPlan = z.infer<typeof DiskPlan>;
 
@@ -117,7 +119,7 @@ function diskDevice(plan: DiskPlan, index: number): Device {
     isReadOnly: plan.isReadOnly,
     identity: {
       serial: `LAB${number}`,
-      wwn: `0x5000c500a1b2c3${number}`,
+      wwn: plan.wwn ?? `0x5000c500a1b2c3${number}`,
       model: 'Lab Disk',
       vendor: 'LAB',
       transport: 'sata',

@@ -104,7 +104,7 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'lab',
-    about: 'every scenario of the lab, and an installation behind a proxy',
+    about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
     needsBundle: true,
     tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },

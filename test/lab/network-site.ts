@@ -97,7 +97,7 @@ export async function networkSite(
 }
 
 /** Connects both ways; the end of one is the end of the other. */
-function pair(one: Duplex, other: Duplex): void {
+export function pair(one: Duplex, other: Duplex): void {
   for (const [from, to] of [
     [one, other],
     [other, one],
@@ -108,25 +108,31 @@ function pair(one: Duplex, other: Duplex): void {
   }
 }
 
-async function listen(server: NetServer | Server, path: string): Promise<void> {
+/** Lets a server listen at a Unix socket. */
+export async function listen(server: NetServer | Server, path: string): Promise<void> {
   server.listen(path);
   await once(server, 'listening');
 }
 
-/** Starts the door in a namespace of its own. */
-async function openDoor(words: readonly string[]) {
+/**
+ * Starts the door in namespaces of its own, of the network and of mounts, after these commands of a shell there.
+ * @param words ADDRESS:PORT=SOCKET
+ * @throws Error where no namespace can be made
+ */
+export async function openDoor(words: readonly string[], commands: readonly string[] = []) {
   const addresses = words
     .map((word) => word.replace(/:.*/, ''))
     .filter((one) => one !== '127.0.0.1');
   const script = [
     'ip link set lo up',
-    ...addresses.map((address) => `ip address add ${address}/32 dev lo`),
+    ...[...new Set(addresses)].map((address) => `ip address add ${address}/32 dev lo`),
+    ...commands,
     'exec "$@"',
   ].join(' && ');
   const program = join(import.meta.dirname, 'network-door.ts');
   const child = spawn(
     'unshare',
-    ['--net', '--', 'sh', '-c', script, 'sh', process.execPath, program, ...words],
+    ['--net', '--mount', '--', 'sh', '-c', script, 'sh', process.execPath, program, ...words],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const ended = once(child, 'close').then(() => {

@@ -1,0 +1,175 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { simulateBootstrapInPlace } from '../../mocks/cluster/no-cluster.ts';
+import { Pace } from '../../mocks/cluster/pace.ts';
+import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
+import { decideBoot, ignitionOnDisk } from '../../mocks/host/installed-system.ts';
+import type { Machine } from '../../mocks/host/machine.ts';
+import { placeStandIn, serveHost } from '../../mocks/host/socket-server.ts';
+import { type MockServer, startMockServer } from '../../mocks/http/mock-server.ts';
+import { bootstrapIgnition, clusterFile } from '../../mocks/inventory/ignition-files.ts';
+import { clusterSeed } from '../../mocks/inventory/records.ts';
+import { inventoryStore } from '../../mocks/inventory/store.ts';
+import { followEvents, startAgent } from '../../mocks/lab/agent.ts';
+import { startObjectStore } from '../../mocks/objects/server.ts';
+import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
+import { parseConfig } from '../../src/ignition/parse.ts';
+import { listen, openDoor, pair } from './network-site.ts';
+
+// What deploy/host/config has for roles that no virtual machine starts with: each file is the configuration of a simulated
+// host as it is, in a network with the addresses that it names.
+
+const configs = resolve(import.meta.dirname, '../../deploy/host/config');
+const seed = clusterSeed();
+const store = inventoryStore({ cluster: seed, hosts: [] });
+const pointer = (role: string): string => clusterFile(store, `${role}.ign`) ?? '';
+
+/** How a run of the program ended. */
+interface AgentRun {
+  readonly exitCode: number | undefined;
+  readonly outcomes: readonly string[];
+  readonly log: string;
+}
+
+/** A live host with the program in a container, and one of the files as its configuration; it ends with the test. */
+interface Site {
+  /** The file. */
+  readonly text: string;
+  readonly machine: Machine;
+  /** Everything of the host. */
+  readonly folder: string;
+}
+
+async function openSite(name: string, sizeGiB = 120): Promise<Site> {
+  const text = readFileSync(join(configs, `${name}.yaml`), 'utf8');
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const at = (path: string): string => join(folder, path);
+  const [wwn] = /(?<=by-id\/wwn-)\w+/.exec(text) ?? [];
+  const plan = HostPlan.parse({
+    name: 'b1',
+    disks: [{ name: 'sda' }, { name: 'sdb', sizeGiB, wwn }],
+    write: { seconds: 0.5, lineMillis: 50, flushSeconds: 0 },
+  });
+  const machine = buildMachine(plan, at('root'));
+  const host = await serveHost(machine, at('socket'));
+  onTestFinished(host.close);
+  await placeStandIn(at('bin'), at('socket'));
+  // What the live host has over what this machine has: its configuration, and what podman says of the container.
+  for (const [path, content] of [
+    ['etc/bootwright/config.yaml', text],
+    ['run/.containerenv', 'image="registry.example/bootwright:latest"\n'],
+  ] as const) {
+    mkdirSync(dirname(at(path)), { recursive: true });
+    writeFileSync(at(path), content);
+  }
+  return { text, machine, folder };
+}
+
+/** Runs the program as `bootwright.container` does, without arguments, where servers are at the addresses of the file. */
+async function install(
+  { folder }: Site,
+  servers: Readonly<Record<string, string>>,
+): Promise<AgentRun> {
+  const at = (path: string): string => join(folder, path);
+  const doors = Object.entries(servers).map(([address, url], index) => {
+    const server = createServer((client) => {
+      pair(client, connect(Number(new URL(url).port), '127.0.0.1'));
+    });
+    onTestFinished(() => void server.close());
+    return { server, socket: at(`door-${index}`), address };
+  });
+  for (const { server, socket } of doors) await listen(server, socket);
+  const door = await openDoor(
+    doors.map(({ address, socket }) => `${address}=${socket}`),
+    ['etc', 'run'].map((top) => `mount -t overlay o -o lowerdir=${at(top)}:/${top} /${top}`),
+  );
+  onTestFinished(() => void door.stop());
+  const spaces = `/proc/${door.pid}/ns`;
+  const agent = startAgent({
+    enter: ['/usr/bin/nsenter', `--net=${spaces}/net`, `--mount=${spaces}/mnt`, '--'],
+    bundle: bundlePath,
+    args: [],
+    env: {
+      PATH: `${at('bin')}:${process.env['PATH'] ?? ''}`,
+      HOME: folder,
+      BOOTWRIGHT_HOST_ROOT: at('root'),
+      BOOTWRIGHT_LOG_EVENTS: at('events.jsonl'),
+    },
+    logFile: at('agent.log'),
+  });
+  onTestFinished(agent.kill);
+  const { exitCode } = await agent.ended;
+  const outcomes: string[] = [];
+  followEvents(at('events.jsonl'), (event) => {
+    if (event.type === 'run.finished') outcomes.push(event.outcome);
+  }).end();
+  return { exitCode, outcomes, log: readFileSync(at('agent.log'), 'utf8') };
+}
+
+/** A web server with these files, by path. */
+async function startWeb(files: Readonly<Record<string, string>>): Promise<MockServer> {
+  const server = await startMockServer({
+    answer: ({ url }) => {
+      const content = files[new URL(url).pathname];
+      return new Response(content ?? '', { status: content === undefined ? 404 : 200 });
+    },
+  });
+  onTestFinished(server.close);
+  return server;
+}
+
+/** An object store that anybody may read, with these objects in the bucket of the files. */
+async function startBucket(files: Readonly<Record<string, string>>): Promise<MockServer> {
+  const server = await startObjectStore();
+  onTestFinished(server.close);
+  for (const [key, content] of Object.entries(files)) server.put('ignition', key, content);
+  return server;
+}
+
+/** It went through its plan to its end, and the disk that the file names is what starts next. */
+function expectInstalled({ machine }: Site, { log, ...end }: AgentRun): void {
+  expect(end, log).toEqual({ exitCode: 0, outcomes: ['left the host'] });
+  expect(machine.unknown).toEqual([]);
+  expect(machine.reboot).toBeDefined();
+  expect(decideBoot(machine)).toEqual({ kind: 'installed', disk: 'sdb' });
+}
+
+/** These files were asked for, each once, and the comments of the configuration name them. */
+function expectAsked({ text }: Site, { requests }: MockServer, paths: readonly string[]): void {
+  const asked = requests.map(({ path, status }) => `${path.replace(/\?.*/, '')} ${status}`);
+  expect(asked).toEqual(paths.map((path) => `${path} 200`));
+  for (const path of paths) expect(text).toContain(path.replace(/^\/(ignition\/)?/, ''));
+}
+
+beforeAll(async () => {
+  await ensureBundle(() => undefined);
+});
+
+describe('deploy/host/config', () => {
+  it('arbiter.yaml installs an arbiter, on a disk of the size that it says', async () => {
+    const site = await openSite('arbiter', 50);
+    const web = await startWeb({ '/arbiter.ign': pointer('arbiter') });
+    const end = await install(site, { '192.0.2.10:80': web.url });
+    expectInstalled(site, end);
+    expectAsked(site, web, ['/arbiter.ign']);
+    expect(await ignitionOnDisk(site.machine)).toBe(pointer('arbiter'));
+  });
+
+  it('single-node.yaml installs the only node, with what its comment says of the bucket', async () => {
+    const site = await openSite('single-node');
+    const objects = await startBucket({
+      'edge-1/bootstrap.ign': bootstrapIgnition({ ...seed, controlPlaneCount: 1 }),
+      'edge-1/master.ign': /\{"ignition": .*/.exec(site.text)?.[0] ?? '',
+    });
+    simulateBootstrapInPlace(site.machine, Pace.parse({}));
+    const end = await install(site, { '192.0.2.10:9000': objects.url });
+    expectInstalled(site, end);
+    expectAsked(site, objects, ['/ignition/edge-1/bootstrap.ign', '/ignition/edge-1/master.ign']);
+    const { storage } = parseConfig(await ignitionOnDisk(site.machine)).config;
+    expect(storage?.files?.map(({ path }) => path)).toEqual(['/etc/kubernetes/bootstrap-in-place']);
+  });
+});
