@@ -25,7 +25,7 @@ const named = (
 const namespace = (name: string): Named => named('Namespace', 'v1', { metadata: { name } });
 
 /** Who started the installation, as the cluster says it. */
-export type Invoker = 'assisted-service' | 'agent-installer';
+export type Invoker = 'assisted-service' | 'agent-installer' | 'openshift-installer';
 
 /** Namespaces that the release itself brings along. */
 const namespaces = [

@@ -81,7 +81,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
     tenants: tenants(),
     marks,
     hasServiceLeft: () =>
-      site.invoker === 'agent-installer' &&
+      site.invoker !== 'assisted-service' &&
       plan.members.some(({ isBootstrap, name }) => isBootstrap && hasLeft(state, name)),
     startController: () => {
       work.jobs.add('controller');

@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { simulateBootstrapInPlace } from '../../mocks/cluster/no-cluster.ts';
 import { Pace } from '../../mocks/cluster/pace.ts';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
@@ -14,8 +15,10 @@ import { bootstrapIgnition, clusterFile } from '../../mocks/inventory/ignition-f
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import { inventoryStore } from '../../mocks/inventory/store.ts';
 import { followEvents, startAgent } from '../../mocks/lab/agent.ts';
+import { startCluster, startUnreachable } from '../../mocks/lab/start-cluster.ts';
 import { startObjectStore } from '../../mocks/objects/server.ts';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
+import { kubeParts } from '../../scripts/rig.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { listen, openDoor, pair } from './network-site.ts';
 
@@ -171,5 +174,51 @@ describe('deploy/host/config', () => {
     expectAsked(site, objects, ['/ignition/edge-1/bootstrap.ign', '/ignition/edge-1/master.ign']);
     const { storage } = parseConfig(await ignitionOnDisk(site.machine)).config;
     expect(storage?.files?.map(({ path }) => path)).toEqual(['/etc/kubernetes/bootstrap-in-place']);
+  });
+
+  it('bootstrap.yaml starts a cluster of two masters, and becomes the third', async () => {
+    const site = await openSite('bootstrap');
+    const kube = await startUnreachable(await kubeParts());
+    const members = ['b1', 'm1', 'm2'].map((name, index) => ({
+      ...{ name, hostId: name, role: 'master' as const, isBootstrap: name === 'b1' },
+      addresses: [`192.0.2.${21 + index}`],
+    }));
+    const { openshiftVersion: version } = (parse(site.text) as { cluster: typeof seed }).cluster;
+    const plan = {
+      members,
+      version,
+      pace: Pace.parse({}),
+      apiMoves: false,
+      needsEtcdOverride: false,
+    };
+    const started = await startCluster(
+      {
+        ...{ plan, members, kube, bootstrap: site.machine, store },
+        invoker: 'openshift-installer',
+      },
+      { bundle: bundlePath, folder: site.folder },
+    );
+    onTestFinished(() => started[Symbol.asyncDispose]());
+    const { cluster } = started;
+    if (cluster === undefined) throw new Error('no cluster was started');
+    const api = '127.0.0.1:6443';
+    const kubeconfig = kube.kubeconfig.replaceAll(kube.forwarder.url, `https://${api}`);
+    const objects = await startBucket({
+      'production/bootstrap.ign': bootstrapIgnition(seed, { kubeconfig }),
+      'production/master.ign': pointer('master'),
+    });
+    for (const host of ['m1', 'm2']) cluster.emit({ kind: 'rebooted', host });
+    const end = await install(site, { '192.0.2.10:9000': objects.url, [api]: kube.forwarder.url });
+    expectInstalled(site, end);
+    expectAsked(site, objects, [
+      '/ignition/production/bootstrap.ign',
+      '/ignition/production/master.ign',
+    ]);
+    expect(await ignitionOnDisk(site.machine)).toBe(pointer('master'));
+    cluster.emit({ kind: 'rebooted', host: 'b1' });
+    await expect
+      .poll(() => cluster.state().phases)
+      .toEqual({ b1: 'ready', m1: 'ready', m2: 'ready' });
+    expect(await started.end()).toEqual([]);
   });
 });
