@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,6 +48,17 @@ const withFiles = (root: string): string => `
 
 const program = join(deploy, 'host/bootwright.sh');
 
+/** The disk of the example is nowhere; what comes before it is done, by the role. */
+async function expectMissingDisk(root: string, role: string): Promise<void> {
+  const { exitCode, stdout, stderr } = await onOwnMachine(
+    store,
+    `${withFiles(root)} code=0; ${program} || code=$?; cat /opt/install-dir/journal.jsonl; exit $code`,
+  );
+  expect(stderr).toMatch(/^failed: disk\.missing: .*wwn-0x5000c500a0b1c2d3/m);
+  expect(stdout).toContain(`"role":"${role}"`);
+  expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
+}
+
 describe('deploy/host/bootwright.sh', () => {
   it('runs the image, with the configuration of the host', async () => {
     const root = applyIgnition('install-worker.ign');
@@ -61,16 +72,18 @@ describe('deploy/host/bootwright.sh', () => {
   });
 
   it.each(['worker', 'master'])('installs with the files of install-%s.ign', async (role) => {
-    const root = applyIgnition(`install-${role}.ign`);
-    const { exitCode, stdout, stderr } = await onOwnMachine(
-      store,
-      `${withFiles(root)} code=0; ${program} || code=$?; ls /opt/install-dir; exit $code`,
-    );
-    // The disk of the example is nowhere; what comes before it has been done.
-    expect(stderr).toMatch(/^failed: disk\.missing: .*wwn-0x5000c500a0b1c2d3/m);
-    expect(stdout).toContain('journal.jsonl\n');
-    expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
+    await expectMissingDisk(applyIgnition(`install-${role}.ign`), role);
   });
+
+  it.each(['bootstrap', 'arbiter', 'single-node'])(
+    'installs with %s.yaml as well',
+    async (role) => {
+      const root = applyIgnition('install-worker.ign');
+      const config = join(deploy, 'host/config', `${role}.yaml`);
+      copyFileSync(config, join(root, 'etc/bootwright/config.yaml'));
+      await expectMissingDisk(root, role);
+    },
+  );
 
   it('finds the Ignition of a node where install-master.ign writes it', () => {
     const config = parse(readFileSync(join(deploy, 'host/config/master.yaml'), 'utf8')) as {
