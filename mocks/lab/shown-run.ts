@@ -120,12 +120,12 @@ function percentAt(
 const runs = (system: Pick<NodeSystem, 'image'> | undefined): readonly string[] =>
   system === undefined ? [] : [`runs ${systemName(system.image)}`];
 
-/** What a host is at after its agent has left it; undefined while its live system runs. */
+/** What a host is at before and after its agent; undefined while that is at work. */
 export function phaseOf(
-  { boots, phase, hostId, plan }: ShownHost,
+  { boots, phase, hostId, plan, events }: ShownHost,
   { inventory, cluster }: ShownRun['lab'],
 ): string | undefined {
-  if (boots === 0) return undefined;
+  if (boots === 0) return events.length === 0 ? phase : undefined;
   const inCluster = cluster?.state().phases[plan.name];
   if (inCluster !== undefined) return phaseWords[inCluster];
   const stage = inventory.store.host(hostId)?.stage ?? '';

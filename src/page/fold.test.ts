@@ -89,6 +89,20 @@ describe('a page after the events of an agent', () => {
     expect(page.hosts[0]?.spans[0]?.until).toBe(50);
   });
 
+  it('ends what the last events of an agent do not end when the host reboots', () => {
+    const phase = (at: number, text: string): PageUpdate => ({
+      ...{ kind: 'phase', at, host: 'h', phase: text },
+    });
+    const page = after(
+      ...[phase(1, 'starts from the live medium'), started(10, 'image/write'), phase(12, '')],
+      ...[phase(90, 'starts from its disk'), stage(95, 'Configuring')],
+    );
+    expect(page.hosts[0]?.steps['image/write']).toMatchObject({ state: 'done', until: 90 });
+    expect(page.hosts[0]?.spans.map(({ work, from, until }) => [work, from, until])).toEqual([
+      ...[['boot', 1, 12] as const, ['write', 10, 90] as const, ['boot', 90, undefined] as const],
+    ]);
+  });
+
   it('keeps steps in the background out of the time line', () => {
     expect(after(started(10, 'cluster/follow')).hosts[0]?.spans).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { plainLine } from '../lib/plain-text.ts';
 import { eventLine } from './event-line.ts';
-import { closed, hostAfterEvent, withSpan } from './host-events.ts';
+import { allEnded, closed, closedOf, hostAfterEvent, withSpan } from './host-events.ts';
 import { isLadder, railSteps, stageStep, workOfStage } from './rail.ts';
 import {
   caps,
@@ -113,9 +113,14 @@ const stageState = (title: string, since: number, isLast: boolean): StepState =>
 function afterPhase(host: HostState, { at, ...update }: Of<'phase'>): HostState {
   const phase = short(update.phase);
   if (phase === host.phase) return host;
+  if (phase === '') {
+    return { ...host, phase, spans: closedOf(host.spans, host.phase, { until: at }) };
+  }
   const span = { track: '', title: phase, work: 'boot', from: at } as const;
-  const ended = closed(host.spans, at);
-  return { ...host, phase, spans: phase === '' ? ended : withSpan(ended, span) };
+  const spans = withSpan(closed(host.spans, at), span);
+  // A reboot can take the last events of the agent that asked for it.
+  const steps = host.phase === '' ? allEnded(host.steps, at, 'done') : host.steps;
+  return { ...host, phase, steps, spans };
 }
 
 /** The first end of a host is its end. */

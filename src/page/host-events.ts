@@ -13,7 +13,11 @@ export function hostAfterEvent(host: HostState, event: RunEvent): HostState {
     case 'run.finished':
     case 'run.failed':
     case 'run.stopped':
-      return { ...host, steps: stopped(host.steps, event.at), spans: closed(host.spans, event.at) };
+      return {
+        ...host,
+        steps: allEnded(host.steps, event.at, 'stopped'),
+        spans: closed(host.spans, event.at),
+      };
     case 'wait.updated':
     case 'wait.finished':
       return changed(host, event.step, (step) => ({ ...step, wait: waitOf(event) }));
@@ -113,11 +117,16 @@ function changed(host: HostState, id: string, change: (step: StepState) => StepS
   return step === undefined ? host : withStep(host, id, change(step));
 }
 
-const stopped = (steps: HostState['steps'], at: number): HostState['steps'] =>
+/** Whatever runs has ended so. */
+export const allEnded = (
+  steps: HostState['steps'],
+  at: number,
+  state: 'done' | 'stopped',
+): HostState['steps'] =>
   Object.fromEntries(
     Object.entries(steps).map(([id, step]) => [
       id,
-      step.state === 'running' ? { ...step, state: 'stopped', until: at, wait: undefined } : step,
+      step.state === 'running' ? { ...step, state, until: at, wait: undefined } : step,
     ]),
   );
 
@@ -125,7 +134,8 @@ const stopped = (steps: HostState['steps'], at: number): HostState['steps'] =>
 export const closed = (spans: readonly Span[], at: number): readonly Span[] =>
   spans.map((span) => (span.until === undefined ? { ...span, until: at } : span));
 
-const closedOf = (
+/** The spans of a title ended. */
+export const closedOf = (
   spans: readonly Span[],
   title: string,
   end: Pick<Span, 'until' | 'isBad'>,

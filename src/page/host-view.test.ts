@@ -52,6 +52,14 @@ describe('what is said of a host', () => {
       },
     ],
     [
+      'works, and no service says at what',
+      {
+        ...host(),
+        steps: { 'disk/lock': { title: '', state: 'done', since: 1, until: 2, attempt: 1 } },
+      },
+      { tone: 'busy', word: 'installing' },
+    ],
+    [
       'failed at the service',
       host({ status: 'error', stage: 'Installing' }),
       { tone: 'bad', word: 'failed' },
@@ -94,14 +102,12 @@ it.each([
 });
 
 it.each([
-  ['', 'waiting for the service', 'waiting'],
-  ['installing', 'installing', 'busy'],
-  ['installed', 'installed', 'good'],
-  ['error', 'error', 'bad'],
-])('of a cluster that is %j it says %s', (status, word, tone) => {
-  const hosts = status === '' ? [] : [host()];
-  expect(pageWord({ ...emptyPage('', '', 0), hosts, cluster: { status, info: '' } })).toEqual({
-    word,
-    tone,
-  });
+  ['', { word: 'waiting for the service', tone: 'waiting' }, []],
+  ['', { word: 'installing', tone: 'busy' }, [host()]],
+  ['installing', { word: 'installing', tone: 'busy' }, [host()]],
+  ['installed', { word: 'installed', tone: 'good' }, [host()]],
+  ['error', { word: 'error', tone: 'bad' }, [host()]],
+])('of a cluster that is %j it says %o', (status, expected, hosts) => {
+  const cluster = { status, info: '' };
+  expect(pageWord({ ...emptyPage('', '', 0), hosts, cluster })).toEqual(expected);
 });

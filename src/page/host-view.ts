@@ -50,11 +50,13 @@ function wordOf(
   if (status.includes('pending-user-action')) return { tone: 'bad', word: 'needs a person' };
   if (status === 'cancelled') return { tone: 'bad', word: 'cancelled' };
   if (stage === 'Done') return { tone: 'good', word: 'Done' };
-  const word = stage === '' ? 'not started' : stage;
+  const hasStarted = Object.keys(steps).length > 0;
+  const unsaid = hasStarted ? 'installing' : 'not started';
+  const word = stage === '' ? unsaid : stage;
   if (now.length > 0) {
     return { tone: now.every(({ tone }) => tone === 'waiting') ? 'waiting' : 'busy', word };
   }
-  return { tone: Object.keys(steps).length === 0 ? 'idle' : 'busy', word };
+  return { tone: hasStarted ? 'busy' : 'idle', word };
 }
 
 function nowOf(host: HostState, running: readonly StepState[]): readonly NowLine[] {
@@ -116,6 +118,8 @@ export function pageWord({ end, hosts, cluster }: PageState): {
   if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
   if (['error', 'cancelled'].includes(cluster.status)) return { tone: 'bad', word: cluster.status };
   if (cluster.status === 'installed') return { tone: 'good', word: 'installed' };
-  const word = cluster.status === '' ? 'waiting for the service' : cluster.status;
-  return { tone: hosts.length === 0 ? 'waiting' : 'busy', word };
+  const isEmpty = hosts.length === 0;
+  const unsaid = isEmpty ? 'waiting for the service' : 'installing';
+  const word = cluster.status === '' ? unsaid : cluster.status;
+  return { tone: isEmpty ? 'waiting' : 'busy', word };
 }
