@@ -2,7 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, createWriteStream, openSync, readSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
+import { loadConfig } from '../../src/config/load.ts';
+import { readSettings } from '../../src/config/sources.ts';
+import { describeRole, type Plan } from '../../src/engine/describe.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
 import type { ClusterRecord } from '../inventory/records.ts';
 import type { HostSpec } from './scenario.ts';
 
@@ -106,6 +110,18 @@ export const settingVariable = (name: string): string =>
     .replaceAll('.', '_')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toUpperCase()}`;
+
+/**
+ * What `bootwright plan` would print with the words and the environment of an agent.
+ * @throws AgentError `cli.*`, `config.*`
+ */
+export async function planOfAgent(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Plan> {
+  const { config } = await loadConfig(readSettings(args, env));
+  return describeRole(chooseRole(config), config);
+}
 
 /** Follows the event stream that an agent writes into a file. */
 interface EventFollower {

@@ -3,10 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { loadConfig } from '../../src/config/load.ts';
-import { readSettings } from '../../src/config/sources.ts';
-import { describeRole, type Plan } from '../../src/engine/describe.ts';
-import { chooseRole } from '../../src/roles/choose.ts';
+import type { Plan } from '../../src/engine/describe.ts';
 import type { DayOutcome } from '../cluster/day-2/day-after.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
@@ -15,6 +12,7 @@ import { startInventory } from '../inventory/server.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
+import { planOfAgent } from './agent.ts';
 import { openCluster, withoutPrefix } from './start-cluster.ts';
 import {
   differencesOf,
@@ -115,14 +113,10 @@ async function dayAfter({ lab, hosts, whereabouts }: LabRun): Promise<DayOutcome
   return lab.cluster?.dayAfter({ faults, whereabouts, signal: lab.signal });
 }
 
-/** What `bootwright plan` would print with the words and the environment of the agent of a host. */
 async function planOfHost(lab: Lab, hosts: readonly LabHost[], name: string): Promise<Plan> {
   const host = hosts.find(({ plan }) => plan.name === name);
   if (host === undefined) throw new RangeError(`no host is called ${name}`);
-  const { config } = await loadConfig(
-    readSettings(argumentsOf(lab, host), environmentOf(lab, host, '')),
-  );
-  return describeRole(chooseRole(config), config);
+  return planOfAgent(argumentsOf(lab, host), environmentOf(lab, host, ''));
 }
 
 /** Where no cluster starts there is no controller either, so that the end of its hosts is that of the installation. */

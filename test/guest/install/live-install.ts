@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-import { installArguments, settingVariable } from '../../../mocks/lab/agent.ts';
+import { installArguments, planOfAgent, settingVariable } from '../../../mocks/lab/agent.ts';
 import { HostSpec } from '../../../mocks/lab/scenario.ts';
+import type { Plan } from '../../../src/engine/describe.ts';
 import type { Guest } from '../rig/guest.ts';
 import { type Job, startLiveGuest } from '../rig/live-guest.ts';
 import type { Firmware, GuestDisk } from '../rig/qemu-argv.ts';
 import { type Outside, seenByGuests } from './outside.ts';
 
 /** One run of the agent, as a service asks for it. */
-interface AgentRun {
-  readonly outside: Outside;
+export interface AgentRun {
+  readonly outside: Pick<Outside, 'cluster' | 'host' | 'token' | 'inventory'>;
   /** Settings of the agent by dotted name, which the service knows nothing of. */
   readonly settings: Readonly<Record<string, string>>;
   /** Words of the command besides those that every host gets. */
@@ -83,11 +84,21 @@ function wordsOf({ outside, words = [], installerArgs }: AgentRun): readonly str
   return [...service, ...words];
 }
 
-function settingsOf({ outside, settings }: AgentRun): string {
-  const variables = Object.entries(settings).map(
-    ([name, value]) => [settingVariable(name), value] as const,
-  );
-  return [['PULL_SECRET_TOKEN', outside.token] as const, ...variables]
+const settingsOf = (run: AgentRun): string =>
+  Object.entries(variablesOf(run))
     .map(([name, value]) => `${name}='${value}'\n`)
     .join('');
+
+const variablesOf = ({ outside, settings }: AgentRun): Readonly<Record<string, string>> => ({
+  PULL_SECRET_TOKEN: outside.token,
+  ...Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [settingVariable(name), value]),
+  ),
+});
+
+/** What the last agent of a live guest does, made outside of the guest: it has not the time to start one more. */
+export async function planOfInstall({ runs }: Pick<LiveInstall, 'runs'>): Promise<Plan> {
+  const run = runs.at(-1);
+  if (run === undefined) throw new RangeError('no agent runs in this guest');
+  return planOfAgent(wordsOf(run), variablesOf(run));
 }

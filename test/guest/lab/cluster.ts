@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootInstalled } from '../install/first-boot.ts';
 import { proofLine } from '../install/ignition.ts';
-import type { LiveInstall } from '../install/live-install.ts';
+import { type LiveInstall, planOfInstall } from '../install/live-install.ts';
 import type { Outside } from '../install/outside.ts';
 import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepare.ts';
 import { createBlankDisk } from '../rig/disks.ts';
+import type { Plan } from '../../../src/engine/describe.ts';
 import type { RunningCluster } from '../../../mocks/cluster/run-cluster.ts';
 import { placeStandIns } from '../../../mocks/guest/stand-ins.ts';
 import type { KubeParts } from '../../../mocks/kube/start.ts';
@@ -68,18 +69,26 @@ export async function runClusterInGuests(options: ClusterRunOptions): Promise<La
   serveConfigOf(world, cluster);
   const lab = { inventory: { store: world.store }, cluster };
   const title = `${name} in virtual machines by ${options.firmware}`;
-  const run = { name: title, lab, hosts, startedAt: Date.now(), folder };
+  const machines = hosts.map((host, index) => ({
+    ...partOf(options, { world, guests }, index),
+    host,
+  }));
+  const planOf = async (name: string): Promise<Plan> => {
+    const machine = machines.find(({ host }) => host.plan.name === name);
+    return planOfInstall(machine?.install ?? { runs: [] });
+  };
+  const run = { name: title, lab, hosts, planOf, startedAt: Date.now(), folder };
   const endWatching = watch(run);
   const signal = AbortSignal.any([options.signal, over.signal, AbortSignal.timeout(limitMillis)]);
-  const runGuestAt = async (host: GuestHost, index: number): Promise<void> => {
-    const part = partOf(options, { world, guests }, index);
-    await runOne({ ...part, host, folder, cluster, signal });
+  const runMachine = async (machine: (typeof machines)[number]): Promise<void> => {
+    const { host } = machine;
+    await runOne({ ...machine, folder, cluster, signal });
     // Without one of its hosts the cluster would never be done.
     if (host.outcome !== 'done') over.abort(new Error(`${host.plan.name} is not a node`));
   };
   let complaints: readonly string[];
   try {
-    await Promise.all(hosts.map(runGuestAt));
+    await Promise.all(machines.map(runMachine));
   } finally {
     complaints = await started.end();
     endWatching();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { LayeredImage } from '../install/guest-registry.ts';
 import { proofLine } from '../install/ignition.ts';
 import { serveImage } from '../install/image-server.ts';
-import type { LiveInstall } from '../install/live-install.ts';
+import { type LiveInstall, planOfInstall } from '../install/live-install.ts';
 import { gateway, type Outside, startOutside } from '../install/outside.ts';
 import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepare.ts';
 import { createBlankDisk } from '../rig/disks.ts';
@@ -63,17 +63,18 @@ export async function runMasterInGuest(options: MasterRunOptions): Promise<LabRe
   await using images = await serveImage(guests.image.path);
   const host = guestHost(outside.host);
   const name = `virtual machine by ${firmware}`;
+  const imageUrl = `http://${gateway}:${images.port}${images.path}`;
+  const install = installOf(options, { guests, outside, imageUrl, build });
   const shown = {
     name,
     lab: { inventory: outside.inventory },
     hosts: [host],
+    planOf: () => planOfInstall(install),
     beside: build?.doing,
   };
   const run = { ...shown, startedAt: Date.now(), folder };
   const endWatching = watch(run);
   const signal = AbortSignal.any([options.signal, over.signal]);
-  const imageUrl = `http://${gateway}:${images.port}${images.path}`;
-  const install = installOf(options, { guests, outside, imageUrl, build });
   const liveSeconds = build === undefined ? {} : { liveSeconds: liveSecondsWithBuild };
   try {
     host.outcome = await runGuest({ install, outside, host, folder, signal, ...liveSeconds });
