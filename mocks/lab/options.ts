@@ -29,9 +29,10 @@ export interface LabOptions {
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file FILE.html] [--report FILE.json]
                    [--agent FILE] [--keep]
-       scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
+       scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--page] [--page-file FILE.html]
+                   [--report FILE.json] [--keep]
        scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] …
-       scripts/lab --vm --no-service [--keep]
+       scripts/lab --vm --no-service [--page] [--page-file FILE.html] [--keep]
        scripts/lab --list | --schema
 
 Runs an installation on this machine: the inventory service, an object store and the hosts are

@@ -34,14 +34,20 @@ interface PageRequest {
   readonly file: string | undefined;
 }
 
+/** How a run ended. */
+interface RunEnd extends Pick<LabReport, 'outcome' | 'isAsExpected'> {
+  readonly differences: readonly string[];
+}
+
 /** The page of a run of the lab. */
-interface LabPage extends AsyncDisposable {
+export interface LabPage extends AsyncDisposable {
   /** Where it is served; undefined where nobody asked for that. */
   readonly url: string | undefined;
   /** Follows a run; gives what ends that. */
   readonly watch: (run: ShownRun) => () => void;
+  readonly update: Update;
   /** Shows how the run ended, and saves the page. */
-  readonly end: (report: LabReport) => Promise<void>;
+  readonly end: (report: RunEnd) => Promise<void>;
 }
 
 /** Opens the page of a run that is about to begin. */
@@ -55,6 +61,7 @@ export async function openLabPage(
   const isWanted = isServed || file !== undefined;
   return {
     url: server?.url,
+    update: page.update,
     watch: (run) => (isWanted ? follow(run, page.update) : () => undefined),
     end: async (report) => {
       page.update(endOf(report));
@@ -64,7 +71,7 @@ export async function openLabPage(
   };
 }
 
-function endOf({ outcome, isAsExpected, differences }: LabReport): PageUpdate {
+function endOf({ outcome, isAsExpected, differences }: RunEnd): PageUpdate {
   const text = isAsExpected ? `${outcome}, as expected` : `${outcome}, not as expected`;
   return { kind: 'end', at: Date.now(), isGood: isAsExpected, text, details: differences };
 }

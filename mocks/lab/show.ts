@@ -6,7 +6,7 @@ import cliTruncate from 'cli-truncate';
 import { createLogUpdate } from 'log-update';
 import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
-import { openLabPage, type PageHeading } from './page.ts';
+import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import { type HostReport, type LabReport, shortImage } from './report.ts';
 import { type ShownRun, tableOf } from './shown-run.ts';
 import { type Line, renderTable, type Tone } from './table.ts';
@@ -43,14 +43,19 @@ export async function showRun(
     stdout.write(summaryOf(report));
     await page.end(report);
     if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
-    if (page.url !== undefined && stdout.isTTY && !signal.aborted) {
-      stdout.write(`page: ${page.url} until Ctrl-C\n`);
-      await once(signal, 'abort');
-    }
+    await leavePage(page, signal);
     return report.isAsExpected ? 0 : 1;
   } finally {
     await clearUp(folder, keeps);
   }
+}
+
+/** Lets whoever sits at the terminal read a page that is served, until Ctrl-C. */
+export async function leavePage({ url }: LabPage, signal: AbortSignal): Promise<void> {
+  const { stdout } = process;
+  if (url === undefined || !stdout.isTTY || signal.aborted) return;
+  stdout.write(`page: ${url} until Ctrl-C\n`);
+  await once(signal, 'abort');
 }
 
 async function clearUp(folder: string | undefined, keeps: boolean): Promise<void> {

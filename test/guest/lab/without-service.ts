@@ -1,70 +1,131 @@
 // Installs a virtual machine as somebody does who has a web server beside a rack, and no service.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { planOfAgent } from '../../../mocks/lab/agent.ts';
 import type { LabOptions } from '../../../mocks/lab/options.ts';
-import { stopSignal } from '../../../mocks/lab/show.ts';
+import { type LabPage, openLabPage } from '../../../mocks/lab/page.ts';
+import { railOfPlan } from '../../../mocks/lab/page-rail.ts';
+import type { LabReport } from '../../../mocks/lab/report.ts';
+import { leavePage, stopSignal } from '../../../mocks/lab/show.ts';
 import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
 import { qemu } from '../../../scripts/parts/guest.ts';
 import { networkLive } from '../../../scripts/parts/network-live.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { proofLine } from '../install/ignition.ts';
+import { eventsIn } from '../install/job-log.ts';
 import { bootWorker, installFromNetwork } from '../network/network-install.ts';
 import { openNetworkSite } from '../network/network-site.ts';
-import type { SerialLog } from '../rig/serial-log.ts';
+import type { Guest } from '../rig/guest.ts';
 import { doubtsAbout } from './guest-host.ts';
 import { progressIn } from './live-progress.ts';
 
 const POLL_INTERVAL_MILLIS = 250;
 
-const introduction = `A virtual machine starts from the network by deploy/pxe/boot.ipxe, gets deploy/host/install-worker.ign,
-and installs itself with deploy/host/config/worker.yaml: no service, and the files as they are.
+const hostname = 'network-0';
+const about = `A virtual machine starts from the network by deploy/pxe/boot.ipxe, gets deploy/host/install-worker.ign,
+and installs itself with deploy/host/config/worker.yaml: no service, and the files as they are.`;
+const config = resolve(import.meta.dirname, '../../../deploy/host/config/worker.yaml');
 
-`;
-
-/** Installs the machine, prints how far it is, and gives the exit code. */
-export async function runWithoutService({ keeps }: Pick<LabOptions, 'keeps'>): Promise<number> {
+/** Installs the machine, prints how far it is, shows it on a page where that is wanted, and gives the exit code. */
+export async function runWithoutService({
+  keeps,
+  isPage,
+  pageFile,
+}: Pick<LabOptions, 'keeps' | 'isPage' | 'pageFile'>): Promise<number> {
   const { stdout } = process;
-  stdout.write(introduction);
+  stdout.write(`${about}\n\n`);
   await ensureParts([qemu, networkLive, osDisk, agentImageBase]);
-  const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const signal = stopSignal();
   const startedAt = Date.now();
   const print = (text: string): void => {
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     stdout.write(`${seconds.padStart(6)} s  ${text}\n`);
   };
+  const heading = { title: 'A worker without a service', about };
+  await using page = await openLabPage(heading, { isServed: isPage, file: pageFile });
+  if (page.url !== undefined) stdout.write(`page: ${page.url}\n\n`);
+  const shown = await showMachine(page);
+  const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   print('builds the image of the agent');
   try {
     await using site = await openNetworkSite(folder);
+    shown.isAt('starts from the network');
     const install = await installFromNetwork(site, 'ipxe', {
       signal,
-      onLive: (console) => followed(console, print),
+      onLive: (guest) => followed(guest, { print, shown }),
     });
     print('the machine starts from its own disk');
+    shown.isAt('starts from its own disk');
     const boot = await bootWorker(site, install, { signal });
-    const doubts = doubtsAbout(boot.report, { hostname: 'network-0', proof: proofLine });
+    const doubts = doubtsAbout(boot.report, { hostname, proof: proofLine });
     for (const doubt of doubts) print(`not as expected: ${doubt}`);
     if (doubts.length === 0) print('it runs the installed system, with the Ignition of a worker');
+    await shown.end(doubts.length === 0 ? 'installed' : 'failed', doubts);
+    await leavePage(page, signal);
     return doubts.length === 0 ? 0 : 1;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    await shown.end(signal.aborted ? 'unfinished' : 'failed', [why]);
+    throw error;
   } finally {
     if (keeps) stdout.write(`disk and consoles of the machine: ${folder}\n`);
     else await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Prints what a console tells until the function that comes back is called. */
-function followed(console: SerialLog, print: (text: string) => void): () => void {
+/** The machine on a page, as a rail of its plan. */
+interface ShownMachine {
+  /** Takes everything that the agent has emitted so far. */
+  readonly emitted: (events: ReturnType<typeof eventsIn>) => void;
+  /** What it is at while no agent runs on it. */
+  readonly isAt: (phase: string) => void;
+  /** Shows how it ended, with what is not as expected, and saves the page. */
+  readonly end: (outcome: LabReport['outcome'], differences: readonly string[]) => Promise<void>;
+}
+
+async function showMachine({ update, end }: LabPage): Promise<ShownMachine> {
+  const host = hostname;
+  const rail = railOfPlan(await planOfAgent(['--config', config], {}), []);
+  update({ kind: 'host', at: Date.now(), id: host, name: host, role: 'worker', rail });
+  const isAt = (phase: string): void => {
+    update({ kind: 'phase', at: Date.now(), host, phase });
+  };
+  let read = 0;
+  return {
+    isAt,
+    emitted: (events) => {
+      for (const event of events.slice(read)) update({ kind: 'event', at: event.at, host, event });
+      if (read === 0 && events.length > 0) isAt('');
+      read = events.length;
+    },
+    end: async (outcome, differences) => {
+      const isAsExpected = outcome === 'installed';
+      const text = isAsExpected ? 'runs the installed system' : differences.join('; ');
+      update({ kind: 'host-end', at: Date.now(), host, isGood: isAsExpected, text });
+      await end({ outcome, isAsExpected, differences });
+    },
+  };
+}
+
+interface Watchers {
+  readonly print: (text: string) => void;
+  readonly shown: Pick<ShownMachine, 'emitted'>;
+}
+
+/** Reports what a machine says until the function that comes back is called. */
+function followed({ console, job }: Guest, { print, shown }: Watchers): () => void {
   let printed = 0;
-  const printNew = (): void => {
+  const reportNew = (): void => {
     const lines = progressIn(console.text());
     for (const line of lines.slice(printed)) print(line);
     printed = lines.length;
+    shown.emitted(eventsIn(job.text()));
   };
-  const looking = setInterval(printNew, POLL_INTERVAL_MILLIS);
+  const looking = setInterval(reportNew, POLL_INTERVAL_MILLIS);
   return () => {
     clearInterval(looking);
-    printNew();
+    reportNew();
   };
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { bootInstalled, type DiskBoot } from '../install/first-boot.ts';
 import { deadlineSeconds, targetMiB } from '../install/prepare.ts';
 import { createBlankDisk } from '../rig/disks.ts';
-import { startGuest } from '../rig/guest.ts';
-import type { SerialLog } from '../rig/serial-log.ts';
+import type { RunEvent } from '../../../src/engine/events.ts';
+import { eventsIn } from '../install/job-log.ts';
+import { type Guest, startGuest } from '../rig/guest.ts';
 import { example, type NetworkSite } from './network-site.ts';
 
 /** How the two files start a machine: iPXE by BIOS, and GRUB by UEFI. */
@@ -16,7 +17,7 @@ const ways = {
 /** Who watches an installation. */
 export interface Watching {
   /** Called once the machine is on; what it gives is called at the end of the live system. */
-  readonly onLive?: (console: SerialLog) => () => void;
+  readonly onLive?: (guest: Guest) => () => void;
   readonly signal?: AbortSignal;
 }
 
@@ -26,6 +27,8 @@ export interface NetworkInstall {
   readonly target: string;
   /** Firmware, kernel, Ignition, and the journal of the live system where it is sent to the console. */
   readonly console: string;
+  /** What the agent has emitted: the live system sends it to the second serial port. */
+  readonly events: readonly RunEvent[];
 }
 
 /**
@@ -57,13 +60,13 @@ export async function installFromNetwork(
     `${way}-live`,
   );
   signal?.addEventListener('abort', () => void guest.powerCut());
-  const endWatching = onLive?.(guest.console);
+  const endWatching = onLive?.(guest);
   try {
     await guest.ended(deadlineSeconds);
   } finally {
     endWatching?.();
   }
-  return { target, console: guest.console.text() };
+  return { target, console: guest.console.text(), events: eventsIn(guest.job.text()) };
 }
 
 /** The first start of a worker from the disk that was written so. */
