@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
@@ -45,7 +47,7 @@ beforeAll(async () => {
         powerCut = await installWithPowerCut(stage, built, async (host) => {
           existingRoot = await installIntoExistingRoot(stage, await built, host);
         });
-        lab = await runLabInGuest(over.signal);
+        lab = await runLabInGuest(pageFile(), over.signal);
       })(),
     ]);
   } finally {
@@ -57,6 +59,8 @@ beforeAll(async () => {
 afterAll(() => {
   folder[Symbol.dispose]();
 });
+
+const pageFile = (): string => join(folder.path, 'run.html');
 
 /** The stages in their order, without the texts and the repetitions. */
 const stagesOf = (reports: readonly string[]): readonly string[] =>
@@ -265,6 +269,17 @@ describe('the lab with one MachineOSConfig', () => {
     expect(pulledBytes).toBeGreaterThan(newBytes);
     // Manifest and config are asked for besides the new layers, which are smaller here.
     expect(pulledBytes).toBeLessThan(newBytes + 20_000);
+  });
+
+  it('keeps its page: the machine as a rail of its plan, each step with its time', () => {
+    const saved = readFileSync(pageFile(), 'utf8');
+    const cells = [...saved.matchAll(/ \(((?:stage: |[a-z]+\/)[^()]+)\), ([^<]+)<\/title/g)];
+    const steps = new Map(cells.map(([, id = '', state = '']) => [id, state]));
+    for (const id of ['image/write', 'image/overwrite-os'])
+      expect(steps.get(id), id).toMatch(/^done in \d/);
+    for (const id of ['finish/leave-host', 'stage: Joined'])
+      expect(steps.get(id), id).toMatch(/^done/);
+    expect([...steps].filter(([, state]) => !/^(done|skipped)/.test(state))).toEqual([]);
   });
 });
 

@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { planOfAgent } from '../../mocks/lab/agent.ts';
+import { railOfPlan } from '../../mocks/lab/page-rail.ts';
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { qemu } from '../../scripts/parts/guest.ts';
 import { networkLive } from '../../scripts/parts/network-live.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
+import { railSteps } from '../../src/page/rail.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { linesOf } from './install/report-lines.ts';
@@ -75,6 +78,20 @@ describe('deploy/pxe and deploy/host, as they are', () => {
       /systemd\[1\]: Starting bootwright\.service - Install this host/,
     );
     expect(worker.console.match(/Starting bootwright\.service/g)).toHaveLength(1);
+  });
+
+  it('start agents that emit their events while they run, each step one of the plan', async () => {
+    const config = join(deploy, 'host/config/worker.yaml');
+    const { items, always, follow } = await planOfAgent(['--config', config], {});
+    const known = [...railSteps(railOfPlan({ items, always }, [])), ...follow].map(({ id }) => id);
+    const started = worker.events.flatMap((event) =>
+      event.type === 'step.started' ? [event.step] : [],
+    );
+    expect(started.filter((id) => !known.includes(id))).toEqual([]);
+    expect(started).toEqual(expect.arrayContaining(['image/write', 'finish/leave-host']));
+    const written = worker.events.filter(({ type }) => type === 'step.progress');
+    expect(written.length).toBeGreaterThan(2);
+    expect(master.events).toContainEqual(expect.objectContaining({ type: 'run.started' }));
   });
 
   it('install a worker by iPXE, whose disk boots and applies what its Ignition points to', () => {
