@@ -32,30 +32,31 @@ const deploy = resolve(import.meta.dirname, '../../../deploy/host/config');
 const finalOs = ['--enable-skip-mco-reboot'];
 
 describe('the rail of a virtual machine has the active steps of its plan', () => {
-  it.each<[string, () => Promise<Plan>, string, string | undefined]>([
-    ['a master', () => planOfInstall({ runs: [run(false)] }), 'image/write', 'image/overwrite-os'],
+  it.each<[string, () => Promise<Plan>, { readonly has: string; readonly lacks?: string }]>([
+    [
+      'a master',
+      () => planOfInstall({ runs: [run(false)] }),
+      { has: 'image/write', lacks: 'image/overwrite-os' },
+    ],
     [
       'one whose final system is written',
       () => planOfInstall({ runs: [run(false), run(false, { words: finalOs })] }),
-      'image/overwrite-os',
-      undefined,
+      { has: 'image/overwrite-os' },
     ],
     [
       'a bootstrap host',
       () => planOfInstall({ runs: [run(true)] }),
-      'cluster/wait-for-masters',
-      'image/overwrite-os',
+      { has: 'cluster/wait-for-masters', lacks: 'image/overwrite-os' },
     ],
     [
       'a worker without a service',
       () => planOfAgent(['--config', `${deploy}/worker.yaml`], {}),
-      'image/write',
-      'cluster/wait-for-masters',
+      { has: 'image/write', lacks: 'cluster/wait-for-masters' },
     ],
-  ])('%s', async (_, plan, step, other) => {
+  ])('%s', async (_, plan, { has, lacks }) => {
     const ids = active(await plan());
-    expect(ids).toEqual(expect.arrayContaining(['disk/lock', step, 'finish/leave-host']));
-    expect(ids).not.toContain(other);
+    expect(ids).toEqual(expect.arrayContaining(['disk/lock', has, 'finish/leave-host']));
+    expect(ids).not.toContain(lacks);
     expect(ids.at(-1)).toBe('stage: Configuring');
   });
 
