@@ -19,9 +19,11 @@ export interface Watching {
   /** Called once the machine is on; what it gives is called at the end of the live system. */
   readonly onLive?: (guest: Guest) => () => void;
   readonly signal?: AbortSignal;
+  /** Cuts the power when the agent emits a line like this, and does not wait for its reboot. */
+  readonly until?: RegExp;
 }
 
-/** What became of a machine until its reboot. */
+/** What became of a machine until its end. */
 export interface NetworkInstall {
   /** The disk that it has written. */
   readonly target: string;
@@ -32,13 +34,13 @@ export interface NetworkInstall {
 }
 
 /**
- * Starts a machine with an empty disk from the network, until the agent reboots it.
+ * Starts a machine with an empty disk from the network, until the agent reboots it unless something else is wanted.
  * @throws GuestError when it ends early, or too late
  */
 export async function installFromNetwork(
   site: NetworkSite,
   way: keyof typeof ways,
-  { onLive, signal }: Watching = {},
+  { onLive, signal, until }: Watching = {},
 ): Promise<NetworkInstall> {
   const { folder, web, imageDisk, tftpFolder } = site;
   const { firmware, file } = ways[way];
@@ -62,7 +64,8 @@ export async function installFromNetwork(
   signal?.addEventListener('abort', () => void guest.powerCut());
   const endWatching = onLive?.(guest);
   try {
-    await guest.ended(deadlineSeconds);
+    if (until === undefined) await guest.ended(deadlineSeconds);
+    else await guest.job.waitForLine(until, deadlineSeconds);
   } finally {
     endWatching?.();
   }
