@@ -54,11 +54,13 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
 /** How many characters of an unknown message are kept. */
 const longestReason = 100;
 
+const isReadyNow: Readiness = { isReady: true };
+
 /** Reads the Ready condition of a node. */
 export function readinessOf(node: KubeObject): Readiness {
   const ready = shapeOf(node).status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready === undefined) return { isReady: false, reason: 'no status yet' };
-  if (ready.status === 'True') return { isReady: true };
+  if (ready.status === 'True') return isReadyNow;
   const { message = '', reason = '' } = ready;
   const known = knownReasons.find(([words]) => words.test(message))?.[1];
   return { isReady: false, reason: known ?? firstClause(message, reason) };

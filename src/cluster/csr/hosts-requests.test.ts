@@ -52,7 +52,7 @@ const serving = (...addresses: readonly string[]): Partial<KubeletClaim> => ({
 /** `approve`, or the cause why not. */
 function decided(claim: Partial<KubeletClaim>, known: Partial<KnownCluster> = {}): string {
   const causes: string[] = [];
-  const approve = decideRequests([request(claim)], cluster(known), (_, { cause }) => {
+  const approve = decideRequests([request(claim)], cluster(known), (_, cause) => {
     causes.push(cause);
   });
   return approve.length === 1 ? 'approve' : (causes[0] ?? 'nothing');
@@ -125,13 +125,9 @@ describe('a client request', () => {
       { metadata: metadataOf({ uid: 'u2', creationTimestamp: '2026-11-23T08:00:01Z' }) },
     );
     const left: string[] = [];
-    const approve = decideRequests(
-      [newer, older],
-      cluster(),
-      ({ metadata: { uid } }, { cause }) => {
-        left.push(`${uid}: ${cause}`);
-      },
-    );
+    const approve = decideRequests([newer, older], cluster(), ({ metadata: { uid } }, cause) => {
+      left.push(`${uid}: ${cause}`);
+    });
     expect(approve).toEqual([older]);
     expect(left).toEqual(['u2: other-key']);
   });

@@ -5,7 +5,7 @@ import { isBeingInstalled } from '../host-progress.ts';
 import { internalAddresses } from '../node.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { SigningRequest } from './signing-request.ts';
-import { claimRefusal, type KubeletClaim, type Refusal, type RefusalCause } from './verify.ts';
+import { areAddressesOf, type KubeletClaim, type RefusalCause } from './verify.ts';
 
 /** Finds hosts of the service, as `HostIndex` does. */
 type FindHost = Readonly<Record<'named' | 'at', (text: string) => InventoryHost | undefined>>;
@@ -21,39 +21,35 @@ export interface KnownCluster {
   readonly mastersToCome: number;
 }
 
+// Ten thousand claims are looked at each time that something changes: what is left costs no more than its cause.
+
 /** Why a claim is not granted now; undefined where it is. */
-export const refusalNow = (claim: KubeletClaim, cluster: KnownCluster): Refusal | undefined =>
+export const refusalNow = (claim: KubeletClaim, cluster: KnownCluster): RefusalCause | undefined =>
   claim.purpose === 'client' ? clientRefusal(claim, cluster) : servingRefusal(claim, cluster);
 
 /** A first certificate: for a host of the cluster without a node, and one key of it. */
-function clientRefusal(claim: KubeletClaim, cluster: KnownCluster): Refusal | undefined {
-  const { node: name } = claim;
+function clientRefusal(
+  { node: name, key }: KubeletClaim,
+  cluster: KnownCluster,
+): RefusalCause | undefined {
   const { hosts, nodes, keys } = cluster;
-  const clientKey = keys.get(name);
-  const refusal = claimRefusal(claim, {
-    name,
-    addresses: [],
-    hasJoined: nodes.has(name),
-    ...(clientKey === undefined ? {} : { clientKey }),
-  });
-  if (refusal !== undefined) return refusal;
-  if (hosts !== undefined) return hostRefusal(name, hosts.named(name));
-  if (clientKey !== undefined || isAwaited(cluster)) return undefined;
-  return { cause: 'no-inventory', reason: 'nobody knows whether the cluster has such a host' };
+  if (nodes.has(name)) return 'joined';
+  const approved = keys.get(name);
+  if (approved !== undefined && approved !== key) return 'other-key';
+  if (hosts !== undefined) return hostRefusal(hosts.named(name));
+  return approved !== undefined || isAwaited(cluster) ? undefined : 'no-inventory';
 }
 
-function hostRefusal(name: string, host: InventoryHost | undefined): Refusal | undefined {
-  if (host === undefined) return { cause: 'unknown-host', reason: `no host is named ${name}` };
+function hostRefusal(host: InventoryHost | undefined): RefusalCause | undefined {
+  if (host === undefined) return 'unknown-host';
   const hasJoined = host.stage === 'Joined' || host.stage === 'Done' || host.status === 'installed';
-  if (hasJoined) return { cause: 'joined', reason: `host ${name} has joined before` };
+  if (hasJoined) return 'joined';
   // A failed host may still come up. One of which nothing but the name is known has to be on its way.
   return host.status === 'error' && host.addresses.length > 0 ? undefined : stageRefusal(host);
 }
 
-const stageRefusal = (host: InventoryHost): Refusal | undefined =>
-  isBeingInstalled(host)
-    ? undefined
-    : { cause: 'not-installing', reason: `host ${host.name} is ${host.status}` };
+const stageRefusal = (host: InventoryHost): RefusalCause | undefined =>
+  isBeingInstalled(host) ? undefined : 'not-installing';
 
 /** Whether a master of an unknown name may come; those whose key was approved are on their way. */
 function isAwaited({ nodes, keys, mastersToCome }: KnownCluster): boolean {
@@ -62,22 +58,23 @@ function isAwaited({ nodes, keys, mastersToCome }: KnownCluster): boolean {
 }
 
 /** A serving certificate: for a node that is there, with addresses that it and its host have. */
-function servingRefusal(claim: KubeletClaim, { hosts, nodes }: KnownCluster): Refusal | undefined {
+function servingRefusal(
+  claim: KubeletClaim,
+  { hosts, nodes }: KnownCluster,
+): RefusalCause | undefined {
   const { node: name } = claim;
   const node = nodes.get(name);
-  if (node === undefined) return { cause: 'not-joined', reason: `node ${name} has not joined yet` };
+  if (node === undefined) return 'not-joined';
   const addresses = internalAddresses(node);
-  const refusal = claimRefusal(claim, { name, addresses, hasJoined: true });
-  if (refusal !== undefined || hosts === undefined) return refusal;
+  if (!areAddressesOf(claim, addresses)) return 'names';
+  if (hosts === undefined) return undefined;
   // A node says itself which addresses it has: those of a host whose node is another are not its own.
   const isFree = (one: InventoryHost | undefined): boolean =>
     one !== undefined && !nodes.has(one.name.toLowerCase());
   const host = hosts.named(name) ?? addresses.map(hosts.at).find(isFree);
-  if (host === undefined) {
-    return { cause: 'unknown-host', reason: `no host of the cluster is node ${name}` };
-  }
+  if (host === undefined) return 'unknown-host';
   if (host.addresses.length === 0) return stageRefusal(host);
-  return claimRefusal(claim, { name, addresses: host.addresses, hasJoined: true });
+  return areAddressesOf(claim, host.addresses) ? undefined : 'names';
 }
 
 /** A request that could be approved, if the cluster is as it must be. */
@@ -93,23 +90,24 @@ export interface OpenRequest {
 export function decideRequests(
   requests: readonly OpenRequest[],
   cluster: KnownCluster,
-  leave: (request: OpenRequest, refusal: Refusal) => void,
+  leave: (request: OpenRequest, cause: RefusalCause) => void,
 ): readonly OpenRequest[] {
   const keys = new Map(cluster.keys);
   const now = { ...cluster, keys };
   return requests.toSorted(byAge).filter((request) => {
     const { claim } = request;
-    const refusal = refusalNow(claim, now);
-    if (refusal !== undefined) leave(request, refusal);
+    const cause = refusalNow(claim, now);
+    if (cause !== undefined) leave(request, cause);
     else if (claim.purpose === 'client') keys.set(claim.node, claim.key);
-    return refusal === undefined;
+    return cause === undefined;
   });
 }
 
-function byAge({ metadata: one }: OpenRequest, { metadata: other }: OpenRequest): number {
-  const [since = '', than = ''] = [one.creationTimestamp, other.creationTimestamp];
+function byAge(one: OpenRequest, other: OpenRequest): number {
+  const since = one.metadata.creationTimestamp ?? '';
+  const than = other.metadata.creationTimestamp ?? '';
   if (since !== than) return since < than ? -1 : 1;
-  return one.name < other.name ? -1 : 1;
+  return one.metadata.name < other.metadata.name ? -1 : 1;
 }
 
 /** How long a request is left before it counts: its node may be about to join, or another about to approve it. */
@@ -225,12 +223,6 @@ export function requestBook(tally: LeftTally): RequestBook {
     if (purpose !== 'client' || (before !== undefined && before.createdAt <= createdAt)) return;
     first.set(node, { uid, createdAt, key });
   };
-  /** What is read after an answer of ours is newer. */
-  const known = (request: ReadRequest): OwnAnswer => {
-    const answer = request.state === 'pending' ? own.get(request.metadata.uid ?? '') : undefined;
-    const { state = request.state, cause = request.cause } = answer ?? {};
-    return { state, cause };
-  };
   const forget = (requests: readonly ReadRequest[], now: Millis): void => {
     if (now - forgot < forgetsEvery) return;
     forgot = now;
@@ -243,7 +235,10 @@ export function requestBook(tally: LeftTally): RequestBook {
       forget(requests, now);
       return requests.filter((request): request is ReadRequest & OpenRequest => {
         const { uid = '', name } = request.metadata;
-        const { state, cause } = known(request);
+        // What is read after an answer of ours is newer.
+        const answer = request.state === 'pending' ? own.get(uid) : undefined;
+        const state = answer?.state ?? request.state;
+        const cause = answer?.cause ?? request.cause;
         if (state === 'pending') {
           if (cause !== undefined) tally.add({ uid, name, cause }, now);
           return cause === undefined && isOpen(request);

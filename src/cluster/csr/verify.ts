@@ -2,16 +2,6 @@ import { canonicalAddress } from '../../lib/address.ts';
 import type { CertificateRequest } from './pkcs10.ts';
 import type { RequestPurpose, SigningRequest } from './signing-request.ts';
 
-/** What is known of the one node whose requests may be approved. */
-export interface ExpectedNode {
-  readonly name: string;
-  readonly addresses: readonly string[];
-  /** The node is in the cluster already. */
-  readonly hasJoined: boolean;
-  /** The public key (`CertificateRequest.key`) that a client request was approved for before. */
-  readonly clientKey?: string;
-}
-
 /** What a request of a kubelet is for, once all that stands in the request itself is right. */
 export interface KubeletClaim {
   readonly purpose: RequestPurpose;
@@ -83,24 +73,13 @@ export function readClaim(
 /** One for all of the thousands that ask for no address. */
 const none: readonly string[] = [];
 
-/** Why a claim is not granted to a node that is known so; undefined where it is. */
-export function claimRefusal(
-  { purpose, key, addresses }: KubeletClaim,
-  { name, hasJoined, clientKey, addresses: own }: ExpectedNode,
-): Refusal | undefined {
-  if (purpose === 'client') {
-    if (hasJoined) return { cause: 'joined', reason: `node ${name} has joined already` };
-    if (clientKey === undefined || clientKey === key) return undefined;
-    const reason = `a certificate for node ${name} was approved already, for another key`;
-    return { cause: 'other-key', reason };
-  }
+/** Whether all addresses that a claim is for are of these. */
+export function areAddressesOf({ addresses }: KubeletClaim, own: readonly string[]): boolean {
   const known = new Set(own.map((address) => canonicalAddress(address)));
-  const isKnown = (address: string | undefined): boolean =>
-    address !== undefined && known.has(address);
-  const unknown = addresses.filter((address) => !isKnown(canonicalAddress(address)));
-  if (unknown.length === 0) return undefined;
-  const reason = `it asks for ${listed(unknown)}, which are not addresses of this host (${listed(own)})`;
-  return { cause: 'names', reason };
+  return addresses.every((address) => {
+    const canonical = canonicalAddress(address);
+    return canonical !== undefined && known.has(canonical);
+  });
 }
 
 /** The node that a request is about, by its subject, else by who asks; undefined where it is about none. */

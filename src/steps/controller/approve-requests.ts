@@ -67,7 +67,7 @@ export const approveRequests = controllerStep({
         if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
         const open = book.open(requests.view().objects.map(readRequest), began);
         const facts = { ...known, keys: book.keys() };
-        const approve = decideRequests(open, facts, ({ metadata }, { cause }) => {
+        const approve = decideRequests(open, facts, ({ metadata }, cause) => {
           const { uid = '', name } = metadata;
           tally.add({ uid, name, cause }, began);
         });
