@@ -111,8 +111,16 @@ export interface HostIndex {
   readonly at: (address: string) => InventoryHost | undefined;
 }
 
-/** Makes an index of hosts. */
+const indexes = new WeakMap<readonly InventoryHost[], HostIndex>();
+
+/** The index of hosts, made once for a list: nodes and requests change many times a second, hosts do not. */
 export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
+  const index = indexes.get(hosts) ?? makeIndex(hosts);
+  indexes.set(hosts, index);
+  return index;
+}
+
+function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
   const ordered = hosts.toSorted(
     (one, other) => Number(isBeingInstalled(one)) - Number(isBeingInstalled(other)),
   );
@@ -143,6 +151,12 @@ export const hostOfNode = (
   hosts.named(name) ??
   addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);
 
+/** The host of a node that is there; its addresses are read only where its name is that of no host. */
+export function hostOf(node: KubeObject, hosts: HostIndex): InventoryHost | undefined {
+  const { name } = node.metadata;
+  return hosts.named(name) ?? hostOfNode({ name, addresses: internalAddresses(node) }, hosts);
+}
+
 /** The node of each host that has one, by the id of the host. */
 export const nodesByHost = (
   nodes: readonly KubeObject[],
@@ -150,8 +164,7 @@ export const nodesByHost = (
 ): ReadonlyMap<string, KubeObject> =>
   new Map(
     nodes.flatMap((node) => {
-      const { name } = node.metadata;
-      const host = hostOfNode({ name, addresses: internalAddresses(node) }, hosts);
+      const host = hostOf(node, hosts);
       return host === undefined ? [] : [[host.id, node] as const];
     }),
   );

@@ -19,7 +19,7 @@ import type { InstallingHost } from '../../ports/installation.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { type HostIndex, hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
+import { hostIndexOf, hostOf } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Tasks, tasksOf } from '../cluster/tasks.ts';
 import { untaintOf } from '../cluster/untaint.ts';
@@ -55,7 +55,6 @@ export const reportNodes = controllerStep({
     });
     const answers = new Map<string, AnsweredReport>();
     const noteOddNodes = oddNodeNotes(scope);
-    const indexOf = keptIndex();
     try {
       await reconcile<HostsSeen, HostReport>(scope, 'every host is installed', {
         watch: together(service.watch, nodes.watch, servers.watch, (changed, signal) => {
@@ -68,10 +67,11 @@ export const reportNodes = controllerStep({
           // Where it is agent-based the wait for the end untaints all nodes, also without a service.
           if (!cluster.isAgentBased) untaint.start(there.objects);
           const hosts = service.view().cluster?.hosts;
-          const index = indexOf(hosts ?? []);
+          const index = hostIndexOf(hosts ?? none);
           const pairs = there.objects.map((node) => ({ node, host: hostOf(node, index) }));
           if (hosts !== undefined) noteOddNodes(pairs);
-          const found = new Map(pairs.flatMap(({ node, host }) => (host ? [[host.id, node]] : [])));
+          const found = new Map<string, KubeObject>();
+          for (const { node, host } of pairs) if (host !== undefined) found.set(host.id, node);
           if (hosts?.some((host) => mayAskIgnition(host, nodeOf(found.get(host.id))))) logs.ask();
           const asked = new Set([...logs.asked()].map((address) => index.at(address)?.id));
           return { hosts, gap: gapIn(there), found, asked, answers };
@@ -84,6 +84,8 @@ export const reportNodes = controllerStep({
     }
   },
 });
+
+const none: readonly InstallingHost[] = [];
 
 /** All that decides what is reported. */
 interface HostsSeen {
@@ -134,20 +136,6 @@ function nodeOf(node: KubeObject | undefined): HostSigns['node'] {
   return readinessOf(node).isReady ? 'ready' : 'joined';
 }
 
-/** The index of the hosts, made again only when the service has listed others: nodes change many times a second. */
-function keptIndex(): (hosts: readonly InventoryHost[]) => HostIndex {
-  let last: { readonly hosts: readonly InventoryHost[]; readonly index: HostIndex } | undefined;
-  return (hosts) => {
-    if (last?.hosts !== hosts) last = { hosts, index: hostIndexOf(hosts) };
-    return last.index;
-  };
-}
-
-function hostOf(node: KubeObject, index: HostIndex): InventoryHost | undefined {
-  const { name } = node.metadata;
-  return index.named(name) ?? hostOfNode({ name, addresses: internalAddresses(node) }, index);
-}
-
 interface NodeOnHost {
   readonly node: KubeObject;
   readonly host: InventoryHost | undefined;
@@ -156,8 +144,12 @@ interface NodeOnHost {
 /** Notes each node once that is on no host, and each whose first address its host does not have. */
 function oddNodeNotes({ note }: Pick<ControllerScope<'clock'>, 'note'>) {
   const checked = new Map<string, string>();
+  // Of a thousand nodes one has changed.
+  const seen = new WeakMap<KubeObject, InventoryHost | undefined>();
   return (pairs: readonly NodeOnHost[]): void => {
     for (const { node, host } of pairs) {
+      if (seen.has(node) && seen.get(node) === host) continue;
+      seen.set(node, host);
       const { name } = node.metadata;
       const [first] = internalAddresses(node);
       const what = `${first} ${host?.id}`;
