@@ -1,6 +1,6 @@
 /** A text that comes in pieces. */
 export interface ElementReader {
-  readonly write: (piece: string) => void;
+  readonly write: (chunk: string) => void;
   /** The text without the elements that were taken: each is a 0. */
   readonly end: () => string;
 }

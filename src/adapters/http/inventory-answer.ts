@@ -49,10 +49,10 @@ export async function readAnswer<Name extends keyof Records>(
         { context: { url } },
       );
     }
-    const piece = decoder.decode(chunk, { stream: true });
-    beginning += piece.slice(0, 200 - beginning.length);
+    const text = decoder.decode(chunk, { stream: true });
+    beginning += text.slice(0, 200 - beginning.length);
     understood(() => {
-      reader.write(piece);
+      reader.write(text);
     });
   }
   const read = understood(reader.end);
@@ -62,7 +62,7 @@ export async function readAnswer<Name extends keyof Records>(
 
 /** Reads an answer as it comes. Both throw Error when it is no JSON or has another shape. */
 export interface RecordReader<T> {
-  readonly write: (piece: string) => void;
+  readonly write: (text: string) => void;
   readonly end: () => T;
   /** The hosts that were read, by a hash of their text. */
   readonly hosts: KnownHosts;

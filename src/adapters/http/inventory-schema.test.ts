@@ -6,7 +6,7 @@ import { isEnabled } from './inventory.ts';
 function read<Name extends keyof Records>(name: Name, value: unknown): Records[Name] {
   const reader = recordReader(name);
   // In pieces, as it comes.
-  for (const piece of JSON.stringify(value).match(/.{1,7}/gs) ?? []) reader.write(piece);
+  for (const chunk of JSON.stringify(value).match(/.{1,7}/gs) ?? []) reader.write(chunk);
   return reader.end();
 }
 
