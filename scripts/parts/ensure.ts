@@ -39,11 +39,9 @@ export async function ensurePart(part: Part, print: Print = printOnStandardError
   return part.kind === 'cached' ? ensureCached(part, print) : ensureMachine(part, print);
 }
 
-/** Ensures several parts one after the other, and returns where they are in the same order. */
-export async function ensureParts(parts: readonly Part[]): Promise<string[]> {
-  const places: string[] = [];
-  for (const part of parts) places.push(await ensurePart(part));
-  return places;
+/** Ensures several parts, and returns where they are in the same order. */
+export async function ensureParts(parts: readonly Part[]): Promise<readonly string[]> {
+  return ensureAll(parts, printOnStandardError);
 }
 
 async function ensureMachine(part: MachinePart, print: Print): Promise<string> {
@@ -97,8 +95,10 @@ function isUnfinished(name: string, prefix: string): boolean {
   return name.startsWith(prefix) && /^.{6}(\.scratch)?$/.test(name.slice(prefix.length));
 }
 
-async function ensureAll(parts: readonly Part[], print: Print): Promise<void> {
-  for (const part of parts) await ensurePart(part, print);
+/** Parts of the machine one after the other, as apt runs once only; then all others at the same time, as few keep two cores busy. */
+async function ensureAll(parts: readonly Part[], print: Print): Promise<readonly string[]> {
+  for (const part of parts) if (part.kind === 'machine') await ensureMachine(part, print);
+  return Promise.all(parts.map((part) => ensurePart(part, print)));
 }
 
 async function locked(part: Part, work: () => Promise<void>): Promise<void> {
