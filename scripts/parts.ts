@@ -5,7 +5,7 @@ import { butane } from './parts/butane/butane.ts';
 import { coreosInstaller } from './parts/coreos-installer.ts';
 import { debianRoot } from './parts/debian-root.ts';
 import { docsGenerator } from './parts/docs-generator.ts';
-import { ensurePart } from './parts/ensure.ts';
+import { ensureParts } from './parts/ensure.ts';
 import { liveRoot, qemu } from './parts/guest.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
@@ -65,11 +65,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (first === undefined || first === '--help') process.stdout.write(usage);
   else if (first === '--list') process.stdout.write(allParts.map(listLine).join(''));
   else if (first === '--path') process.stdout.write(rest.map(placeLine).join(''));
-  else await ensureNamed(args);
-}
-
-async function ensureNamed(names: readonly string[]): Promise<void> {
-  for (const part of names.map(findPart)) await ensurePart(part);
+  else await ensureParts(args.map(findPart));
 }
 
 function listLine(part: Part): string {

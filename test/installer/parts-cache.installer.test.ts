@@ -65,6 +65,20 @@ describe('a part of the cache', () => {
     expect(buildCount()).toBe(1);
   });
 
+  it('is built beside the others that a third one needs', async () => {
+    const begun = (name: string): string => join(folder.path, `${name}-begun`);
+    // Each ends when the other has begun.
+    const meeting = (name: string, other: string): CachedPart => ({
+      ...samplePart(
+        `touch ${begun(name)}; timeout 10 sh -c 'until [ -e ${begun(other)} ]; do sleep 0.05; done'`,
+      ),
+      name,
+    });
+    const inputs = [meeting('one', 'other'), meeting('other', 'one')];
+    await ensurePart(samplePart('true', inputs), () => undefined);
+    expect(buildCount()).toBe(3);
+  });
+
   it('is absent after a failed build, which shows the log and its end', async () => {
     const part = samplePart('echo half > file; echo no luck >&2; exit 3');
     const failure = await ensurePart(part, () => undefined).catch((error: unknown) => error);
