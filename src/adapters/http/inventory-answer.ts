@@ -14,7 +14,7 @@ interface Reading<Name> {
   readonly known: Map<keyof Records, KnownHosts>;
 }
 
-/** The largest list is that of the hosts of a cluster: each brings its inventory, some 100 KiB. */
+/** The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some 100 KiB. */
 const mostBytes = 128 * 1024 ** 2;
 
 /**

@@ -147,24 +147,24 @@ function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
 export const hostOfNode = (
   { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
   hosts: HostIndex,
-): InventoryHost | undefined =>
-  hosts.named(name) ??
+): InventoryHost | undefined => hosts.named(name) ?? hostAtLast(addresses, hosts);
+
+const hostAtLast = (addresses: readonly string[], hosts: HostIndex): InventoryHost | undefined =>
   addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);
 
-/** The host of a node that is there; its addresses are read only where its name is that of no host. */
-export function hostOf(node: KubeObject, hosts: HostIndex): InventoryHost | undefined {
-  const { name } = node.metadata;
-  return hosts.named(name) ?? hostOfNode({ name, addresses: internalAddresses(node) }, hosts);
-}
+/** The same of a node that is there; its addresses are read only where its name is that of no host. */
+export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
+  hosts.named(node.metadata.name) ?? hostAtLast(internalAddresses(node), hosts);
 
 /** The node of each host that has one, by the id of the host. */
-export const nodesByHost = (
+export function nodesByHost(
   nodes: readonly KubeObject[],
   hosts: HostIndex,
-): ReadonlyMap<string, KubeObject> =>
-  new Map(
-    nodes.flatMap((node) => {
-      const host = hostOf(node, hosts);
-      return host === undefined ? [] : [[host.id, node] as const];
-    }),
-  );
+): ReadonlyMap<string, KubeObject> {
+  const found = new Map<string, KubeObject>();
+  for (const node of nodes) {
+    const host = hostOf(node, hosts);
+    if (host !== undefined) found.set(host.id, node);
+  }
+  return found;
+}

@@ -19,7 +19,7 @@ import type { InstallingHost } from '../../ports/installation.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { hostIndexOf, hostOf } from '../cluster/inventory-hosts.ts';
+import { type HostIndex, hostIndexOf, hostOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Tasks, tasksOf } from '../cluster/tasks.ts';
 import { untaintOf } from '../cluster/untaint.ts';
@@ -68,10 +68,8 @@ export const reportNodes = controllerStep({
           if (!cluster.isAgentBased) untaint.start(there.objects);
           const hosts = service.view().cluster?.hosts;
           const index = hostIndexOf(hosts ?? none);
-          const pairs = there.objects.map((node) => ({ node, host: hostOf(node, index) }));
-          if (hosts !== undefined) noteOddNodes(pairs);
-          const found = new Map<string, KubeObject>();
-          for (const { node, host } of pairs) if (host !== undefined) found.set(host.id, node);
+          if (hosts !== undefined) noteOddNodes(there.objects, index);
+          const found = nodesByHost(there.objects, index);
           if (hosts?.some((host) => mayAskIgnition(host, nodeOf(found.get(host.id))))) logs.ask();
           const asked = new Set([...logs.asked()].map((address) => index.at(address)?.id));
           return { hosts, gap: gapIn(there), found, asked, answers };
@@ -136,18 +134,14 @@ function nodeOf(node: KubeObject | undefined): HostSigns['node'] {
   return readinessOf(node).isReady ? 'ready' : 'joined';
 }
 
-interface NodeOnHost {
-  readonly node: KubeObject;
-  readonly host: InventoryHost | undefined;
-}
-
 /** Notes each node once that is on no host, and each whose first address its host does not have. */
 function oddNodeNotes({ note }: Pick<ControllerScope<'clock'>, 'note'>) {
   const checked = new Map<string, string>();
   // Of a thousand nodes one has changed.
   const seen = new WeakMap<KubeObject, InventoryHost | undefined>();
-  return (pairs: readonly NodeOnHost[]): void => {
-    for (const { node, host } of pairs) {
+  return (nodes: readonly KubeObject[], index: HostIndex): void => {
+    for (const node of nodes) {
+      const host = hostOf(node, index);
       if (seen.has(node) && seen.get(node) === host) continue;
       seen.set(node, host);
       const { name } = node.metadata;
