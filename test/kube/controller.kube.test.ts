@@ -1,41 +1,55 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controllerEvent } from '../../src/cluster/controller.ts';
+import { approved } from '../../src/cluster/csr/signing-request.ts';
 import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
-import { machineOSConfigs } from '../../src/cluster/kinds.ts';
+import {
+  certificateSigningRequests,
+  events,
+  machineOSBuilds,
+  machineOSConfigs,
+} from '../../src/cluster/kinds.ts';
+import { ownershipPatch } from '../../src/layering/hand-over/hand-over.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
   controllerRules,
   controllerNamespaceRules,
 } from '../../src/steps/controller/permissions.ts';
-import { leftImage } from '../layering/left-images.ts';
+import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import {
   completesInstallation,
   type InstallationSite,
+  leftEvent,
   startInstallation,
 } from './installation-site.ts';
 import { deploy, putLeftWork } from './new-cluster.ts';
+import { expectNeeded, unusedPermissions } from './permissions.ts';
+import { signingRequest } from './rig.ts';
+
+const namespace = 'assisted-installer';
+const name = 'assisted-installer-controller';
+const account = `system:serviceaccount:${namespace}:${name}`;
 
 let site: InstallationSite;
 beforeAll(async () => {
   site = await startInstallation(deploy);
-  await putLeftWork(site.rig.client);
+  const { client } = site.rig;
+  await putLeftWork(client);
+  // As a controller has left it that died.
+  const event = controllerEvent({
+    ...{ namespace, name: leftEvent, reason: 'CertificateRequestsLeft', type: 'Warning' },
+    ...{ message: 'client-of-another', count: 1, at: Date.UTC(2026, 10, 26) },
+  });
+  await client.create(events, event);
 });
 afterAll(() => site.close());
 
-/** What an installation that goes well does not show. */
-const elsewhere: ReadonlySet<string> = new Set([
-  // Looked up by the admission of OpenShift when the pod of the job is made, and of Kubernetes when a request is approved.
-  'security.openshift.io securitycontextconstraints use',
-  'certificates.k8s.io signers approve',
-  // When another writes a request at the same time.
-  'certificates.k8s.io certificatesigningrequests get',
-  // By the admission of OpenShift and of our API server, when a MachineOSBuild is given its owner.
+/** What the API server asks for when a request is approved. */
+const ofSigner = 'certificates.k8s.io signers approve';
+/** What it asks for when a build is given its owner. */
+const ofOwner = [
   'machineconfiguration.openshift.io machineosbuilds delete',
   'machineconfiguration.openshift.io machineosconfigs/finalizers update',
-  // When a user has made the MachineOSConfig already.
-  'machineconfiguration.openshift.io machineosconfigs patch',
-  // When more requests are left after a minute.
-  ' events patch',
-]);
+];
 
 describe('the controller on a real API server', () => {
   it('completes an installation with its own permissions', async () => {
@@ -43,23 +57,42 @@ describe('the controller on a real API server', () => {
     await completesInstallation(site);
     const etcd = await client.get(etcdCluster);
     expect(etcd && isOverridden(etcd)).toBe(false);
-    const osConfig = { kind: machineOSConfigs, name: leftImage.pool };
-    expect((await client.get(osConfig))?.['status']).toMatchObject({
-      currentImagePullSpec: leftImage.image,
-    });
+    for (const { pool, image } of [leftImage, leftWorkers]) {
+      const osConfig = { kind: machineOSConfigs, name: pool };
+      expect((await client.get(osConfig))?.['status']).toMatchObject({
+        currentImagePullSpec: image,
+      });
+    }
     expect(await client.get(recordRef)).toBeUndefined();
   });
 
   it('was refused nothing, and may do nothing that it did not', async () => {
     const asked = await site.asked();
     expect(asked.filter(({ status }) => status === 403)).toEqual([]);
-    const used = new Set(asked.map(({ group, resource, verb }) => `${group} ${resource} ${verb}`));
-    const granted = [...controllerRules, ...controllerNamespaceRules].flatMap(
-      ({ apiGroups, resources, verbs }) =>
-        apiGroups.flatMap((group) =>
-          resources.flatMap((resource) => verbs.map((verb) => `${group} ${resource} ${verb}`)),
-        ),
+    const rules = { '': controllerRules, [namespace]: controllerNamespaceRules };
+    expect(unusedPermissions(asked, rules, [ofSigner, ...ofOwner])).toEqual([]);
+  });
+
+  it('approves nothing without the right to its signer', async () => {
+    const asked = await signingRequest('of-m0', 'm0');
+    const request = await site.rig.client.create(certificateSigningRequests, asked);
+    const why = { reason: 'NodeCSRApprove', message: 'by a test', at: Date.now() };
+    const ref = { kind: certificateSigningRequests, name: 'of-m0' };
+    const granted = { account, role: name, permission: ofSigner };
+    await expectNeeded(site.rig, granted, (client) =>
+      client.replace(ref, approved(request, why), 'approval'),
     );
-    expect(granted.filter((one) => !used.has(one) && !elsewhere.has(one))).toEqual([]);
+  });
+
+  it.each(ofOwner)('gives a build no owner without %s', async (permission) => {
+    const { client } = site.rig;
+    const { machineOSBuild, pool } = leftImage;
+    const build = { kind: machineOSBuilds, name: machineOSBuild };
+    const owner = await client.get({ kind: machineOSConfigs, name: pool });
+    const found = await client.merge(build, { metadata: { ownerReferences: null } });
+    const patch = ownershipPatch(found, { name: pool, uid: owner?.metadata.uid ?? '' });
+    await expectNeeded(site.rig, { account, role: name, permission }, (own) =>
+      own.merge(build, patch),
+    );
   });
 });

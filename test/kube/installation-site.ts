@@ -34,7 +34,7 @@ import {
   putNode,
   putOlmOperator,
   putOperators,
-  putPool,
+  putPools,
   putService,
 } from './new-cluster.ts';
 import { askFor, type PivotedCluster, until } from './pivoted-cluster.ts';
@@ -167,6 +167,9 @@ const bootstrapperBinding = {
   subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
 };
 
+/** The event in which the controller names requests that it leaves, of hosts that nobody knows. */
+export const leftEvent = 'certificate-requests-left.unknown-host';
+
 /** Lets the cluster come up, and waits for what the controller does meanwhile, up to its end. */
 export async function completesInstallation({
   rig,
@@ -202,7 +205,7 @@ export async function completesInstallation({
   await putNodes(false);
   await until(() => Promise.resolve(stages().every((stage) => stage === 'Joined')));
   await putNodes(true);
-  await putPool(client);
+  await putPools(client);
   await until(() => gone(services, 'default', 'thief'));
   await putService(client, 'openshift-dns', 'dns-default');
   await until(is('finalizing'));
@@ -214,6 +217,9 @@ export async function completesInstallation({
       gone(installPlans, place, 'install-1'),
     60_000,
   );
+  const left = { kind: events, namespace, name: leftEvent };
+  const message = async () => (await client.get(left))?.['message'];
+  await until(async () => String(await message()).includes('client-of-nobody'), 60_000);
   await putOlmOperator(client);
   await until(is('installed'), 120_000);
   expect(log()).toContain('w1 is Done');

@@ -13,6 +13,7 @@ import {
   installPlans,
   jobs,
   machineConfigPools,
+  machineOSConfigs,
   machines,
   namespaces,
   nodes,
@@ -23,8 +24,9 @@ import {
 } from '../../src/cluster/kinds.ts';
 import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';
-import { operator, site } from '../layering/hand-over-site.ts';
-import { leftImage } from '../layering/left-images.ts';
+import { bothSite as site, workerOsConfig } from '../layering/both-pools.ts';
+import { operator } from '../layering/hand-over-site.ts';
+import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import { putEtcdMember } from './pivoted-cluster.ts';
 import { clusterRoles, roleBindings, roles } from './rig.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
@@ -277,13 +279,16 @@ export const putService = (client: KubeClient, place: string, name: string): Pro
     spec: { clusterIP: '10.0.0.10', ports: [{ port: 53 }] },
   });
 
-/** Puts the pool of the masters there, rendered. */
-export async function putPool(client: KubeClient): Promise<void> {
+/** Puts the pools of masters and workers there, rendered. */
+export async function putPools(client: KubeClient): Promise<void> {
   const pools = site.filter(([kind]) => kind === machineConfigPools);
   for (const [kind, object] of pools) await client.apply(kind, object);
 }
 
-/** Puts what a bootstrap host leaves before its pool is rendered: etcd with its override, an image to be handed over, and the record of both. */
+/**
+ * Puts what a bootstrap host leaves before its pools are rendered: etcd with its override, images to be handed over, and
+ * the record of all. A user has made the MachineOSConfig of the workers already.
+ */
 export async function putLeftWork(client: KubeClient): Promise<void> {
   for (const name of [operator, 'openshift-etcd']) {
     await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -295,6 +300,7 @@ export async function putLeftWork(client: KubeClient): Promise<void> {
   await client.apply(etcdCluster.kind, { ...etcd, metadata: { name: 'cluster' }, spec });
   await client.merge(etcdCluster, overridePatch(null).body);
   for (const name of ['m0', 'm1', 'm2']) await putEtcdMember(client, name);
+  await client.apply(machineOSConfigs, workerOsConfig as unknown as KubeObject);
   const left = { node: 'm2', addresses: [], role: 'master', isEtcdOverridden: true };
-  await client.apply(recordRef.kind, recordObject({ ...left, images: [leftImage] }));
+  await client.apply(recordRef.kind, recordObject({ ...left, images: [leftImage, leftWorkers] }));
 }

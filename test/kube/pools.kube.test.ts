@@ -30,13 +30,13 @@ import { renderedNameOf } from '../../src/layering/api/machine-config-pool.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject, KubeView } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
-import type { PolicyRule } from '../../src/steps/controller/permissions.ts';
 import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
 import { nodeControllerRules } from '../../src/steps/node-controller/manifests.ts';
 import { agentNode, configFile } from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';
 import { deploy, putNode } from './new-cluster.ts';
 import { putEtcdMember, until } from './pivoted-cluster.ts';
+import { expectNeeded, unusedPermissions } from './permissions.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
 
 const top = resolve(import.meta.dirname, '../..');
@@ -183,45 +183,10 @@ afterAll(async () => {
   await rig.close();
 });
 
-/** What nobody asks the API server for, or only its admission. */
-const elsewhere: ReadonlySet<string> = new Set([
-  // By the admission of OpenShift, when a pod is made.
-  ' security.openshift.io securitycontextconstraints use',
-  // By the admission of our API server, when a MachineConfig is given its owner.
-  ' machineconfiguration.openshift.io machineconfigpools/finalizers update',
-]);
+/** By the admission of the API server, when a MachineConfig is given its owner. */
+const ofOwner = 'machineconfiguration.openshift.io machineconfigpools/finalizers update';
 
-/** Permissions by namespace that an account has and never used, and what it was refused. */
-async function permissionsOf(
-  account: string,
-  rules: Readonly<Record<string, readonly PolicyRule[]>>,
-) {
-  const asked = await rig.audited(`system:serviceaccount:${namespace}:${account}`);
-  const isUsed = (place: string, [group, resource, verb]: readonly string[]): boolean =>
-    asked.some(
-      (one) =>
-        (place === '' || one.namespace === place) &&
-        one.group === group &&
-        one.resource === resource &&
-        one.verb === verb,
-    );
-  const granted = Object.entries(rules).flatMap(([place, listed]) =>
-    listed.flatMap(({ apiGroups, resources, verbs }) =>
-      apiGroups.flatMap((group) =>
-        resources.flatMap((resource) =>
-          verbs.map((verb) => [place, group, resource, verb] as const),
-        ),
-      ),
-    ),
-  );
-  return {
-    refused: asked.filter(({ status }) => status === 403),
-    unused: granted
-      .filter(([place, ...one]) => !isUsed(place, one))
-      .map((one) => one.join(' '))
-      .filter((one) => !elsewhere.has(one)),
-  };
-}
+const userOf = (account: string): string => `system:serviceaccount:${namespace}:${account}`;
 
 describe('deploy/layering on a real API server', () => {
   it('brings a MachineConfig that changes to three masters, one after the other', async () => {
@@ -281,12 +246,22 @@ describe('deploy/layering on a real API server', () => {
   });
 
   it('was refused nothing, and may do nothing that it did not', async () => {
-    expect(await permissionsOf(controller, nodeControllerRules)).toEqual({
-      refused: [],
-      unused: [],
-    });
+    const ofController = await rig.audited(userOf(controller));
+    const ofAgents = await rig.audited(userOf(agent));
+    expect([...ofController, ...ofAgents].filter(({ status }) => status === 403)).toEqual([]);
+    expect(unusedPermissions(ofController, nodeControllerRules, [ofOwner])).toEqual([]);
     const rules = { '': agentRules, [namespace]: agentNamespaceRules };
-    expect(await permissionsOf(agent, rules)).toEqual({ refused: [], unused: [] });
+    expect(unusedPermissions(ofAgents, rules)).toEqual([]);
+  });
+
+  it('owns no MachineConfig without the right to the finalizers of its pool', async () => {
+    const ref = { kind: machineConfigs, name: renderedNameOf(await pool()) };
+    const { metadata, ...rendered } = (await rig.client.get(ref))!;
+    const { resourceVersion: _version, uid: _uid, ...copied } = metadata;
+    const granted = { account: userOf(controller), role: controller, permission: ofOwner };
+    await expectNeeded(rig, granted, (client) =>
+      client.create(machineConfigs, { ...rendered, metadata: { ...copied, name: 'copied' } }),
+    );
   });
 });
 
