@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { bootInstalled, type DiskBoot } from '../install/first-boot.ts';
 import { deadlineSeconds, targetMiB } from '../install/prepare.ts';
+import { agentEnds } from '../rig/agent-end.ts';
 import { createBlankDisk } from '../rig/disks.ts';
 import type { RunEvent } from '../../../src/engine/events.ts';
 import { eventsIn } from '../install/job-log.ts';
@@ -35,7 +36,7 @@ export interface NetworkInstall {
 
 /**
  * Starts a machine with an empty disk from the network, until the agent reboots it unless something else is wanted.
- * @throws GuestError when it ends early, or too late
+ * @throws GuestError when its agent fails, and when it ends early or too late
  */
 export async function installFromNetwork(
   site: NetworkSite,
@@ -64,7 +65,7 @@ export async function installFromNetwork(
   signal?.addEventListener('abort', () => void guest.powerCut());
   const endWatching = onLive?.(guest);
   try {
-    if (until === undefined) await guest.ended(deadlineSeconds);
+    if (until === undefined) await agentEnds(guest, deadlineSeconds);
     else await guest.job.waitForLine(until, deadlineSeconds);
   } finally {
     endWatching?.();
