@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { agentImageBase, foreignNode } from './parts/agent-image.ts';
+import { agentImageBases, foreignNode } from './parts/agent-image.ts';
 import { aptPackages, browser } from './parts/apt-packages.ts';
 import { butane } from './parts/butane/butane.ts';
 import { coreosInstaller } from './parts/coreos-installer.ts';
@@ -52,7 +52,7 @@ const allParts: readonly Part[] = [
   kubeApi,
   kubeCrds,
   kubeData,
-  agentImageBase,
+  ...agentImageBases,
   foreignNode,
   debianRoot,
   imageRegistry,

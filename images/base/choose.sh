@@ -30,7 +30,7 @@ libraries_of() {
   local name names
   names=$(readelf --dynamic --wide "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
   for name in $names; do
-    case $name in ld-linux*) ;; *) library "$name" ;; esac
+    case $name in ld-linux* | ld64.*) ;; *) library "$name" ;; esac
   done
 }
 

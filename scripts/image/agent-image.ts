@@ -111,7 +111,7 @@ async function makeBase(
     await store.run('buildah', 'pull', '--policy', 'missing', '--arch', architecture, base);
     return base;
   }
-  const rootTar = join(await ensurePart(agentImageBase), `${architecture}.tar`);
+  const rootTar = join(await ensurePart(agentImageBase(architecture)), 'root.tar');
   const context = mkdtempSync(join(tmpdir(), 'bootwright-base-'));
   try {
     copyFileSync(rootTar, join(context, 'root.tar'));

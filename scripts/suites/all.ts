@@ -1,3 +1,5 @@
+import { ownArchitecture } from '../parts/agent-image.ts';
+
 /** A part of the tests that can be run by its name. */
 export interface Suite {
   readonly name: string;
@@ -29,8 +31,8 @@ export interface VitestProject {
 }
 
 const guestParts = [
-  ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'agent-image-base', 'os-image'],
-  ...['image-registry', 'network-live'],
+  ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'os-image'],
+  ...['image-registry', 'network-live', `agent-image-base-${ownArchitecture}`],
 ];
 
 /** Every suite; the one that takes longest comes first, because the others run beside it. */
@@ -144,7 +146,8 @@ export const allSuites: readonly Suite[] = [
     name: 'image',
     about: 'the shipped container image, and OS images of pools, built and run',
     parts: [
-      ...['apt-packages', 'agent-image-base', 'foreign-node', 'debian-root', 'image-registry'],
+      ...['apt-packages', 'agent-image-base-amd64', 'agent-image-base-arm64', 'foreign-node'],
+      ...['debian-root', 'image-registry'],
       ...['kube-api', 'kube-crds', 'kube-data'],
     ],
     needsBundle: true,

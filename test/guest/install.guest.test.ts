@@ -31,7 +31,7 @@ let existingRoot: ExistingRootInstall;
 let lab: LabRun;
 
 beforeAll(async () => {
-  await ensureParts([osDisk, qemu, liveRoot, agentImageBase, osImage, imageRegistry]);
+  await ensureParts([osDisk, qemu, liveRoot, agentImageBase(), osImage, imageRegistry]);
   folder = createTestFolder('install');
   const stage = await prepareGuests(folder.path);
   const built = serveLayeredImages(folder.path);

@@ -24,7 +24,7 @@ let master: NetworkInstall;
 let asked: ReadonlySet<string>;
 
 beforeAll(async () => {
-  await ensureParts([qemu, networkLive, osDisk, agentImageBase]);
+  await ensureParts([qemu, networkLive, osDisk, agentImageBase()]);
   folder = createTestFolder('network');
   await using site = await openNetworkSite(folder.path);
   // A guest has one processor, and two guests at once keep two processors busy.

@@ -15,7 +15,7 @@ let folder: TestFolder;
 let rollOut: RollOut;
 
 beforeAll(async () => {
-  await ensureParts([osDisk, qemu, agentImageBase, osImage, imageRegistry, ...clusterParts]);
+  await ensureParts([osDisk, qemu, agentImageBase(), osImage, imageRegistry, ...clusterParts]);
   folder = createTestFolder('nodes');
   rollOut = await rollOutToGuests(folder.path);
 }, 3_600_000);

@@ -16,7 +16,7 @@ import { osImage } from '../../../scripts/parts/os-image.ts';
 import { imageRegistry } from '../../../scripts/parts/servers.ts';
 import { clusterParts, kubeParts } from '../../../scripts/rig.ts';
 
-const guestParts = [osDisk, qemu, liveRoot, agentImageBase];
+const guestParts = [osDisk, qemu, liveRoot, agentImageBase()];
 
 /**
  * Runs a scenario with guests of QEMU in the place of simulated hosts, and gives the exit code.

@@ -36,7 +36,7 @@ export async function runWithoutService({
 }: Pick<LabOptions, 'keeps' | 'isPage' | 'pageFile'>): Promise<number> {
   const { stdout } = process;
   stdout.write(`${about}\n\n`);
-  await ensureParts([qemu, networkLive, osDisk, agentImageBase]);
+  await ensureParts([qemu, networkLive, osDisk, agentImageBase()]);
   const signal = stopSignal();
   const startedAt = Date.now();
   const print = (text: string): void => {
