@@ -8,14 +8,16 @@ import {
   openContainerStore,
 } from './image/agent-image.ts';
 import { archiveImages } from './image/archive.ts';
-import { architectures, ownArchitecture } from './parts/agent-image.ts';
+import { nodeFor } from './image/node-archive.ts';
+import { ownArchitecture } from './parts/agent-image.ts';
 import { PartError } from './parts/part.ts';
 
-const usage = `usage: node scripts/image.ts [--arch ARCH] [--base BASE] [--name NAME] [--archive FILE.tar]
+const usage = `usage: node scripts/image.ts [--arch ARCH] [--node FILE] [--base BASE] [--name NAME] [--archive FILE.tar]
 
 Builds the bundle and the agent's container image in a store of its own.
 
-  --arch ARCH     amd64 or arm64; that of this machine unless given
+  --arch ARCH     amd64, arm64, ppc64le or s390x; that of this machine unless given
+  --node FILE     for ppc64le and s390x: Node's own archive, held against images/node.sha256
   --base BASE     debian (unless given), ubi, or an image of yours with its digest
   --name NAME     name of the image; ${agentImageName} unless given
   --archive FILE  writes the image as an OCI archive, for podman load or skopeo copy
@@ -27,6 +29,7 @@ async function main(args: string[]): Promise<void> {
     options: {
       arch: { type: 'string', default: ownArchitecture },
       base: { type: 'string', default: 'debian' },
+      node: { type: 'string' },
       name: { type: 'string', default: agentImageName },
       archive: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -37,13 +40,12 @@ async function main(args: string[]): Promise<void> {
     return;
   }
   const { base, name, archive } = values;
-  const architecture = architectures.find((one) => one === values.arch);
-  if (architecture === undefined)
-    throw new PartError(`--arch ${values.arch}: the image is made for ${architectures.join(', ')}`);
+  // Before anything is built.
+  const source = nodeFor(values.arch, values.node);
   process.umask(0o022);
   await ensureBundle((text) => process.stderr.write(text));
   const store = openContainerStore();
-  await buildAgentImage(store, { name, architecture, base });
+  await buildAgentImage(store, { ...source, name, base });
   const megabytes = ((await imageBytes(store, name)) / 1e6).toFixed(0);
   if (archive === undefined) {
     process.stdout.write(`${name} ${megabytes} MB\n`);

@@ -9,6 +9,7 @@ import { ensureParts } from './parts/ensure.ts';
 import { liveRoot, qemu } from './parts/guest.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
+import { furtherImages } from './parts/further-images.ts';
 import { ignitionMerge, layeringName } from './parts/oracles.ts';
 import { networkLive } from './parts/network-live.ts';
 import { oldUserland } from './parts/old-userland.ts';
@@ -54,6 +55,7 @@ const allParts: readonly Part[] = [
   kubeData,
   ...agentImageBases,
   foreignNode,
+  furtherImages,
   debianRoot,
   imageRegistry,
   docsGenerator,

@@ -6,16 +6,20 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PartError } from './parts/part.ts';
 import { checkVersion, cutChangelog, notesOf, ReleaseError } from './changelog.ts';
+import type { AgentImageOptions } from './image/agent-image.ts';
+import { takeNode } from './image/node-archive.ts';
 import type { ReleasedImage } from './image/release.ts';
+import { architectures, furtherArchitectures } from './parts/agent-image.ts';
 
 const top = resolve(import.meta.dirname, '..');
 
-const usage = `usage: scripts/release VERSION [--base BASE]
+const usage = `usage: scripts/release VERSION [--base BASE] [--node FILE]...
 
 Sets the version, cuts the changelog and commits both, then makes all files of the release in dist/release/VERSION. Where
 the version is set already, makes the files again: the same, at the same commit. Nothing is pushed.
 
   --base BASE  what the images are built on, as for scripts/image.ts; debian unless given
+  --node FILE  Node's own archive for ppc64le or s390x, for an image for it too
 `;
 
 const at = (path: string): string => join(top, path);
@@ -30,6 +34,7 @@ async function main(args: string[]): Promise<void> {
     allowPositionals: true,
     options: {
       base: { type: 'string', default: 'debian' },
+      node: { type: 'string', multiple: true, default: [] },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -41,8 +46,23 @@ async function main(args: string[]): Promise<void> {
   }
   if (run('git', 'status', '--porcelain') !== '')
     throw new ReleaseError('the tree has changes that no commit has; commit or remove them');
+  const without = new Set(furtherArchitectures);
+  const nodes = values.node.map((file) => {
+    const node = takeNode(file, [...without]);
+    without.delete(node.architecture);
+    return node;
+  });
   if (currentVersion() !== version) prepare(version);
-  await makeFiles(version, values.base);
+  const { base } = values;
+  await makeFiles(version, [
+    ...architectures.map((architecture) => ({ architecture, base })),
+    // In one order, however they were given: it is part of the digest.
+    ...nodes.sort((one, other) => (one.name < other.name ? -1 : 1)).map((node) => ({ node, base })),
+  ]);
+  if (without.size > 0)
+    process.stdout.write(
+      `\nNo image for ${[...without].join(' and ')}: --node gives their Node.\n`,
+    );
 }
 
 const currentVersion = (): string =>
@@ -78,7 +98,7 @@ function withVersion(
 }
 
 /** Makes all that is published, of the commit that the tree is at, with its date. */
-async function makeFiles(version: string, base: string): Promise<void> {
+async function makeFiles(version: string, wanted: readonly AgentImageOptions[]): Promise<void> {
   const changes = notesOf(read('CHANGELOG.md'), version);
   const folder = at(`dist/release/${version}`);
   rmSync(folder, { recursive: true, force: true });
@@ -88,7 +108,7 @@ async function makeFiles(version: string, base: string): Promise<void> {
   node('scripts/build.ts');
   // Not before: it takes the version from the sources as they are when it is loaded.
   const { releaseImages } = await import('./image/release.ts');
-  const images = await releaseImages(folder, { version, base });
+  const images = await releaseImages(folder, { version, images: wanted });
   const put = (name: string, content: string | Buffer): void => {
     writeFileSync(join(folder, name), content);
   };

@@ -8,6 +8,7 @@ import { agentImageBase, type Architecture, ownArchitecture } from '../parts/age
 import { ensurePart, takeLock } from '../parts/ensure.ts';
 import { cacheFolder, PartError } from '../parts/part.ts';
 import { layOut } from './layout.ts';
+import type { GivenNode } from './node-archive.ts';
 
 const top = resolve(import.meta.dirname, '../..');
 const bases = join(top, 'images', 'base');
@@ -18,8 +19,10 @@ export const agentImageName = 'localhost/bootwright:latest';
 /** What the image is built with. */
 export interface AgentImageOptions {
   readonly name?: string;
-  /** That of this machine unless another is asked for. */
+  /** That of `node`, or of this machine, unless another is asked for. */
   readonly architecture?: Architecture;
+  /** Where package-lock.json has no Node for the architecture. */
+  readonly node?: GivenNode;
   /** `debian`, `ubi`, or an image that is there or can be pulled; `debian` unless given. */
   readonly base?: string;
 }
@@ -37,19 +40,20 @@ const reproducible = (): readonly string[] => [
 
 /**
  * Builds the agent's image from the bundle in `dist` and gives its name.
- * @throws PartError for a base that a registry may exchange
+ * @throws PartError for a base that a registry may exchange, or without a library that `node` needs
  */
 export async function buildAgentImage(
   store: ContainerStore,
   options: AgentImageOptions = {},
 ): Promise<string> {
-  const { name = agentImageName, architecture = ownArchitecture } = options;
+  const { name = agentImageName, node } = options;
+  const architecture = architectureOf(options);
   const context = mkdtempSync(join(tmpdir(), 'bootwright-image-'));
   // A base has one name, and another process may make it with another date.
   const lock = await takeLock(join(store.images, '..', 'build.lock'));
   try {
     const base = await makeBase(store, options.base ?? 'debian', architecture);
-    await withImageRoot(store, base, (root) => layOut(context, { architecture, base: root }));
+    await withImageRoot(store, base, (root) => layOut(context, { architecture, node, base: root }));
     const settings = ['--arch', architecture, '--build-arg', `BASE=${base}`];
     const labels = await labelsFor(base);
     const from = ['--file', join(top, 'Containerfile'), '--tag', name, context];
@@ -62,6 +66,10 @@ export async function buildAgentImage(
     rmSync(context, { recursive: true });
   }
 }
+
+/** What an image is for. */
+export const architectureOf = ({ node, architecture }: AgentImageOptions): Architecture =>
+  node?.architecture ?? architecture ?? ownArchitecture;
 
 /** What differs from image to image; the rest is in the `Containerfile`. */
 async function labelsFor(base: string): Promise<readonly string[]> {

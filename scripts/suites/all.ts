@@ -147,7 +147,7 @@ export const allSuites: readonly Suite[] = [
     about: 'the shipped container image, and OS images of pools, built and run',
     parts: [
       ...['apt-packages', 'agent-image-base-amd64', 'agent-image-base-arm64', 'foreign-node'],
-      ...['debian-root', 'image-registry'],
+      ...['further-images', 'debian-root', 'image-registry'],
       ...['kube-api', 'kube-crds', 'kube-data'],
     ],
     needsBundle: true,

@@ -29,10 +29,10 @@ const git = (...args: readonly string[]): string =>
   execFileSync('git', args, { cwd: clone, env, encoding: 'utf8' }).trim();
 
 /** Runs the script as `scripts/release` does, without installing packages. */
-const release = (...args: readonly string[]): { exitCode: number | null; stderr: string } => {
+const release = (...args: readonly string[]) => {
   const command = [join(clone, 'scripts/release.ts'), ...args];
-  const { status, stderr } = spawnSync(process.execPath, command, { env, encoding: 'utf8' });
-  return { exitCode: status, stderr };
+  const run = spawnSync(process.execPath, command, { env, encoding: 'utf8' });
+  return { exitCode: run.status, stdout: run.stdout, stderr: run.stderr };
 };
 
 const fileOf = (name: string): string => readFileSync(join(made, name), 'utf8');
@@ -58,7 +58,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('scripts/release', () => {
   it('refuses a tree with changes, and a version that the changelog does not allow', () => {
     writeFileSync(join(clone, 'new'), '');
-    expect(release(version)).toEqual({
+    expect(release(version)).toMatchObject({
       exitCode: 1,
       stderr: 'the tree has changes that no commit has; commit or remove them\n',
     });
@@ -67,8 +67,19 @@ describe('scripts/release', () => {
     expect(git('status', '--porcelain')).toBe('');
   });
 
+  it('refuses a Node that it does not know before it commits anything', () => {
+    const { exitCode, stderr } = release(version, '--node', join(clone, 'LICENSE'));
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/LICENSE: not one of .*\.[^]*-ppc64le\.[^]*-s390x\./) as string,
+    });
+    expect(git('log', '-1', '--format=%s')).toBe('State of the tree');
+  });
+
   it('commits the version, and makes the same files when it is run again', () => {
-    expect(release(version)).toMatchObject({ exitCode: 0 });
+    const { exitCode, stdout } = release(version);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^No image for ppc64le and s390x: /m);
     expect(git('log', '-1', '--format=%s')).toBe(`Release ${version}`);
     expect(git('show', 'HEAD:CHANGELOG.md')).toMatch(
       /^# Changelog\n\n## Unreleased\n\n## \[99\.0\.0\] - \d{4}-\d\d-\d\d\n\n### Added\n\n- It\.$/,
