@@ -7,7 +7,7 @@ export interface Suite {
   readonly about: string;
   /** Real parts that it runs against; they are built before it starts. */
   readonly parts?: readonly string[];
-  /** It runs when it is named, and not among all others: they would take too long together. */
+  /** It runs when it is named, and not among all others: it takes too long, or may fail for a reason that is not ours. */
   readonly isByNameOnly?: true;
   /** Whether it runs the built program. */
   readonly needsBundle?: true;
@@ -35,7 +35,7 @@ const guestParts = [
   ...['image-registry', 'network-live', `agent-image-base-${ownArchitecture}`],
 ];
 
-/** Every suite; the one that takes longest comes first, because the others run beside it. */
+/** Every suite; those that take longest come first, because the others run beside them. */
 export const allSuites: readonly Suite[] = [
   {
     name: 'guest',
@@ -43,6 +43,29 @@ export const allSuites: readonly Suite[] = [
     parts: guestParts,
     needsBundle: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
+  },
+  {
+    name: 'lab',
+    about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
+    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
+  },
+  {
+    name: 'kube',
+    about: 'the cluster port and its waits against a real API server',
+    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
+    tests: { include: ['test/**/*.kube.test.ts'], filesAtOnce: 2, timeoutSeconds: 300 },
+  },
+  {
+    name: 'image',
+    about: 'the shipped container image, and OS images of pools, built and run',
+    parts: [
+      ...['apt-packages', 'agent-image-base-amd64', 'agent-image-base-arm64', 'foreign-node'],
+      ...['debian-root', 'image-registry', 'kube-api', 'kube-crds', 'kube-data'],
+    ],
+    needsBundle: true,
+    tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
@@ -105,24 +128,11 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/guides/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },
   {
-    name: 'lab',
-    about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
-    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
-    needsBundle: true,
-    tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
-  },
-  {
     name: 'page',
     about: 'the page of an installation in a real browser: widths, keys, axe',
     parts: ['browser'],
     needsBundle: true,
     tests: { include: ['test/page/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 180 },
-  },
-  {
-    name: 'kube',
-    about: 'the cluster port and its waits against a real API server',
-    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
-    tests: { include: ['test/**/*.kube.test.ts'], filesAtOnce: 2, timeoutSeconds: 300 },
   },
   {
     name: 'oracle',
@@ -143,22 +153,19 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },
   {
-    name: 'image',
-    about: 'the shipped container image, and OS images of pools, built and run',
-    parts: [
-      ...['apt-packages', 'agent-image-base-amd64', 'agent-image-base-arm64', 'foreign-node'],
-      ...['further-images', 'debian-root', 'image-registry'],
-      ...['kube-api', 'kube-crds', 'kube-data'],
-    ],
-    needsBundle: true,
-    tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
-  },
-  {
     name: 'nodes',
     about: 'by its name alone: a pool of three virtual machines gets another image',
     parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
     needsBundle: true,
     isByNameOnly: true,
     tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
+  },
+  {
+    name: 'further',
+    about: 'by its name alone: images for ppc64le and s390x, of parts that may vanish',
+    parts: ['apt-packages', 'further-images'],
+    needsBundle: true,
+    isByNameOnly: true,
+    tests: { include: ['test/**/*.further.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },
 ];

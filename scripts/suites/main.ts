@@ -35,7 +35,10 @@ interface Result {
   readonly outcome: Outcome;
 }
 
-/** Runs the suites in their order; all others run one by one beside the guests, which need one core only. */
+/** How many suites run at once: guests are work for one processor, and most others wait for half of their time. */
+const atOnce = 3;
+
+/** Runs the suites in their order, beside each other where guests are among them. */
 async function runAll(suites: readonly Suite[]): Promise<readonly Result[]> {
   const waiting = [...suites];
   const results: Result[] = [];
@@ -45,7 +48,7 @@ async function runAll(suites: readonly Suite[]): Promise<readonly Result[]> {
       results.push({ suite, outcome: await (isBeside ? runHidden(suite) : runShown(suite)) });
     }
   };
-  await Promise.all(isBeside ? [work(), work()] : [work()]);
+  await Promise.all(Array.from({ length: isBeside ? atOnce : 1 }, work));
   return results.toSorted((one, other) => suites.indexOf(one.suite) - suites.indexOf(other.suite));
 }
 
@@ -54,7 +57,7 @@ async function runShown(suite: Suite): Promise<Outcome> {
   return timed(suite, 'inherit');
 }
 
-/** Two suites at once would mix their output: it is shown when a suite has ended. */
+/** Suites that run at once would mix their output: it is shown when a suite has ended. */
 async function runHidden(suite: Suite): Promise<Outcome> {
   print(`-- ${suite.name} begins`);
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-output-'));
