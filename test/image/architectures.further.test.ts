@@ -1,7 +1,7 @@
 // The image for architectures that npm has no Node 24 for: made of an older Node and a later Debian, and started by an emulator.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
@@ -159,31 +159,4 @@ it('is not made on a base without a library that Node needs', async () => {
     'node-v20.11.0-linux-s390x.tar.xz needs what the base has not: libstdc++.so.6',
   );
   await expect(store.run('podman', 'image', 'inspect', name)).rejects.toThrow('image not known');
-});
-
-describe('npm run image', () => {
-  it.each([
-    [
-      's390x without Node',
-      ['--arch', 's390x'],
-      /^Node for s390x is not in .*[^]* {2}https:.*-s390x\.tar\.xz$/m,
-    ],
-    [
-      's390x with that of ppc64le',
-      ['--arch', 's390x', '--node'],
-      /^--node .* is [0-9a-f]{64}\. .*/,
-    ],
-    ['amd64 with Node', ['--arch', 'amd64', '--node'], /^--node: Node for amd64 comes from /],
-  ])('refuses %s, and builds nothing', (_, args, message) => {
-    const cache = mkdtempSync(join(folder, 'cache-'));
-    const file = args.at(-1) === '--node' ? [nodes[0]?.file ?? ''] : [];
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [join(top, 'scripts/image.ts'), ...args, ...file],
-      { env: { ...process.env, XDG_CACHE_HOME: cache }, encoding: 'utf8' },
-    );
-    expect(status).toBe(1);
-    expect(stderr).toMatch(message);
-    expect(readdirSync(cache)).toEqual([]);
-  });
 });
