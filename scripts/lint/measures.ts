@@ -35,7 +35,7 @@ const longestFile = 300;
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: 478, lines: 63_100, onlyImporters: 147, sharedNames: 10, median: 90 },
   mocks: { lines: 17_200 },
-  scripts: { lines: 7_010 },
+  scripts: { lines: 7_020 },
 };
 
 interface Bounds {

@@ -56,7 +56,7 @@ interface Granted {
 export async function expectNeeded(
   { client, kubeconfigFor }: Pick<Rig, 'client' | 'kubeconfigFor'>,
   { account, role, permission }: Granted,
-  act: (client: KubeClient) => Promise<unknown>,
+  run: (client: KubeClient) => Promise<unknown>,
 ): Promise<void> {
   const own = hostClient(await kubeconfigFor({ user: { name: account } }));
   const ref = { kind: clusterRoles, name: role };
@@ -72,10 +72,10 @@ export async function expectNeeded(
   try {
     await client.merge(ref, { rules: reduced.filter(({ verbs }) => verbs.length > 0) });
     await until(async () => !(await isAllowed()));
-    await expect(act(own)).rejects.toMatchObject({ status: 403 });
+    await expect(run(own)).rejects.toMatchObject({ status: 403 });
     await client.merge(ref, { rules });
     await until(isAllowed);
-    await act(own);
+    await run(own);
   } finally {
     await own.close();
   }

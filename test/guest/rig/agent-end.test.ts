@@ -6,7 +6,7 @@ import { openSerialLog } from './serial-log.ts';
 import { createTestFolder, type TestFolder } from './test-folder.ts';
 
 let folder: TestFolder;
-let say: (text: string) => void;
+let print: (text: string) => void;
 let end: () => void;
 let over: Promise<void>;
 
@@ -14,7 +14,7 @@ beforeEach(() => {
   folder = createTestFolder('agent-end');
   const path = join(folder.path, 'console.txt');
   writeFileSync(path, '');
-  say = (text) => appendFileSync(path, text);
+  print = (text) => appendFileSync(path, text);
   const gone = Promise.withResolvers<string>();
   end = () => gone.resolve('');
   const ended = () => gone.promise.then(() => undefined);
@@ -26,13 +26,13 @@ afterEach(() => {
 });
 
 it('ends with the guest', async () => {
-  say('[   40.2] bootwright[235]: {"msg":"step started"}\n');
+  print('[   40.2] bootwright[235]: {"msg":"step started"}\n');
   end();
   await over;
 });
 
 it('ends when the agent has said why it failed, and the guest stays on', async () => {
-  say('[   50.5] bootwright[235]: failed: disk.missing: there is no disk\n');
-  say('[   50.6] bootwright[235]: logs: /run/bootwright/logs.tar.gz\n');
+  print('[   50.5] bootwright[235]: failed: disk.missing: there is no disk\n');
+  print('[   50.6] bootwright[235]: logs: /run/bootwright/logs.tar.gz\n');
   await expect(over).rejects.toThrow('the agent has failed');
 });
