@@ -22,7 +22,7 @@ import { asAgentError } from '../engine/failures.ts';
 import { masker } from '../lib/masker.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { secretValues } from '../lib/secret-values.ts';
-import { minutes, seconds } from '../model/duration.ts';
+import { minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller, controllerWithoutService } from '../roles/controller.ts';
@@ -82,7 +82,10 @@ export async function runController(call: ControllerCall): Promise<number> {
     for (const secret of secretValues({ proxy })) register(secret);
     const { ports, close } = openPorts(config, { kube, emit });
     open.defer(close);
-    const lease = await holdLease({ ...ports, signal, note: notesOf(emit) }, contenderOf(config));
+    const lease = await holdLease(
+      { ...ports, signal, note: notesOf(emit, 'controller/hold-lease') },
+      contenderOf(config),
+    );
     open.defer(lease.release);
     const role = config.service.url.isEmpty ? controllerWithoutService : controller;
     await run({ role, config, ports, until: lease.lost });
@@ -113,9 +116,9 @@ const contenderOf = ({ namespace, cluster }: ControllerConfig): Contender => ({
 
 /** Notes of what comes before the first step. */
 const notesOf =
-  (emit: Emit): ControllerScope<'kube'>['note'] =>
+  (emit: Emit, step: string): ControllerScope<'kube'>['note'] =>
   (level, message, fields = {}) => {
-    emit({ type: 'note', step: 'controller/hold-lease', level, message, fields });
+    emit({ type: 'note', step, level, message, fields });
   };
 
 const common = { clock: systemClock, random: systemRandom };
@@ -162,23 +165,22 @@ async function readProxies(
   const settings = ({ http, https, no }: typeof own): ControllerConfig['proxy'] => ({
     ...{ http: new SecretUrl(http), https: new SecretUrl(https), no },
   });
+  const note = notesOf(emit, 'controller/read-proxies');
   const began = systemClock.elapsed();
+  let isNoted = false;
   for (;;) {
     try {
       const proxy = await kube.get(clusterProxyRef, signal);
       if (proxy !== undefined || systemClock.elapsed() - began >= manifestsWait) {
         return settings(clusterProxies(proxy, own));
       }
+      const limit = renderDuration(manifestsWait);
+      if (!isNoted) note('info', `waiting for the Proxy of the cluster, at most ${limit}`);
+      isNoted = true;
     } catch (thrown) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(thrown);
-      emit({
-        type: 'note',
-        step: 'controller/read-proxies',
-        level: 'warn',
-        message: 'the proxies of the cluster cannot be read',
-        fields: { code, reason: message },
-      });
+      note('warn', 'the proxies of the cluster cannot be read', { code, reason: message });
       if (isForbidden(thrown)) return settings(own);
     }
     await systemClock.sleep(seconds(5), signal);
