@@ -63,9 +63,10 @@ const ownMarker = (marker: Marker | undefined, target: Target): Marker | undefin
 
 /** Whether an image runs, as far as that can be told: an image of a disk has no name, and one may have several. */
 export function mayRun({ booted }: OsStatus, image: string): boolean {
-  const runs = booted?.image;
+  const { image: runs, digest = '' } = booted ?? {};
   const at = image.indexOf('@');
-  return runs === undefined || runs === image || (at !== -1 && runs.endsWith(image.slice(at)));
+  const isSame = at !== -1 && [runs, `@${digest}`].some((one) => one?.endsWith(image.slice(at)));
+  return runs === undefined || runs === image || isSame;
 }
 
 /** @throws AgentError `node-agent.unreconcilable` */

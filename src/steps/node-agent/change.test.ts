@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { imageOf } from '../../../test/support/os-samples.ts';
+import type { OsDeployment, OsStatus } from '../../os/status.ts';
+import { mayRun } from './change.ts';
+
+const [one, two] = [imageOf('1'), imageOf('2')];
+const digestIn = (image: string): string => image.slice(image.indexOf('@') + 1);
+
+const runs = (deployment: Pick<OsDeployment, 'image' | 'digest'>): OsStatus => ({
+  booted: { checksum: 'c', isPinned: false, verification: 'none', ...deployment },
+  ...{ others: [], isBusy: false },
+});
+
+it.each([
+  ['its own name', { image: one }, true],
+  ['no name, as a disk has it', {}, true],
+  ['another name with its digest', { image: `mirror/os@${digestIn(one)}` }, true],
+  ['a tag that was its digest', { image: 'mirror/os:4.20', digest: digestIn(one) }, true],
+  ['a tag that was another digest', { image: 'mirror/os:4.20', digest: digestIn(two) }, false],
+  ['a tag of which no more is known', { image: 'mirror/os:4.20' }, false],
+  ['another digest', { image: two }, false],
+])('an image may run under %s', (_, deployment, expected) => {
+  expect(mayRun(runs(deployment), one)).toBe(expected);
+});
