@@ -52,25 +52,36 @@ describe('the rendered MachineConfigs on a real API server', () => {
     const first = start();
     await vi.waitFor(async () => expect(await configured()).not.toBe(''), 10_000);
     const before = await configured();
-    await first();
+    await first.stop();
     const spec = { kernelArguments: ['quiet'], extensions: ['usbguard'], fips: true };
     await rig.client.create(machineConfigs, source('50-worker', spec));
     const second = start();
     await vi.waitFor(async () => expect(await configured()).not.toBe(before), 10_000);
-    const notes = await second();
+    // It is in the pool before the answer is here.
+    await vi.waitFor(() => expect(second.notes).not.toEqual([]), 10_000);
+    await second.stop();
     expect([...(await renderedNow())].sort()).toEqual([before, await configured()].sort());
     const name = await configured();
     const rendered = await rig.client.get({ kind: machineConfigs, name });
     expect(rendered?.['spec']).toMatchObject({ ...spec, osImageURL: 'r.test/os:1' });
-    expect(notes).toEqual([`info: pool worker: its configuration is ${name}`]);
+    expect(second.notes).toEqual([`pool worker: its configuration is ${name}`]);
   });
 });
 
-function start(): () => Promise<readonly string[]> {
+function start() {
   const stop = new AbortController();
-  const ended = tryStep(renderConfigs, { kube, clock: systemClock, signal: stop.signal });
-  return async () => {
-    stop.abort(new Error('stop'));
-    return (await ended).notes;
+  const notes: string[] = [];
+  const ended = tryStep(renderConfigs, {
+    ...{ kube, clock: systemClock, signal: stop.signal },
+    heard: (event) => {
+      if (event.type === 'note') notes.push(event.message);
+    },
+  });
+  return {
+    notes,
+    stop: async (): Promise<void> => {
+      stop.abort(new Error('stop'));
+      await ended;
+    },
   };
 }
