@@ -67,6 +67,19 @@ export const allSuites: readonly Suite[] = [
     needsBundle: true,
     tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },
+  {
+    name: 'process',
+    about: 'real processes: nsenter, signals, locks, recorded traces',
+    parts: ['apt-packages'],
+    needsBundle: true,
+    tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
+  },
+  {
+    name: 'installer',
+    about: 'the real coreos-installer on loop devices',
+    parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'old-userland'],
+    tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
+  },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
     name: 'site',
@@ -114,13 +127,6 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },
   },
   {
-    name: 'process',
-    about: 'real processes: nsenter, signals, locks, recorded traces',
-    parts: ['apt-packages'],
-    needsBundle: true,
-    tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
-  },
-  {
     name: 'guides',
     about: 'the guides: their commands are run, and print what the guides show',
     parts: ['apt-packages'],
@@ -145,12 +151,6 @@ export const allSuites: readonly Suite[] = [
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
     tests: { include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
-  },
-  {
-    name: 'installer',
-    about: 'the real coreos-installer on loop devices',
-    parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'old-userland'],
-    tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },
   {
     name: 'nodes',
