@@ -1,5 +1,6 @@
 import { argumentsIn, isChanged, type KernelArgumentChange } from '../../os/driver.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
+import { digestOf } from '../../lib/image-name.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { readBootId } from '../host-commands.ts';
 import { machineConfigFile, readHost } from '../os/read-host.ts';
@@ -63,10 +64,10 @@ const ownMarker = (marker: Marker | undefined, target: Target): Marker | undefin
 
 /** Whether an image runs, as far as that can be told: an image of a disk has no name, and one may have several. */
 export function mayRun({ booted }: OsStatus, image: string): boolean {
-  const { image: runs, digest = '' } = booted ?? {};
-  const at = image.indexOf('@');
-  const isSame = at !== -1 && [runs, `@${digest}`].some((one) => one?.endsWith(image.slice(at)));
-  return runs === undefined || runs === image || isSame;
+  const { image: runs, digest } = booted ?? {};
+  if (runs === undefined || runs === image) return true;
+  const wanted = digestOf(image);
+  return wanted !== undefined && (digestOf(runs) === wanted || digest === wanted);
 }
 
 /** @throws AgentError `node-agent.unreconcilable` */
