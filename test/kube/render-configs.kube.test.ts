@@ -52,36 +52,33 @@ describe('the rendered MachineConfigs on a real API server', () => {
     const first = start();
     await vi.waitFor(async () => expect(await configured()).not.toBe(''), 10_000);
     const before = await configured();
-    await first.stop();
+    await first();
     const spec = { kernelArguments: ['quiet'], extensions: ['usbguard'], fips: true };
     await rig.client.create(machineConfigs, source('50-worker', spec));
     const second = start();
     await vi.waitFor(async () => expect(await configured()).not.toBe(before), 10_000);
-    // It is in the pool before the answer is here.
-    await vi.waitFor(() => expect(second.notes).not.toEqual([]), 10_000);
-    await second.stop();
+    const notes = await second();
     expect([...(await renderedNow())].sort()).toEqual([before, await configured()].sort());
     const name = await configured();
     const rendered = await rig.client.get({ kind: machineConfigs, name });
     expect(rendered?.['spec']).toMatchObject({ ...spec, osImageURL: 'r.test/os:1' });
-    expect(second.notes).toEqual([`pool worker: its configuration is ${name}`]);
+    expect(notes).toEqual([`info: pool worker: its configuration is ${name}`]);
   });
 });
 
-function start() {
+/** Starts the step; what comes back ends it, once it has said what it did: the cluster has that a moment earlier. */
+function start(): () => Promise<readonly string[]> {
   const stop = new AbortController();
-  const notes: string[] = [];
+  const noted = Promise.withResolvers<void>();
   const ended = tryStep(renderConfigs, {
     ...{ kube, clock: systemClock, signal: stop.signal },
-    heard: (event) => {
-      if (event.type === 'note') notes.push(event.message);
+    heard: ({ type }) => {
+      if (type === 'note') noted.resolve();
     },
   });
-  return {
-    notes,
-    stop: async (): Promise<void> => {
-      stop.abort(new Error('stop'));
-      await ended;
-    },
+  return async () => {
+    await noted.promise;
+    stop.abort(new Error('stop'));
+    return (await ended).notes;
   };
 }
