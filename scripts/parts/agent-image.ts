@@ -32,10 +32,11 @@ export const agentImageBase = (architecture: Architecture = ownArchitecture): Ca
     log.run({ argv: [base('debian.sh'), architecture, join(folder, 'root.tar')] }),
 });
 
-/** All of them; what is built upon is made. */
+/** Those of all architectures. */
 export const agentImageBases: readonly CachedPart[] = [
-  ...[...architectures, ...furtherArchitectures].map((name) => agentImageBase(name)),
-];
+  ...architectures,
+  ...furtherArchitectures,
+].map(agentImageBase);
 
 const packageOf = (name: Architecture): string => `node-linux-${name === 'amd64' ? 'x64' : name}`;
 

@@ -17,15 +17,13 @@ import {
   withImageRoot,
 } from '../../scripts/image/agent-image.ts';
 import { startRig } from '../../scripts/rig.ts';
+import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
+import { controllerName, controllerNamespace } from '../../src/cluster/controller.ts';
 import { deploy, putInstaller, putNode } from '../kube/new-cluster.ts';
 import { until } from '../kube/pivoted-cluster.ts';
 
 const store = openContainerStore();
 const image = 'localhost/bootwright-test:controller';
-const account = {
-  namespace: 'assisted-installer',
-  serviceAccount: 'assisted-installer-controller',
-};
 const issuer = tokenIssuer();
 const cluster = clusterSeed({ platform: 'none' });
 const m0 = hostSeed({
@@ -55,13 +53,6 @@ afterAll(async () => {
   await rig.close();
   await store.run('podman', 'rmi', '--force', image);
 });
-
-interface Kubeconfig {
-  readonly clusters: readonly [
-    { readonly cluster: Readonly<Record<'server' | 'certificate-authority-data', string>> },
-  ];
-  readonly users: readonly [{ readonly user: { readonly token: string } }];
-}
 
 interface Variable {
   readonly name: string;
@@ -109,14 +100,11 @@ function putVolumeFile(path: string, content: string): void {
 
 /** Starts what the image starts, in its root, as that user. */
 async function start(root: string): Promise<ChildProcess & { readonly log: () => string }> {
-  const { clusters, users } = parse(await rig.kubeconfigFor({ user: account })) as Kubeconfig;
-  const [{ cluster: access }] = clusters;
+  const { server, ca = '' } = readKubeconfig(rig.kubeconfig);
+  const token = await rig.client.tokenOf(controllerNamespace, controllerName);
   const volumes = {
-    'var/run/secrets/kubernetes.io/serviceaccount/token': users[0].user.token,
-    'var/run/secrets/kubernetes.io/serviceaccount/ca.crt': Buffer.from(
-      access['certificate-authority-data'],
-      'base64',
-    ).toString(),
+    'var/run/secrets/kubernetes.io/serviceaccount/token': token,
+    'var/run/secrets/kubernetes.io/serviceaccount/ca.crt': ca,
     'etc/assisted-installer-controller/token': issuer.issue({ cluster_id: cluster.id }),
   };
   for (const [path, content] of Object.entries(volumes)) putVolumeFile(join(root, path), content);
@@ -130,7 +118,7 @@ async function start(root: string): Promise<ChildProcess & { readonly log: () =>
   const mounts = 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev"';
   const script = `${mounts} && exec chroot --userspec=${user}:0 --groups=${user} "$0" "$@"`;
   const argv = ['--mount', '/bin/sh', '-c', script, root, ...settings.Entrypoint];
-  const env = { ...Object.fromEntries(own), ...variables(new URL(access.server)) };
+  const env = { ...Object.fromEntries(own), ...variables(new URL(server)) };
   const child = spawn('unshare', argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let log = '';
   child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));

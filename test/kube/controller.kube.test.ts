@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { controllerEvent } from '../../src/cluster/controller.ts';
+import {
+  controllerEvent,
+  controllerName as role,
+  controllerNamespace as namespace,
+} from '../../src/cluster/controller.ts';
 import { approved } from '../../src/cluster/csr/signing-request.ts';
 import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
 import {
@@ -16,6 +20,7 @@ import {
 } from '../../src/steps/controller/permissions.ts';
 import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import {
+  account,
   completesInstallation,
   type InstallationSite,
   leftEvent,
@@ -24,10 +29,6 @@ import {
 import { deploy, putLeftWork } from './new-cluster.ts';
 import { expectNeeded, unusedPermissions } from './permissions.ts';
 import { signingRequest } from './rig.ts';
-
-const namespace = 'assisted-installer';
-const name = 'assisted-installer-controller';
-const account = `system:serviceaccount:${namespace}:${name}`;
 
 let site: InstallationSite;
 beforeAll(async () => {
@@ -78,7 +79,7 @@ describe('the controller on a real API server', () => {
     const request = await site.rig.client.create(certificateSigningRequests, asked);
     const why = { reason: 'NodeCSRApprove', message: 'by a test', at: Date.now() };
     const ref = { kind: certificateSigningRequests, name: 'of-m0' };
-    const granted = { account, role: name, permission: ofSigner };
+    const granted = { account, role, permission: ofSigner };
     await expectNeeded(site.rig, granted, (client) =>
       client.replace(ref, approved(request, why), 'approval'),
     );
@@ -91,8 +92,6 @@ describe('the controller on a real API server', () => {
     const owner = await client.get({ kind: machineOSConfigs, name: pool });
     const found = await client.merge(build, { metadata: { ownerReferences: null } });
     const patch = ownershipPatch(found, { name: pool, uid: owner?.metadata.uid ?? '' });
-    await expectNeeded(site.rig, { account, role: name, permission }, (own) =>
-      own.merge(build, patch),
-    );
+    await expectNeeded(site.rig, { account, role, permission }, (own) => own.merge(build, patch));
   });
 });

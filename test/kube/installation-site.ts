@@ -13,6 +13,7 @@ import { type InventoryServer, startInventory } from '../../mocks/inventory/serv
 import type { AuditedRequest, Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { controllerName, controllerNamespace as namespace } from '../../src/cluster/controller.ts';
 import { readSigningRequest } from '../../src/cluster/csr/signing-request.ts';
 import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
 import {
@@ -43,8 +44,8 @@ import { clusterOf } from './rig.ts';
 // A whole installation with the program as its job starts it, on a real API server.
 
 const top = resolve(import.meta.dirname, '../..');
-const namespace = 'assisted-installer';
-const account = `system:serviceaccount:${namespace}:assisted-installer-controller`;
+/** Whose permissions the controller has. */
+export const account = `system:serviceaccount:${namespace}:${controllerName}`;
 const infraEnvId = '7a000000-0000-4000-8000-000000000000';
 const cluster = clusterSeed({
   platform: 'baremetal',
@@ -143,7 +144,7 @@ async function startProgram(
   variables: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
   const file = join(rig.folder, 'controller.kubeconfig');
-  const user = { namespace, serviceAccount: 'assisted-installer-controller' };
+  const user = { namespace, serviceAccount: controllerName };
   await writeFile(file, await rig.kubeconfigFor({ user }));
   const argv = [join(top, 'src/main.ts'), 'controller', '--kubeconfig', file];
   const env = {
