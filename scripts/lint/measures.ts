@@ -26,10 +26,7 @@ interface Measures extends RoomSize {
   readonly onlyImporters: ReadonlyMap<string, string>;
   /** Names that more than one file declares and exports, with those files. */
   readonly sharedNames: ReadonlyMap<string, readonly string[]>;
-  readonly tooLong: readonly string[];
 }
-
-const longestFile = 300;
 
 /** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
 const bounds: Readonly<Record<string, Bounds>> = {
@@ -104,7 +101,6 @@ function measure(sources: readonly Source[], folder: string): Measures {
         ([, paths]) => paths.length > 1 && paths.some((path) => isIn(path, folder)),
       ),
     ),
-    tooLong: inside.filter(({ lines }) => lines > longestFile).map(({ path }) => path),
   };
 }
 
@@ -136,14 +132,12 @@ function linesOf(folder: string, measures: Measures): readonly (readonly [string
     ],
     most('files with one importer', measures.onlyImporters.size, bound?.onlyImporters),
     most('exported names in more than one file', measures.sharedNames.size, bound?.sharedNames),
-    most(`files of more than ${longestFile} lines`, measures.tooLong.length, 0),
   ];
 }
 
-const detailsOf = ({ onlyImporters, sharedNames, tooLong }: Measures): readonly string[] => [
+const detailsOf = ({ onlyImporters, sharedNames }: Measures): readonly string[] => [
   ...[...onlyImporters].map(([path, only]) => `  one importer: ${path} <- ${only}`),
   ...[...sharedNames].map(([name, paths]) => `  shared name: ${name} in ${paths.join(', ')}`),
-  ...tooLong.map((path) => `  too long: ${path}`),
 ];
 
 /** Prints the measures; with `--check`, only what breaks a bound, and fails on it. */
