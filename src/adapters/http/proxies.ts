@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { canonicalAddress } from '../../lib/address.ts';
 
 /** The proxies of the configuration, `proxy.*`. Empty text means none. */
 export interface Proxies {
@@ -18,56 +19,57 @@ export function proxyFor(url: URL, proxies: Proxies): string | undefined {
 
 /**
  * Whether a list of exceptions names an address, by Go's rules (golang.org/x/net/http/httpproxy):
- * `*` for all; an IP address or a CIDR block for addresses; `domain` for itself and what is below;
+ * `*` for all; an IP address or a CIDR block for addresses, in any spelling; `domain` for itself and what is below;
  * `.domain` for what is below alone; each with an optional port. Loopback never needs a proxy.
  */
 function needsNoProxy(url: URL, list: string): boolean {
-  const host = url.hostname
-    .replace(/^\[|\]$/g, '')
-    .toLowerCase()
-    .replace(/\.$/, '');
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  if (isLoopback(host)) return true;
-  return list
-    .split(',')
-    .map((entry) => entry.trim().toLowerCase())
-    .some((entry) => entry !== '' && isNamedBy(entry, { host, port }));
+  const name = bareName(url.hostname);
+  const target = {
+    ...{ name, address: canonicalAddress(name) },
+    port: url.port || (url.protocol === 'https:' ? '443' : '80'),
+  };
+  if (name === 'localhost' || /^(?:127\.|::1$)/.test(target.address ?? '')) return true;
+  return list.split(/[\s,]+/).some((entry) => entry !== '' && isNamedBy(entry, target));
 }
 
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+/** A host without the brackets of IPv6 and the dot at the end of a whole name. */
+const bareName = (host: string): string =>
+  host
+    .replace(/^\[([^\]]*)\]$/, '$1')
+    .replace(/\.$/, '')
+    .toLowerCase();
 
-function isNamedBy(
-  entry: string,
-  target: { readonly host: string; readonly port: string },
-): boolean {
+interface Target {
+  readonly name: string;
+  readonly address: string | undefined;
+  readonly port: string;
+}
+
+function isNamedBy(entry: string, target: Target): boolean {
   if (entry === '*') return true;
-  if (entry.includes('/')) return isInBlock(entry, target.host);
-  const { name, port } = splitPort(entry);
-  if (port !== undefined && port !== target.port) return false;
-  if (isIP(name) !== 0) return name === target.host;
-  if (name.startsWith('*.')) return target.host.endsWith(name.slice(1));
-  if (name.startsWith('.')) return target.host.endsWith(name);
-  return target.host === name || target.host.endsWith(`.${name}`);
+  if (entry.includes('/')) return target.address !== undefined && isInBlock(entry, target.address);
+  // Two colons without brackets are IPv6, which has no port then.
+  const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
+  if (port !== undefined && Number(port) !== Number(target.port)) return false;
+  const name = bareName(host);
+  const address = canonicalAddress(name);
+  if (address !== undefined || target.address !== undefined) return address === target.address;
+  const domain = name.replace(/^\*(?=\.)/, '');
+  return (
+    target.name.endsWith(domain.startsWith('.') ? domain : `.${domain}`) || target.name === domain
+  );
 }
 
-function splitPort(entry: string): { readonly name: string; readonly port: string | undefined } {
-  if (isIP(entry) === 6) return { name: entry, port: undefined };
-  const found = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(entry);
-  if (found !== null) return { name: found[1] ?? found[2] ?? '', port: found[3] };
-  return { name: entry.replace(/^\[|\]$/g, ''), port: undefined };
-}
-
-function isInBlock(block: string, host: string): boolean {
-  const [network = '', bits = ''] = block.split('/');
-  const family = isIP(host);
-  if (family === 0 || isIP(network) !== family || !/^\d+$/.test(bits)) return false;
-  const type = family === 4 ? 'ipv4' : 'ipv6';
+function isInBlock(entry: string, address: string): boolean {
+  const [, host = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
+  const bare = bareName(host);
+  const network = canonicalAddress(bare);
+  if (network === undefined || isIP(network) !== isIP(address)) return false;
+  // Of an IPv4 block that is written as IPv6.
+  const bits = Number(length) - (isIP(network) === 4 && bare.includes(':') ? 96 : 0);
+  const type = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+  if (bits < 0 || bits > (type === 'ipv4' ? 32 : 128)) return false;
   const list = new BlockList();
-  try {
-    list.addSubnet(network, Number(bits), type);
-  } catch {
-    return false;
-  }
-  return list.check(host, type);
+  list.addSubnet(network, bits, type);
+  return list.check(address, type);
 }
