@@ -283,3 +283,27 @@ export function findCommand(words: readonly string[], place: CommandPlace = root
     context: { command: name },
   });
 }
+
+/**
+ * Refuses the name of a command, also mistyped, among the words behind the flags of an install.
+ * @throws AgentError `cli.command-after-flags` with the right order
+ */
+export function refuseLateCommand(words: readonly string[], firstFlag = ''): void {
+  const places = commandsBelow(root).slice(1);
+  const named = (name: string | undefined, among: readonly CommandPlace[]) =>
+    among.find(({ path }) => path.at(-1) === name);
+  for (const [at, word] of words.entries()) {
+    const place = named(word, places) ?? named(nearestName(word, Object.keys(commands)), places);
+    if (place === undefined) continue;
+    const { path } = named(words[at + 1], commandsBelow(place).slice(1)) ?? place;
+    const [flag = ''] = firstFlag.split('=');
+    throw cliFailure(
+      'cli.command-after-flags',
+      `${JSON.stringify(word)} is written after flags, where an install would ignore it`,
+      {
+        hint: `write the command first: bootwright ${path.join(' ')} ${flag} …`,
+        context: { command: path.join(' ') },
+      },
+    );
+  }
+}

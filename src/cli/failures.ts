@@ -12,6 +12,11 @@ export const cliFailures = {
     title: 'A file is no bundle of logs that can be read',
     hint: 'give the file that the last line of a failed install names, as it was written',
   },
+  'cli.command-after-flags': {
+    kind: 'input',
+    title: 'A command is written after flags, where an install would ignore it',
+    hint: 'write the command first: bootwright COMMAND FLAGS',
+  },
   'cli.journal-not-found': {
     kind: 'input',
     title: 'No journal of an earlier run was found',

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { connection } from '../adapters/http/connection.ts';
+import { commandsBelow, root } from './commands.ts';
 import type { ReportRequest } from './first-report.ts';
+import { helpText } from './help.ts';
 import type { CommandCall, InstallCall } from './program.ts';
 import { start } from './start.ts';
 
@@ -184,7 +186,6 @@ describe('start', () => {
     ['help that is a value', '-r worker --boot-device -h'],
     ['help that is neither asked for nor not', `${whole} --help=x`],
     ['no disk', '-r worker --url http://h --cluster-id c --host-id h'],
-    ['nothing at all', ''],
   ])('refuses %s with three lines and exit 2, and reports that alone', async (_, line) => {
     const { exitCode, errors, out, reports, reported, installs } = await run(line);
     expect({ exitCode, out, reports, installs }).toEqual({
@@ -294,7 +295,8 @@ describe('the command of a line', () => {
   it.each([
     ['flags alone', whole],
     ['the command', `install ${whole}`],
-    ['flags before a word that is the name of a command', `${whole} plan`],
+    ['flags before a word that is no command, as with assisted-installer', `${whole} false`],
+    ['a flag whose value is the name of a command', `${whole} --controller-image plan`],
   ])('is install with %s', async (_, words) => {
     expect(await run(words)).toMatchObject({ exitCode: 0, commands: [], installs: [{}] });
   });
@@ -308,4 +310,44 @@ describe('the command of a line', () => {
     expect(errors).toMatch(/^failed: cli\.unknown-command: /);
     expect(errors.split('\nnext: ')[1]).toContain(hint);
   });
+});
+
+describe('a command after flags', () => {
+  it.each([
+    ...[...commandsBelow(root)].flatMap(({ path }) =>
+      path.length === 1
+        ? [[`${whole} ${path.join(' ')}`, `bootwright ${path.join(' ')} -r …`]]
+        : [],
+    ),
+    [`${whole} config validate`, 'bootwright config validate -r …'],
+    [`${whole} validate`, 'bootwright config validate -r …'],
+    [`${whole} -- plan`, 'bootwright plan -r …'],
+    [`${whole} --insecure false doctor`, 'bootwright doctor -r …'],
+    [`${whole} plan --format json`, 'bootwright plan -r …'],
+    [`${whole} plna`, 'bootwright plan -r …'],
+    [`install ${whole} plan`, 'bootwright plan -r …'],
+    [`--format json plan ${whole}`, 'bootwright plan --format …'],
+    [`--http-proxy=http://u:secret@p:1 ${whole} plan`, 'bootwright plan --http-proxy …'],
+  ])('ends "%s" before anything is read, sent or loaded', async (words, right) => {
+    const { exitCode, errors, out, order, reported } = await run(words);
+    expect({ exitCode, out, order, reported }).toEqual({
+      ...{ exitCode: 2, out: '', order: [], reported: [] },
+    });
+    expect(errors).toMatch(/^failed: cli\.command-after-flags: /);
+    expect(errors.split('\nnext: ')[1]).toContain(right);
+    expect(errors).not.toContain('secret');
+  });
+
+  it('is not asked for by a page that is asked for first', async () => {
+    expect(await run('-h plan')).toMatchObject({ exitCode: 0, errors: '', order: [] });
+  });
+});
+
+it('prints its help for nothing at all, and ends as for a wrong command line', async () => {
+  const environment = { BOOTWRIGHT_ROLE: 'master', BOOTWRIGHT_DISK_DEVICE: '/dev/sda' };
+  const { exitCode, out, errors, order, reported } = await run('', { environment });
+  expect({ exitCode, out, order, reported }).toEqual({
+    ...{ exitCode: 2, out: '', order: [], reported: [] },
+  });
+  expect(errors).toBe(helpText());
 });

@@ -1,13 +1,20 @@
 import { derive, journalPathOf, requireComplete } from '../config/complete.ts';
 import { type Environment, isControllerEnvironment } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
-import { asksHelp } from '../config/flags.ts';
+import { asksHelp, wordsBehindFlags } from '../config/flags.ts';
 import { type Layer, mergeLayers, proxiesOf, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
+import { exitCodes } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { version } from '../model/version.ts';
-import { type CommandName, findCommand, type Found, type CommandPlace } from './commands.ts';
+import {
+  type CommandName,
+  type CommandPlace,
+  findCommand,
+  type Found,
+  refuseLateCommand,
+} from './commands.ts';
 import { cliFailure } from './failures.ts';
 import type { ReportRequest, SentReport } from './first-report.ts';
 import { helpText } from './help.ts';
@@ -39,6 +46,10 @@ export async function start(context: StartContext): Promise<number> {
   try {
     const { place, args } = readCommandLine(argv, context.environment);
     const [command = 'install', ...below] = place.path as readonly CommandName[];
+    if (argv.length === 0 && place.path.length === 0) {
+      printError(helpText());
+      return exitCodes.input;
+    }
     if (command === 'install') return await startInstall(context, place, args);
     if (command === 'help' || asksPage(args)) {
       print(helpText(command === 'help' ? pageOf(args) : place));
@@ -65,6 +76,7 @@ async function startInstall(
     context.print(helpText(place));
     return 0;
   }
+  refuseLateCommand(wordsBehindFlags(argv), argv[0]);
   using stop = stopSignal();
   try {
     return await runInstall(context, argv, stop);
@@ -168,8 +180,8 @@ function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined 
 }
 
 /**
- * Finds the command of a command line: flags alone, or nothing at all, mean `install`; nothing at all in the job of the
- * controller, which names no command, means `controller`.
+ * Finds the command of a command line: flags alone mean `install`; nothing at all means help, and in the job of the
+ * controller, which names no command, `controller`.
  * @throws AgentError `cli.unknown-command`
  */
 function readCommandLine(argv: readonly string[], environment: Environment): Found {

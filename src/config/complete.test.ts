@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, ignitionSourceOf, journalPathOf, requireComplete } from './complete.ts';
-import type { Layer, SettingKey } from './settings.ts';
+import { type Layer, mergeLayers, type SettingKey } from './settings.ts';
 import { readSettings } from './sources.ts';
 
 type Values = Partial<Record<SettingKey, unknown>>;
@@ -36,6 +36,24 @@ function missingIn(layer: Layer): readonly string[] {
 }
 
 const id: Values = { 's3.accessKeyId': 'AKIA' };
+
+describe('the role', () => {
+  const line = '--url http://h --cluster-id c --host-id h --boot-device /dev/sda'.split(' ');
+  it.each<[string, readonly string[], Record<string, string>, readonly string[]]>([
+    ['flags of assisted-installer alone', line, { HTTPS_PROXY: 'http://p:1' }, []],
+    ['a flag of Bootwright', [...line, '--image.source', 'live'], {}, ['role']],
+    ['a variable of Bootwright', line, { BOOTWRIGHT_IMAGE_SOURCE: 'live' }, ['role']],
+    ['both with a role', ['-r', 'worker', ...line, '--image.source', 'live'], {}, []],
+  ])('is not master by default beside %s', (...[, argv, environment, keys]) => {
+    expect(missingIn(mergeLayers(readSettings(argv, environment).layers))).toEqual(keys);
+  });
+
+  it('is not master by default in a file', () => {
+    const origin = 'file host.yaml:3';
+    const disk = [['disk.device', { value: '/dev/sda', origin }]] as const;
+    expect(missingIn(new Map([...given(service), ...disk]))).toEqual(['role']);
+  });
+});
 
 describe('requireComplete', () => {
   it.each<[string, Values, readonly SettingKey[]]>([

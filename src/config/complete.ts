@@ -57,6 +57,7 @@ export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
 /** Everything that an install needs and that no source gives. */
 export function missingSettings(given: Layer): readonly MissingSetting[] {
   return [
+    ...missingForRole(given),
     ...missingForDisk(given),
     ...missingForIgnition(given),
     ...missingForImage(given),
@@ -96,6 +97,16 @@ export function requireSafeEtcd(given: Layer): void {
       context: { settings: 'bootstrap.etcdOverride, cluster.controlPlaneCount' },
     },
   );
+}
+
+/** Sources that assisted-installer does not know: files, variables and flags that are named after a setting. */
+const ownSource = /^(?:file |environment BOOTWRIGHT_|flag --\w+\.)/;
+
+/** Master is the default of assisted-installer, so it counts only where no more than its flags and variables are used. */
+function missingForRole(given: Layer): readonly MissingSetting[] {
+  if (!isUnset(given, 'role')) return [];
+  if (![...given.values()].some(({ origin }) => ownSource.test(origin))) return [];
+  return [{ key: 'role', what: 'no role is set', write: 'give -r ROLE (or role in a file)' }];
 }
 
 const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) === '';

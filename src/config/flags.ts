@@ -57,6 +57,17 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
   return { layer, notes, ...ownFlags(uses, refuse) };
 }
 
+/**
+ * The words of a command line that are neither flags nor their values. As with assisted-installer, an install reads nothing
+ * from the first of them on.
+ */
+export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
+  scanFlags(argv, {
+    lookup: (name) => lookUpFlag(name) ?? { isBoolean: true },
+    unknown: unknownFlag,
+    refuse: () => undefined,
+  }).rest;
+
 /** Every flag that may be written. */
 export const allFlagNames = (): readonly string[] => [
   ...new Set([

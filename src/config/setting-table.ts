@@ -49,7 +49,11 @@ const word = <const Word extends string>(
 
 /** The settings by section, in the order in which they are shown. */
 export const settingTable = {
-  role: word(roleNames, 'master', 'role of this host'),
+  role: word(
+    roleNames,
+    'master',
+    'role of this host; the default is for lines with the flags of assisted-installer alone',
+  ),
   cluster: {
     id: text('id of the cluster at the inventory service'),
     infraEnvId: text('id of the infra-env of this host; unset: the cluster id'),

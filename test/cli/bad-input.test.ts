@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const ids = '--cluster-id c --host-id h --boot-device /dev/null';
-const line = `--url URL ${ids}`;
+const line = `-r worker --url URL ${ids}`;
 
 async function refused(words: readonly string[], given: Record<string, string> = {}) {
   reports = [];
@@ -118,13 +118,19 @@ describe('bad input in a file', () => {
     ['a wrong type', 'cluster:\n  controlPlaneCount: three\n', 'config.invalid-value', ':2'],
     ['a role', 'role: mastre\n', 'config.invalid-value', 'write master'],
     ['a checksum', 'image:\n  sha256: ABC\n', 'config.invalid-value', '64 lower-case'],
-    ['an unreadable CA file', 'service:\n  caFile: /none.pem\n', 'config.file-not-read', ':2'],
+    ['no role', 'image:\n  source: live\n', 'config.incomplete', '-r ROLE'],
+    [
+      'an unreadable CA file',
+      'role: worker\nservice:\n  caFile: /none.pem\n',
+      'config.file-not-read',
+      ':3',
+    ],
     ['a secret', 'service:\n  token: hidden\n', 'config.inline-secret', 'service.tokenFile'],
     ['text that is no YAML', 'disk: [\n', 'config.malformed-file', 'c.yaml'],
   ])('refuses %s', async (...[, text, code, hint]) => {
     const path = join(folder, 'c.yaml');
     await writeFile(path, text);
-    const stderr = await refused([...line.split(' '), '--config', path]);
+    const stderr = await refused([...line.replace('-r worker ', '').split(' '), '--config', path]);
     expect(stderr).toContain(code);
     expect(stderr).toContain(hint);
     expect(stderr).not.toContain('hidden');

@@ -72,7 +72,7 @@ async function openSite(name: string, sizeGiB = 120): Promise<Site> {
   return { text, machine, folder };
 }
 
-/** Runs the program as `bootwright.container` does, without arguments, where servers are at the addresses of the file. */
+/** Runs the program as `bootwright.container` does, where servers are at the addresses of the file. */
 async function install(
   { folder }: Site,
   servers: Readonly<Record<string, string>>,
@@ -95,7 +95,7 @@ async function install(
   const agent = startAgent({
     enter: ['/usr/bin/nsenter', `--net=${spaces}/net`, `--mount=${spaces}/mnt`, '--'],
     bundle: bundlePath,
-    args: [],
+    args: ['install'],
     env: {
       PATH: `${at('bin')}:${process.env['PATH'] ?? ''}`,
       HOME: folder,
