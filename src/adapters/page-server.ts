@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import type { Patch } from '../page/client.ts';
 import { eventsPath, livePolicy } from '../page/document.ts';
 import type { LivePage } from '../page/live.ts';
 import { seconds } from '../model/duration.ts';
+import { limitedServer } from './http-server.ts';
 
 /** Where a page is served. */
 export interface PageAddress {
@@ -25,8 +26,8 @@ const drawEvery = 300;
 /** A proxy between would close a stream that is silent. */
 const quietFor = seconds(20);
 const mostReaders = 64;
-/** A reader that lets so much wait is too slow; its browser comes again, and gets the page as it is then. */
-const mostWaiting = 8 * 1024 ** 2;
+/** A reader who is let go comes again by itself, and gets the page of that time. */
+const limits = { connections: 2 * mostReaders, waitingBytes: 32 * 1024 ** 2 };
 
 /**
  * Serves a page to browsers, to read only.
@@ -34,7 +35,7 @@ const mostWaiting = 8 * 1024 ** 2;
  */
 export async function servePage(page: LivePage, address: PageAddress): Promise<PageServer> {
   const readers = new Set<ServerResponse>();
-  const server = createServer((request, response) => {
+  const { server, relieve } = limitedServer(limits, (request, response) => {
     answer(request, response, { page, readers, host: address.host });
   });
   server.listen(address.port, address.host);
@@ -47,10 +48,8 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<P
     if (patch === undefined && Date.now() - spoke < quietFor) return;
     spoke = Date.now();
     const text = patch === undefined ? ':\n\n' : messageOf(patch);
-    for (const reader of readers) {
-      if (reader.writableLength > mostWaiting) reader.destroy();
-      else reader.write(text);
-    }
+    for (const reader of readers) reader.write(text);
+    relieve();
   };
   const timer = setInterval(draw, drawEvery);
   return {

@@ -109,7 +109,7 @@ function sourceOf(
     return header === undefined ? place(path) : at(header, line);
   };
   try {
-    const value = document.toJS() as Value;
+    const value = document.toJS({ maxAliasCount: -1 }) as Value;
     if (isFields(value)) {
       const source = { value, place, placeInText };
       return textFinding(source) ?? source;

@@ -2,11 +2,16 @@ import {
   Composer,
   CST,
   type Document,
+  isCollection,
+  isPair,
   isScalar,
+  Lexer,
   type LineCounter,
+  type Node,
   parseDocument,
   type ParseOptions,
   Parser,
+  Scalar,
   type SchemaOptions,
   visit,
   YAMLParseError,
@@ -25,6 +30,9 @@ const deepest = 200;
 
 /** Characters of the longest text that is read: an object of a cluster has at most 3 MiB. */
 const longest = 16 * 1024 * 1024;
+
+/** Words, signs and line ends of a text, and values once aliases are followed: the parser keeps about 1 KB for each. */
+const mostTokens = 200_000;
 
 /**
  * The one document of a YAML text; another behind it is an error of this one.
@@ -48,10 +56,9 @@ export function parseYamlStream(
   { hasAliases = false, lineCounter, ...rest }: YamlReading = {},
 ): readonly Document.Parsed[] {
   if (text.length > longest)
-    return [refused(0, `a text of at most ${longest} characters is expected`)];
-  const tokens = [...new Parser(lineCounter?.addNewLine).parse(text)];
-  const refusal = tokens.map(structureFinding).find((finding) => finding !== undefined);
-  if (refusal !== undefined) return [refused(refusal.offset, refusal.problem)];
+    return [refused({ offset: 0, problem: `a text of at most ${longest} characters is expected` })];
+  const tokens = tokensOf(text, lineCounter);
+  if (!Array.isArray(tokens)) return [refused(tokens)];
   const options: ParseOptions & SchemaOptions = {
     ...rest,
     prettyErrors: false,
@@ -75,7 +82,24 @@ interface Finding {
 }
 
 const TOO_DEEP = 'it is nested too deeply';
+const TOO_MUCH = `it has more than ${mostTokens} words and signs`;
 const BAD_KEY = 'a key must be a text, not a list or an object';
+
+/** The documents as tokens, or why reading ended: at the place where it would take too much. */
+function tokensOf(text: string, lines: LineCounter | undefined): CST.Token[] | Finding {
+  const parser = new Parser(lines?.addNewLine);
+  lines?.addNewLine(0);
+  const tokens: CST.Token[] = [];
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    count += 1;
+    if (count > mostTokens) return { offset: parser.offset, problem: TOO_MUCH };
+    tokens.push(...parser.next(lexeme));
+    if (parser.stack.length > deepest + 2) return { offset: parser.offset, problem: TOO_DEEP };
+  }
+  tokens.push(...parser.end());
+  return tokens.map(structureFinding).find((finding) => finding !== undefined) ?? tokens;
+}
 
 /** What the composer would take too long for: it calls itself, and reads an explicit key twice. */
 function structureFinding(token: CST.Token): Finding | undefined {
@@ -92,33 +116,75 @@ function structureFinding(token: CST.Token): Finding | undefined {
   return undefined;
 }
 
+/** Errors of keys and aliases. An alias that is refused becomes null: whoever goes on reading finds no value there. */
 function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly YAMLParseError[] {
   const errors: YAMLParseError[] = [];
+  const anchors = new Map<string, Node>();
+  const values = valueCounter();
+  const withAnchor = (_: unknown, node: Node): void => {
+    if ('anchor' in node && node.anchor) anchors.set(node.anchor, node);
+  };
   visit(document, {
-    Alias: (_, { range }) => {
-      if (!hasAliases)
-        errors.push(
-          errorAt(range?.[0] ?? 0, 'BAD_ALIAS', 'aliases are not taken: write the value out'),
-        );
+    Alias: (_, alias, path) => {
+      const target = anchors.get(alias.source);
+      const problem = hasAliases
+        ? aliasProblem(target, path)
+        : 'aliases are not taken: write the value out';
+      if (problem === undefined) {
+        values.follow(alias, target);
+        return undefined;
+      }
+      errors.push(errorAt(alias.range?.[0] ?? 0, 'BAD_ALIAS', problem));
+      return new Scalar(null);
     },
-    Map: (_, { items }) => {
+    Scalar: withAnchor,
+    Seq: withAnchor,
+    Map: (key, node) => {
+      withAnchor(key, node);
       const known = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) continue;
-        if (known.has(key.value))
-          errors.push(errorAt(key.range?.[0] ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
-        known.add(key.value);
+      for (const { key: name } of node.items) {
+        if (!isScalar(name)) continue;
+        if (known.has(name.value))
+          errors.push(errorAt(name.range?.[0] ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
+        known.add(name.value);
       }
     },
   });
+  if (values.in(document.contents) > mostTokens) {
+    errors.push(errorAt(0, 'RESOURCE_EXHAUSTION', 'its aliases stand for too many values'));
+    document.contents = null;
+  }
   return errors;
+}
+
+const aliasProblem = (target: Node | undefined, path: readonly unknown[]): string | undefined => {
+  if (target === undefined) return 'the alias has no anchor before it';
+  return path.includes(target) ? 'the alias contains itself' : undefined;
+};
+
+/** Counts the values of nodes once each alias is followed; an alias stands behind what it leads to. */
+function valueCounter() {
+  const known = new Map<unknown, number>();
+  const valuesIn = (node: unknown): number => {
+    const before = known.get(node);
+    if (before !== undefined) return before;
+    const pair = isPair(node) ? [node.key, node.value] : [];
+    const below: readonly unknown[] = isCollection(node) ? node.items : pair;
+    const sum = below.reduce<number>((total, one) => total + valuesIn(one), 1);
+    known.set(node, sum);
+    return sum;
+  };
+  const follow = (alias: Node, target: Node | undefined): void => {
+    known.set(alias, valuesIn(target));
+  };
+  return { in: valuesIn, follow };
 }
 
 const errorAt = (offset: number, code: YAMLParseError['code'], message: string): YAMLParseError =>
   new YAMLParseError([offset, offset + 1], code, message);
 
 /** A document that was not read, with the reason. */
-function refused(offset: number, problem: string): Document.Parsed {
+function refused({ offset, problem }: Finding): Document.Parsed {
   const document = emptyDocument();
   document.errors.push(errorAt(offset, 'RESOURCE_EXHAUSTION', problem));
   return document;

@@ -40,6 +40,14 @@ describe('a page of what the service has', () => {
     });
   });
 
+  it('takes a time that is still to come for now', () => {
+    const future = Date.UTC(9999, 11, 31);
+    const installed = { status: 'installed', stage: 'Done', stageSince: future };
+    const times = { startedAt: future, completedAt: future, status: 'installed' };
+    const { startedAt, end, hosts } = page(cluster([host(installed)], times));
+    expect([startedAt, end?.at, hosts[0]?.end?.at]).toEqual([1000, 1000, 1000]);
+  });
+
   it.each<[string, Partial<HostOverview>, object]>([
     [
       'writes',

@@ -13,7 +13,8 @@ const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-
  * What an answer of the inventory service tells a page; what is not new in it changes nothing there.
  * @param at when it came, in milliseconds since the epoch
  */
-export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
+export function updatesOf(answer: ClusterOverview, at: number): readonly PageUpdate[] {
+  const cluster = withoutFuture(answer, at);
   const { name, version, status, statusInfo, startedAt, finalizing, hosts, operators } = cluster;
   const info = finalizing === '' ? statusInfo : `${statusInfo}: ${finalizing}`;
   return [
@@ -23,6 +24,16 @@ export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUp
     ...operators.map((operator) => operatorUpdate(operator, at)),
     ...endOf(cluster, at),
   ];
+}
+
+/** A time of the service that is still to come counts as now: its clock, or what it was given, is wrong. */
+function withoutFuture(cluster: ClusterOverview, at: number): ClusterOverview {
+  const past = (time: number | undefined): number | undefined => time && Math.min(time, at);
+  return {
+    ...cluster,
+    ...{ startedAt: past(cluster.startedAt), completedAt: past(cluster.completedAt) },
+    hosts: cluster.hosts.map((host) => ({ ...host, stageSince: past(host.stageSince) })),
+  };
 }
 
 function endOf(

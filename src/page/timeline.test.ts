@@ -76,7 +76,8 @@ describe('the scale', () => {
     [8000, 9, 1000],
     [61_000, 7, 10_000],
     [40 * 60_000, 9, 300_000],
-    [30 * 86_400_000, 31, 86_400_000],
+    [30 * 86_400_000, 8, 4 * 86_400_000],
+    [8000 * 365 * 86_400_000, 9, 365_000 * 86_400_000],
   ])('of %i ms has %i marks', (length, count, step) => {
     const marks = scaleOf(length);
     expect(marks).toHaveLength(count);

@@ -96,6 +96,8 @@ const scales = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 1
 
 /** Times of the marks of a scale with at most so many of them, in milliseconds from its beginning. */
 export function scaleOf(length: Millis, most = 8): readonly Millis[] {
-  const step = 1000 * (scales.find((one) => length / (one * 1000) <= most) ?? 86_400);
+  const day = 86_400;
+  const days = day * Math.max(1, Math.ceil(length / (most * day * 1000)));
+  const step = 1000 * (scales.find((one) => length / (one * 1000) <= most) ?? days);
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
 }

@@ -1,9 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { asAgentError } from '../../engine/failures.ts';
 import type { RunEventBody, Sink } from '../../engine/events.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { limitedServer } from '../http-server.ts';
 import { runMetrics } from './run-metrics.ts';
 
 /** A server of metrics. */
@@ -28,7 +29,7 @@ const metricsFailure = failuresOf(metricsFailures);
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Who scrapes needs one; more would only hold memory. */
-const mostConnections = 16;
+const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
 
 /**
  * Serves the metrics of a run at `/metrics`, to whoever reaches the address. Where it cannot listen the run goes on, with a warning.
@@ -38,8 +39,7 @@ export async function serveMetrics(
   emit: (body: RunEventBody) => void,
 ): Promise<MetricsServer> {
   const { sink, text } = runMetrics(() => Date.now());
-  const server = createServer({ requestTimeout: 10_000, keepAliveTimeout: 5000 }, answer(text));
-  server.maxConnections = mostConnections;
+  const { server } = limitedServer(limits, answer(text));
   // Nobody who asks for metrics keeps the program from its end.
   server.on('connection', (socket) => socket.unref());
   try {
@@ -67,7 +67,7 @@ export async function serveMetrics(
 const listening = (server: Server, listen: ListenAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ ...listen, backlog: mostConnections }, () => {
+    server.listen({ ...listen, backlog: limits.connections }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -73,12 +73,12 @@ function setInText(
       text,
     );
   // The edits go by offsets in the text; this checks their result.
-  const before: Fields = document.toJS() as Fields;
+  const before: Fields = document.toJS({ maxAliasCount: -1 }) as Fields;
   const meant = settings.reduce(
     (object, { path, value }) => withValue(object, path, value),
     before,
   );
-  if (isDeepStrictEqual(parsed(changed).toJS(), meant)) return changed;
+  if (isDeepStrictEqual(parsed(changed).toJS({ maxAliasCount: -1 }), meant)) return changed;
   const places = settings.map(({ path }) => path.slice(0, 2).join('.'));
   throw invalid(`${places.join(' and ')} cannot be changed in its text`);
 }

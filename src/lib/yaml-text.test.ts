@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { parseYaml } from './yaml-text.ts';
+
+const problemsOf = (text: string, hasAliases = true): readonly string[] =>
+  parseYaml(text, { hasAliases }).errors.map(({ code }) => code);
+const valueOf = (text: string): unknown =>
+  parseYaml(text, { hasAliases: true }).toJS({ maxAliasCount: -1 });
+
+const doubled = (times: number): string =>
+  Array.from({ length: times }, (_, at) =>
+    at === 0 ? 'a0: &a0 x\n' : `a${at}: &a${at} [*a${at - 1}, *a${at - 1}]\n`,
+  ).join('');
+
+describe('a YAML text', () => {
+  it.each([
+    ['an alias of nothing', 'no: *.example.com'],
+    ['an alias before its anchor', 'a: *b\nb: &b 1'],
+    ['an alias within its own anchor', 'a: &a [*a]'],
+    ['an alias as a key that has no anchor', '*a : 1'],
+  ])('with %s has an error, and a value without it', (_, text) => {
+    expect(problemsOf(text)).toEqual(['BAD_ALIAS']);
+    expect(() => valueOf(text)).not.toThrow();
+  });
+
+  it('takes an anchor that is set twice, at each place as it was set before', () => {
+    const text = 'x: &a 1\nb: &b [*a]\ny: &a [*b]\nz: *a';
+    expect([problemsOf(text), valueOf(text)]).toEqual([[], { x: 1, b: [1], y: [[1]], z: [[1]] }]);
+  });
+
+  it('is read with more than a hundred aliases, and not where they stand for a billion values', () => {
+    const many = `a: &a 1\nb: [${'*a, '.repeat(500)}]`;
+    expect([problemsOf(many), Object.keys(valueOf(many) as object)]).toEqual([[], ['a', 'b']]);
+    expect(problemsOf(doubled(40))).toEqual(['RESOURCE_EXHAUSTION']);
+    expect(valueOf(doubled(40))).toBeNull();
+  });
+
+  it.each(['[', '{', '{a: ', '- ', '? ', '[{', '- - [', ' a: {'])(
+    'of %j alone is refused where it becomes too deep',
+    (part) => {
+      const { errors } = parseYaml(part.repeat(8000));
+      expect(errors[0]?.code).toBe('RESOURCE_EXHAUSTION');
+      expect(errors[0]?.pos[0]).toBeLessThan(2000);
+    },
+  );
+
+  it.each(['- a\n', '[],', ',', '&a ', '!a ', '---\n', '#\n'])(
+    'of as many %j as fit is refused at the bound of its words',
+    (part) => {
+      const text = `${part === ',' || part === '[],' ? '[' : ''}${part.repeat(1_000_000)}`;
+      expect(problemsOf(text)).toEqual(['RESOURCE_EXHAUSTION']);
+    },
+  );
+});
