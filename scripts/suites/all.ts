@@ -98,7 +98,7 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'parsers',
-    about: 'each reader of a text: a time that grows as the text does',
+    about: 'each reader of a text: a time that grows as the text does, and forged input',
     tests: { include: ['test/parsers/**/*.test.ts'], timeoutSeconds: 120 },
   },
   {

@@ -39,11 +39,7 @@ describe('readObjects', () => {
     ['a: 1\na: 2\n', 'layering.malformed-file', /f\.yaml:2/],
     ['- a\n', 'layering.wrong-object', /f\.yaml:1: an object is expected, and this is a list/],
     ['a: *b', 'layering.malformed-file', /f\.yaml:1: the alias has no anchor before it/],
-    [
-      'a: &a {b: *a}',
-      'layering.malformed-file',
-      /f\.yaml:1: the alias contains itself/,
-    ],
+    ['a: &a {b: *a}', 'layering.malformed-file', /f\.yaml:1: the alias contains itself/],
     ['x: 1\na: "\\ud800"', 'layering.malformed-file', /f\.yaml:2: half of a surrogate pair/],
     ['x: 1\n"\\udfff": 1', 'layering.malformed-file', /f\.yaml:2: half of a surrogate pair/],
     [

@@ -1,11 +1,20 @@
-/** The value of a JSON text, or undefined when it is none; whoever asks checks its form anyway. */
+/** What is nested as deeply can be read, and overflows the stack of whoever follows or writes it. */
+const deepest = 1000;
+
+/** The value of a JSON text, or undefined when it is none or nested too deeply; whoever asks checks its form anyway. */
 export function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    return isWithin(value, deepest) ? value : undefined;
   } catch {
     return undefined;
   }
 }
+
+const isWithin = (value: unknown, depth: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (depth > 0 && Object.values(value).every((member) => isWithin(member, depth - 1)));
 
 /** Whether a value holds all that was wanted; the API server adds what it has defaults for. */
 export function isContained(wanted: unknown, found: unknown): boolean {
