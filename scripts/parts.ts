@@ -12,6 +12,7 @@ import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import { furtherImages } from './parts/further-images.ts';
 import { ignitionMerge, layeringName } from './parts/oracles.ts';
 import { networkLive } from './parts/network-live.ts';
+import { olderNpm } from './parts/older-npm.ts';
 import { oldUserland } from './parts/old-userland.ts';
 import { osCommit } from './parts/os-commit.ts';
 import { osDisk } from './parts/os-disk.ts';
@@ -59,6 +60,7 @@ const allParts: readonly Part[] = [
   debianRoot,
   imageRegistry,
   docsGenerator,
+  olderNpm,
 ];
 
 /** Gets, lists and finds the real parts that tests run against; see docs/real-parts.md. */

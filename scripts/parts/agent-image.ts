@@ -45,6 +45,8 @@ interface LockedNode {
   readonly version: string;
   /** sha512 of the package in base64, after `sha512-`. */
   readonly integrity: string;
+  /** npm leaves it out where it does not run. */
+  readonly optional?: true;
 }
 
 /** The same, with its name. */
@@ -79,15 +81,14 @@ export const foreignNode: CachedPart = {
 
 /** npm holds the package against the checksum, as it does for the tree. */
 async function installForeign({ folder, log }: BuildSite): Promise<void> {
-  const { name, ...locked } = nodePackage(foreign);
-  // As optional as it is in the tree: npm refuses to need what does not run here.
-  const manifest = { optionalDependencies: { [name]: locked.version } };
+  const { name, ...locked } = { ...nodePackage(foreign), optional: undefined };
+  const manifest = { dependencies: { [name]: locked.version } };
   const lock = { lockfileVersion: 3, packages: { '': manifest, [`node_modules/${name}`]: locked } };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
-  const platform = ['--os=linux', `--cpu=${foreign === 'amd64' ? 'x64' : foreign}`];
-  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
-  await log.run({ argv: ['npm', 'ci', ...platform, ...quiet], cwd: folder });
+  // npm refuses what does not run here without it; npm 9 has no option that names another architecture.
+  const options = ['--force', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await log.run({ argv: ['npm', 'ci', ...options], cwd: folder });
   await log.run({ argv: ['test', '-x', join(folder, 'node_modules', name, 'bin', 'node')] });
 }
 

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -47,7 +48,7 @@ export async function ensureParts(parts: readonly Part[]): Promise<readonly stri
 async function ensureMachine(part: MachinePart, print: Print): Promise<string> {
   if (part.isReady()) return part.where();
   await ensureAll(part.tools, print);
-  await locked(part, async () => {
+  await locked(part, print, async () => {
     if (part.isReady()) return;
     using log = openBuildLog(logOf(part));
     announce(part, log, print);
@@ -60,7 +61,7 @@ async function ensureCached(part: CachedPart, print: Print): Promise<string> {
   const folder = partFolder(part);
   if (existsSync(folder)) return folder;
   await ensureAll([...part.tools, ...part.inputs], print);
-  await locked(part, async () => {
+  await locked(part, print, async () => {
     if (existsSync(folder)) return;
     using log = openBuildLog(logOf(part));
     announce(part, log, print);
@@ -101,9 +102,13 @@ async function ensureAll(parts: readonly Part[], print: Print): Promise<readonly
   return Promise.all(parts.map((part) => ensurePart(part, print)));
 }
 
-async function locked(part: Part, work: () => Promise<void>): Promise<void> {
+async function locked(part: Part, print: Print, work: () => Promise<void>): Promise<void> {
   mkdirSync(cacheFolder(), { recursive: true });
-  const lock = await takeLock(join(cacheFolder(), `${part.name}.lock`));
+  const lock = await takeLock(join(cacheFolder(), `${part.name}.lock`), (since) => {
+    print(
+      `${part.name}: waiting for another process, which makes it since ${since.toTimeString().slice(0, 8)} (about ${part.cost}; log ${logOf(part)})`,
+    );
+  });
   try {
     await work();
   } finally {
@@ -127,19 +132,33 @@ export interface Lock {
 /**
  * Holds a lock file until it is released, waiting as long as another process has it.
  * The kernel frees the lock when the holder ends in any way, so a lock never goes stale.
+ *
+ * @param onWait is called once if another process has it, with the time since when.
  */
-export async function takeLock(path: string): Promise<Lock> {
+export async function takeLock(
+  path: string,
+  onWait: (since: Date) => void = () => undefined,
+): Promise<Lock> {
+  const free = await tryLock(path, '--nonblock');
+  if (free !== undefined) return free;
+  onWait(statSync(path).mtime);
+  const taken = await tryLock(path, '--exclusive');
+  if (taken === undefined) throw new PartError(`lock file: flock could not take ${path}`);
+  return taken;
+}
+
+async function tryLock(path: string, how: string): Promise<Lock | undefined> {
   // The child keeps the lock for as long as its standard input is open, which is as long as we live.
-  const holder = spawn('flock', ['--exclusive', path, 'sh', '-c', 'echo taken && exec cat'], {
+  const script = 'touch "$0" && echo taken && exec cat';
+  const holder = spawn('flock', [how, path, 'sh', '-c', script, path], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(holder, 'close');
-  await Promise.race([
-    once(holder.stdout, 'data'),
-    ended.then(() => {
-      throw new PartError(`lock file: flock could not take ${path}`);
-    }),
+  const isTaken = await Promise.race([
+    once(holder.stdout, 'data').then(() => true),
+    ended.then(() => false),
   ]);
+  if (!isTaken) return undefined;
   return {
     release: async () => {
       holder.stdin.end();

@@ -52,6 +52,13 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
   },
   {
+    name: 'nodes',
+    about: 'a pool of three virtual machines that gets another image',
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
+  },
+  {
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
@@ -70,7 +77,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'process',
     about: 'real processes: nsenter, signals, locks, recorded traces',
-    parts: ['apt-packages'],
+    parts: ['apt-packages', 'older-npm'],
     needsBundle: true,
     tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },
@@ -151,14 +158,6 @@ export const allSuites: readonly Suite[] = [
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
     tests: { include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
-  },
-  {
-    name: 'nodes',
-    about: 'by its name alone: a pool of three virtual machines gets another image',
-    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
-    needsBundle: true,
-    isByNameOnly: true,
-    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   {
     name: 'further',

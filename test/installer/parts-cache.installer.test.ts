@@ -58,11 +58,18 @@ describe('a part of the cache', () => {
     expect(buildCount()).toBe(1);
   });
 
-  it('is built once by two that want it at the same time', async () => {
-    const part = samplePart('sleep 0.3; echo content > file');
-    const lines = await Promise.all([ensureNoting(part), ensureNoting(part)]);
-    expect(lines.flat()).toHaveLength(1);
-    expect(buildCount()).toBe(1);
+  it('is built once by two that want it at the same time; who waits says since when, and the log', async () => {
+    const gate = join(folder.path, 'gate');
+    const part = samplePart(`until [ -e ${gate} ]; do sleep 0.05; done; echo content > file`);
+    const first = ensureNoting(part);
+    await expect.poll(() => existsSync(join(folder.path, 'builds.txt'))).toBe(true);
+    const lines: string[] = [];
+    const second = ensurePart(part, (line) => lines.push(line));
+    await expect.poll(() => lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^sample: waiting .* since \d\d:\d\d:\d\d .*log .*sample\.log\)$/);
+    writeFileSync(gate, '');
+    await Promise.all([first, second]);
+    expect([(await first).length, lines.length, buildCount()]).toEqual([1, 1, 1]);
   });
 
   it('is built beside the others that a third one needs', async () => {

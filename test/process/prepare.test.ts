@@ -1,0 +1,136 @@
+// What a newcomer runs first, with the Node and the npm that they have: a script of this tree finds its own Node.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { takeLock } from '../../scripts/parts/ensure.ts';
+import { olderNpm, olderNpmPath, olderNpms } from '../../scripts/parts/older-npm.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+
+const top = resolve(import.meta.dirname, '../..');
+const tools = partFolder(olderNpm);
+
+/** package.json and its lock with the packages of Node alone: all others would take minutes on a busy machine. */
+function packagesOfNode(): Readonly<Record<string, string>> {
+  const lock = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, object>>;
+  };
+  const { name, version, type, optionalDependencies } = JSON.parse(
+    readFileSync(join(top, 'package.json'), 'utf8'),
+  ) as Readonly<Record<string, unknown>>;
+  const root = { name, version, optionalDependencies };
+  const node = Object.entries(lock.packages).filter(([path]) => path.includes('/node-linux-'));
+  const scripts = { node: 'scripts/run node --version' };
+  return {
+    'package.json': JSON.stringify({ ...root, type, scripts }),
+    'package-lock.json': JSON.stringify({
+      ...{ name, version, lockfileVersion: 3, requires: true },
+      packages: { '': root, ...Object.fromEntries(node) },
+    }),
+  };
+}
+
+/** A tree with what a script needs to get its packages, and a cache of its own. */
+function freshTree() {
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-fresh-'));
+  mkdirSync(join(folder, 'scripts'));
+  for (const name of ['.npmrc', 'scripts/prepare.sh', 'scripts/run'])
+    cpSync(join(top, name), join(folder, name));
+  for (const [name, text] of Object.entries(packagesOfNode()))
+    writeFileSync(join(folder, name), text);
+  return {
+    folder,
+    lock: join(folder, 'cache/bootwright/npm-ci.lock'),
+    [Symbol.dispose]: () => {
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Starts a command in such a tree; the first folders of PATH are those that are given. */
+function start(folder: string, path: readonly string[], argv: readonly [string, ...string[]]) {
+  const [program, ...args] = argv;
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: {
+      HOME: process.env['HOME'],
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      PATH: [...path, '/usr/bin', '/bin'].join(':'),
+    },
+  });
+  const seen = { out: '', errors: '' };
+  child.stdout.on('data', (chunk: Buffer) => void (seen.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => void (seen.errors += chunk.toString()));
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number, ...seen }));
+  return { seen, ended };
+}
+
+const version = ['scripts/run', 'node', '--version'] as const;
+
+/** A folder of programs that print the version of a Node and an npm, and nothing else. */
+function programs(folder: string, versions: Readonly<Record<'node' | 'npm', string>>): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  for (const [name, text] of Object.entries(versions)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\necho ${text}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}
+
+describe('the first command in a clone', () => {
+  it.each(olderNpms)('runs on Node 24 with npm $npm of Node $node', async ({ npm }) => {
+    using tree = freshTree();
+    const path = olderNpmPath(tools, npm);
+    const first = await start(tree.folder, path, version).ended;
+    expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/^v24\./) as string });
+    expect(first.errors).toContain('npm ci');
+    expect(await start(tree.folder, path, version).ended).toMatchObject({ code: 0, errors: '' });
+    const { out } = await start(tree.folder, path, ['npm', 'run', '--silent', 'node']).ended;
+    expect(out).toBe(first.out);
+  });
+
+  it('installs nothing again after npm ci by hand, and all after a run that was interrupted', async () => {
+    using tree = freshTree();
+    const path = olderNpmPath(tools, olderNpms[0].npm);
+    expect(await start(tree.folder, path, ['npm', 'ci']).ended).toMatchObject({ code: 0 });
+    expect(await start(tree.folder, path, version).ended).toMatchObject({ code: 0, errors: '' });
+    rmSync(join(tree.folder, 'node_modules/.package-lock.json'));
+    expect((await start(tree.folder, path, version).ended).errors).toContain('npm ci');
+  });
+
+  it.each([
+    { node: 'v16.20.2', npm: '8.19.4' },
+    { node: 'v18.20.4', npm: '8.19.4' },
+    { node: 'v16.20.2', npm: '9.2.0' },
+  ])('refuses Node $node with npm $npm, naming both', async (versions) => {
+    using tree = freshTree();
+    const { code, errors } = await start(tree.folder, [programs(tree.folder, versions)], version)
+      .ended;
+    expect(code).toBe(3);
+    expect(errors.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(`${versions.node}.*${versions.npm}`) as string,
+    ]);
+  });
+
+  it('says that it waits while another installs the packages', async () => {
+    using tree = freshTree();
+    mkdirSync(dirname(tree.lock), { recursive: true });
+    const lock = await takeLock(tree.lock);
+    const bin = programs(tree.folder, { node: 'v16.20.2', npm: '8.19.4' });
+    const { seen, ended } = start(tree.folder, [bin], version);
+    await expect.poll(() => seen.errors).toMatch(/waiting .* since \d\d:\d\d:\d\d.*npm-ci\.log/);
+    await lock.release();
+    expect((await ended).code).toBe(3);
+  });
+});
