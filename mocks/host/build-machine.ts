@@ -18,6 +18,8 @@ const DiskPlan = z.strictObject({
   isReadOnly: z.boolean().default(false),
   /** World Wide Name; one of the lab unless given. */
   wwn: z.string().optional(),
+  /** Serial number; one of the lab unless given. */
+  serial: z.string().optional(),
 });
 type DiskPlan = z.infer<typeof DiskPlan>;
 
@@ -118,7 +120,7 @@ function diskDevice(plan: DiskPlan, index: number): Device {
     parents: [],
     isReadOnly: plan.isReadOnly,
     identity: {
-      serial: `LAB${number}`,
+      serial: plan.serial ?? `LAB${number}`,
       wwn: plan.wwn ?? `0x5000c500a1b2c3${number}`,
       model: 'Lab Disk',
       vendor: 'LAB',

@@ -125,17 +125,24 @@ export function devicesOf(begin: readonly Device[], onChange: () => void): Devic
   };
 }
 
+/** What udev calls a disk. Of two disks with one identifier it takes either; here it is the last. */
+function namesOf({ identity, majorMinor }: Device): readonly string[] {
+  if (identity === undefined) return [];
+  const { model, serial, wwn } = identity;
+  return [
+    ...(wwn === '' ? [] : [`/dev/disk/by-id/wwn-${wwn}`]),
+    ...(serial === '' ? [] : [`/dev/disk/by-id/ata-${model.replaceAll(' ', '_')}_${serial}`]),
+    `/dev/disk/by-path/pci-0000:00:1f.2-ata-${majorMinor.replace(':', '.')}`,
+  ];
+}
+
 function linksOf(list: readonly Device[]): ReadonlyMap<string, string> {
   const links = new Map<string, string>();
   for (const device of list) {
     const node = `/dev/${device.kname}`;
     if (isMapped(device)) links.set(pathOf(device), node);
     if (device.type === 'lvm') links.set(`/dev/${device.name.replace('-', '/')}`, node);
-    if (device.identity !== undefined) {
-      links.set(`/dev/disk/by-id/wwn-${device.identity.wwn}`, node);
-      const { model, serial } = device.identity;
-      links.set(`/dev/disk/by-id/ata-${model.replaceAll(' ', '_')}_${serial}`, node);
-    }
+    for (const name of namesOf(device)) links.set(name, node);
     if (device.entry !== undefined) links.set(`/dev/disk/by-partuuid/${device.entry.uuid}`, node);
     // Of two file systems with one label udev takes either; here it is the first.
     const byLabel = `/dev/disk/by-label/${device.content?.label ?? ''}`;

@@ -98,10 +98,11 @@ function checkProbes<W extends World>(role: Role<W>): void {
 function checkFresh<W extends World>(role: Role<W>): void {
   const ids = mainLine(role).map(({ step }) => step.id);
   for (const { step } of everyStep(role)) {
-    if (step.freshUntil === undefined || ids.indexOf(step.freshUntil) > ids.indexOf(step.id)) {
-      continue;
-    }
-    throw broken(role, step.id, `no later step is ${step.freshUntil}, until which it runs again`);
+    const early = [step.freshUntil ?? []]
+      .flat()
+      .find((id) => ids.indexOf(id) <= ids.indexOf(step.id));
+    if (early === undefined) continue;
+    throw broken(role, step.id, `no later step is ${early}, until which it runs again`);
   }
 }
 

@@ -68,6 +68,7 @@ describe('decideStep', () => {
     ['finished, whose work ends with the process', finished, { id, rerun: 'always' }, 'run'],
     ['finished to leave the host', finished, { id, rerun: 'probe', leaves: true }, 'probe'],
     ['finished before what ends it began', finished, { id, freshUntil: 'a/two' }, 'run'],
+    ['finished before one that ends it', later, { id, freshUntil: ['a/x', 'a/two'] }, 'reuse'],
     ['finished before what ends it, which began', later, { id, freshUntil: 'a/two' }, 'reuse'],
   ] as const)('a step that an earlier run %s', (...[, past, step, action]) => {
     expect(decideStep(past, step)).toBe(action);

@@ -45,16 +45,16 @@ function pastOf(entries: readonly JournalEntry[]): Past {
 /** What to do with one step of a run that goes on. */
 export type StepAction = 'run' | 'reuse' | 'probe' | 'refuse';
 
-/** Whether what a finished step found may have changed: the step that it must be fresh for has not begun. */
-const runsAgain = (past: Past, freshUntil: string | undefined): boolean =>
-  freshUntil !== undefined && !past.has(freshUntil);
+/** Whether what a finished step found may have changed: no step that it must be fresh for has begun. */
+const runsAgain = (past: Past, freshUntil: string | readonly string[] | undefined): boolean =>
+  freshUntil !== undefined && ![freshUntil].flat().some((id) => past.has(id));
 
 /** What a step says about being run again. */
 interface ResumedStep {
   readonly id: string;
   readonly rerun?: Rerun;
   readonly leaves?: boolean;
-  readonly freshUntil?: string;
+  readonly freshUntil?: string | readonly string[];
 }
 
 /**

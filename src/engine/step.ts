@@ -74,10 +74,10 @@ export interface Step<
   /** `safe` unless given. */
   readonly rerun?: Rerun;
   /**
-   * The id of a later step of the role. Until that one has begun, a run that goes on runs this one again although it
-   * was finished: what it found may have changed since.
+   * Ids of later steps of the role. Until one of them has begun, a resumed run runs this one again although it was
+   * finished: what it found may have changed since.
    */
-  readonly freshUntil?: string;
+  readonly freshUntil?: string | readonly string[];
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
   readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
   /** For `rerun: 'never'`: what a person must look at. */

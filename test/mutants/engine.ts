@@ -45,7 +45,7 @@ export const engineMutants: MutantsByFile = {
     },
     {
       means: 'what was found is looked for again behind the step that changes it',
-      from: 'freshUntil !== undefined && !past.has(freshUntil)',
+      from: 'freshUntil !== undefined && ![freshUntil].flat().some((id) => past.has(id))',
       to: 'freshUntil !== undefined',
     },
   ],

@@ -25,8 +25,33 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'a disk that is no longer where its names lead is written',
-      from: 'if (!sharesName(device, other, target)) return',
+      from: 'if (!isKnownWithout(device, other, target)) return',
       to: 'if (device === undefined) return',
+    },
+    {
+      means: 'a disk with a shared WWN and no serial number is believed to be the one',
+      from: "if (serial === '' || hardwareSerial(target) === '' || other.serial === '') return false;",
+      to: '',
+    },
+    {
+      means: 'zeros tell one disk from another',
+      from: '(hasWwn(device) || device.wwn !== other.wwn)',
+      to: 'device !== undefined',
+    },
+    {
+      means: 'the name that was asked for may lead anywhere',
+      from: 'new Set([asked, ...byId])',
+      to: 'byId',
+    },
+    {
+      means: 'a disk with the WWN that was asked for is no candidate',
+      from: "if (wwn !== undefined) return other.wwn !== '' && ",
+      to: 'if (wwn !== undefined) return device.wwn === undefined && ',
+    },
+    {
+      means: 'a multipath device is refused for a path of its own',
+      from: "device.type === 'mpath' && device.serial === other.serial",
+      to: 'device === other',
     },
     {
       means: 'a command runs on a disk that nobody looked at again',
@@ -40,6 +65,21 @@ export const stepMutants: MutantsByFile = {
     },
   ],
   'src/steps/disk/resolve.ts': [
+    {
+      means: 'another disk is taken once the first has been cleaned',
+      from: "['disk/format-extra', 'disk/clean', 'image/write']",
+      to: "'image/write'",
+    },
+    {
+      means: 'another disk is taken once an additional one has been formatted',
+      from: "'disk/format-extra', ",
+      to: '',
+    },
+    {
+      means: 'a name that fits two disks is believed',
+      from: ' ??\n    ambiguous(device, asked, rivalsOf(roots, asked, device))',
+      to: '',
+    },
     {
       means: 'one path of a multipath device is written',
       from: 'onePath(device, asked) ?? ',
@@ -70,6 +110,11 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
     {
+      means: 'a further disk is formatted by a name that fits two',
+      from: 'if (rivals.length > 0) {',
+      to: 'if (rivals.length > 9) {',
+    },
+    {
       means: 'a further disk that is mounted is formatted',
       from: "['live', 'mount', 'swap'].includes(kind)",
       to: "['live'].includes(kind)",
@@ -78,6 +123,18 @@ export const stepMutants: MutantsByFile = {
       means: 'the disk of the running system is written',
       from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(disk) ??\n    (busy.length === 0 ? undefined : isBusy(disk, busy))',
       to: 'physicalProblem(disk)',
+    },
+  ],
+  'src/steps/disk/format-extra.ts': [
+    {
+      means: 'another disk than was found is formatted',
+      from: 'if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;',
+      to: 'if (!(error instanceof AgentError)) throw error;',
+    },
+    {
+      means: 'a further disk is not looked at before each command',
+      from: 'await execOnTarget({ host, target: identity }, argv, ',
+      to: 'await host.exec(argv, ',
     },
   ],
   'src/steps/image/writer.ts': [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Device } from '../../mocks/host/devices.ts';
+import type { AgentError } from '../../src/model/failure.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
 import { cornerOf } from './corners.ts';
 import { hasBegun, install, live } from './processes.ts';
@@ -44,7 +45,7 @@ describe.each(['master', 'single node'] as const)('a %s whose agent is killed', 
       const journal = memoryJournal([], { crashAfter });
       await live(world, { config: host.config, journal, commands: 1e6 });
       journal.restart();
-      const isWriteBegun = hasBegun(journal, 'image/write');
+      const isDestroying = hasBegun(journal, 'disk/clean');
       const stranger = swapDisks(machine);
       const { error, outcome } = await live(world, {
         config: host.config,
@@ -54,7 +55,7 @@ describe.each(['master', 'single node'] as const)('a %s whose agent is killed', 
       expect(machine.devices.byKname('sda')).toBe(stranger);
       expect(stranger.content?.label).toBe('precious');
       expect(machine.devices.childrenOf(stranger)).toEqual([]);
-      if (!isWriteBegun) {
+      if (!isDestroying) {
         expect(error).toBeUndefined();
         expect(machine.installed?.disk).toBe('sdz');
         ends.installed += 1;
@@ -65,5 +66,55 @@ describe.each(['master', 'single node'] as const)('a %s whose agent is killed', 
     }
     expect(ends.installed).toBeGreaterThan(3);
     expect(ends.refused).toBeGreaterThan(2);
+  }, 60_000);
+});
+
+/** Somebody pulls the install disk and puts another in its place, smaller and with data of theirs. */
+function replaceDisk({ devices }: Machine): Device {
+  const disk = devices.byKname('sda');
+  if (disk?.identity === undefined) throw new Error('there is no sda');
+  devices.remove(disk);
+  const { serial, wwn } = disk.identity;
+  const stranger: Device = {
+    ...disk,
+    sizeBytes: disk.sizeBytes / 2,
+    // A virtual disk tells neither.
+    identity: { ...disk.identity, serial: serial && 'LAB99', wwn: wwn && '0x5000c500a1b2c399' },
+    content: { fstype: 'xfs', label: 'precious', uuid: 'precious' },
+    table: undefined,
+  };
+  devices.add(stranger);
+  return stranger;
+}
+
+const own = { serial: 'LAB01', wwn: '0x5000c500a1b2c301' };
+
+describe.each([
+  ['/dev/sda', own],
+  ['/dev/sda', { serial: '', wwn: '' }],
+  ['/dev/disk/by-path/pci-0000:00:1f.2-ata-8.0', own],
+  ['/dev/disk/by-id/wwn-0x5000c500a1b2c301', own],
+  ['/dev/disk/by-id/ata-Lab_Disk_LAB01', own],
+])('a disk that is asked for as %s', (device, identity) => {
+  const config = cornerOf('master', { disk: { device, format: ['/dev/sdb'] } });
+  const leftovers = 'lvm' as const;
+  const plan = { disks: [{ name: 'sda', leftovers, ...identity }, { name: 'sdb' }] };
+
+  it('is no other disk once a command has taken data from a disk', async () => {
+    const straight = await install({ config, plan });
+    const isChange = ({ argv: [program = ''] }: { argv: readonly string[] }) =>
+      /^(dd|vgchange|vgremove|pvremove|wipefs|coreos-installer)$/.test(program);
+    const first = straight.machine.ran.findIndex(isChange);
+    for (let commands = first + 1; commands < first + 40; commands += 3) {
+      const world = newWorld({ config, plan });
+      const journal = memoryJournal();
+      await live(world, { config, journal, commands });
+      const stranger = replaceDisk(world.machine);
+      const { error } = await live(world, { config, journal, commands: 1e6 });
+      if (!hasBegun(journal, 'disk/format-extra')) throw new Error('it had not begun to destroy');
+      expect(['disk.changed', 'disk.missing']).toContain((error as AgentError).code);
+      expect(world.machine.devices.byKname('sda')).toBe(stranger);
+      expect(stranger.content?.label).toBe('precious');
+    }
   }, 60_000);
 });

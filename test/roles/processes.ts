@@ -205,8 +205,12 @@ const ofEachLife = ({ always = [] }: Role<InstallWorld>): readonly string[] => [
   ...always.map(({ id }) => id),
 ];
 
-/** Steps that run again until the write has begun: until then the disk may be another one. */
-const ofEachWrite = ['disk/resolve', 'disk/check', 'image/choose', 'disk/clean'];
+/** Steps that run again until the write has begun. */
+const ofEachWrite = ['disk/check', 'image/choose', 'disk/clean'];
+
+/** Until a disk has lost something, the install disk may be another one. */
+const isDestroying = (journal: MemoryJournal): boolean =>
+  ['disk/format-extra', 'disk/clean', 'image/write'].some((id) => hasBegun(journal, id));
 
 /** Whether a step has begun, as far as a journal knows. */
 export const hasBegun = (journal: MemoryJournal, id: string): boolean =>
@@ -221,6 +225,7 @@ async function liveOnce(
   const mayRunAgain = new Set([
     ...ofEachLife(chooseRole(how.config)),
     ...(hasBegun(how.journal, 'image/write') ? [] : ofEachWrite),
+    ...(isDestroying(how.journal) ? [] : ['disk/resolve']),
   ]);
   const before = new Set([...ended].filter((step) => !mayRunAgain.has(step)));
   const life = await live(world, how);

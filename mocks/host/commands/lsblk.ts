@@ -28,8 +28,10 @@ const columns: Readonly<Record<string, Column>> = {
   partlabel: ({ entry }) => orNull(entry?.label),
   parttype: ({ entry }) => entry?.type ?? null,
   partuuid: ({ entry }) => entry?.uuid ?? null,
-  serial: ({ identity }) => identity?.serial ?? null,
-  wwn: ({ identity }) => identity?.wwn ?? null,
+  serial: ({ identity }) => orNull(identity?.serial),
+  // A partition has the WWN of its disk, since udev imports the properties of that.
+  wwn: ({ identity, type, parents: [disk = ''] }, { devices }) =>
+    orNull((type === 'part' ? devices.byKname(disk)?.identity : identity)?.wwn),
   model: ({ identity }) => identity?.model ?? null,
   vendor: ({ identity }) => identity?.vendor ?? null,
   tran: ({ identity }) => identity?.transport ?? null,

@@ -93,7 +93,7 @@ describe('disk/check', () => {
     );
     const { notes } = await runStep(checkDisk, {
       host,
-      facts,
+      facts: { disk: { ...facts.disk, extra: [facts.disk] } },
       config: { disk: { format: ['/dev/sda'] } },
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([

@@ -45,7 +45,7 @@ export const checkDisk = step({
     if (problem !== undefined) throw problem;
     await waitUntilClosed(scope, target);
     warnOfOthers(scope, roots, disk);
-    for (const extra of await extraDisks(scope, roots, disk)) {
+    for (const extra of await extraDisks(scope, { roots, disk, extra: target.extra })) {
       if (extra.kind === 'refused') {
         note('warn', `${extra.asked} will not be formatted: ${extra.because}`);
       }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 
-const TargetDiskSchema = z.object({
+const DiskIdentitySchema = z.object({
   /** Kernel path, `/dev/sda` or `/dev/dm-0`: every symbolic link is followed. */
   path: z.string(),
   /** The device as it was asked for, usually `/dev/disk/by-id/…`. */
@@ -22,6 +22,14 @@ const TargetDiskSchema = z.object({
   byId: z.array(z.string()).readonly().default([]),
 });
 
-/** The disk that is installed to. */
+/** A disk that this run may take data from. */
+export type DiskIdentity = z.infer<typeof DiskIdentitySchema>;
+
+const TargetDiskSchema = DiskIdentitySchema.extend({
+  /** The additional disks to format that were found; only where there are some to format. */
+  extra: z.array(DiskIdentitySchema).readonly().optional(),
+});
+
+/** The disk that is installed to. It is the disk of the whole run once a command has taken data from a disk. */
 export const TargetDisk = fact('disk.target', TargetDiskSchema);
 export type TargetDisk = z.infer<typeof TargetDiskSchema>;

@@ -19,7 +19,7 @@ export const diskFailures = {
     kind: 'host',
     isFinal: true,
     title: 'Another disk has taken the name of the install disk',
-    hint: 'compare lsblk --output NAME,SERIAL,WWN,SIZE with the message; before the write, run again and the disk is found under its new name; after it, boot the host again and install it from the beginning',
+    hint: 'compare lsblk --output NAME,SERIAL,WWN,SIZE with the message; while nothing has been removed from a disk, run again and the disk is found under its new name; after that, connect the disk again, or boot the host again and install it from the beginning',
   },
   'disk.not-whole': {
     kind: 'input',
@@ -35,6 +35,11 @@ export const diskFailures = {
     kind: 'input',
     title: 'The name of the install disk points to another disk',
     hint: 'compare /dev/disk/by-id on the host with the inventory of this host; the links may be stale',
+  },
+  'disk.ambiguous': {
+    kind: 'input',
+    title: 'The name of the install disk fits more than one disk',
+    hint: 'set the install disk to a name that only one of them has: by serial number, or by place (/dev/disk/by-path); if they are paths of one disk, start multipathd and use the multipath device',
   },
   'disk.locked': {
     kind: 'host',

@@ -12,7 +12,7 @@ import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
 
 const target = blockDevice('sda');
 const extra = blockDevice('sdb', {}, [partition('sdb1')]);
-const facts = { disk: targetOf(target) };
+const facts = { disk: { ...targetOf(target), extra: [targetOf(extra)] } };
 const lister = ['wipefs', '--noheadings', rest] as const;
 const newHost = () =>
   fakeHost()
@@ -27,7 +27,8 @@ const newHost = () =>
     .on(['udevadm', rest])
     .succeeds();
 const config = { disk: { format: ['/dev/sdb'] } };
-const written = (host: ReturnType<typeof newHost>) => host.ran.slice(1);
+const written = (host: ReturnType<typeof newHost>) =>
+  host.ran.filter(([program]) => program !== 'lsblk');
 
 describe('disk/format-extra', () => {
   it('takes the tables of a further disk and looks whether they are gone', async () => {
@@ -43,13 +44,71 @@ describe('disk/format-extra', () => {
     const host = newHost();
     const { notes } = await runStep(formatExtraDisks, {
       host,
-      facts,
+      facts: { disk: { ...targetOf(target), extra: [targetOf(target)] } },
       config: { disk: { format: ['/dev/sda', '/dev/sdx'] } },
     });
     expect(written(host)).toEqual([]);
     expect(notes).toEqual([
       'warn: /dev/sda was not formatted: it is the install disk',
       'warn: /dev/sdx was not formatted: /dev/sdx is not a disk of this host',
+    ]);
+  });
+
+  it('takes down what uses the disk before its signatures go', async () => {
+    const array = blockDevice('md127');
+    const member = blockDevice('sdb', {}, [partition('sdb1', {}, [array])]);
+    const host = newHost()
+      .on(['mdadm', rest])
+      .succeeds()
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(target, member));
+    await runStep(formatExtraDisks, { host, facts, config });
+    expect(written(host).slice(0, 2)).toEqual([
+      ['mdadm', '--stop', '/dev/md127'],
+      ['mdadm', '--zero-superblock', '/dev/sdb1'],
+    ]);
+  });
+
+  it.each([0, 1, 3, 6])(
+    'leaves a disk alone that is another one after %d commands',
+    async (after) => {
+      const host = newHost();
+      let done = 0;
+      const writes = (): object => {
+        done += 1;
+        return {};
+      };
+      for (const program of ['dd', 'wipefs', 'blockdev', 'udevadm'])
+        host.on([program, rest]).answers(writes);
+      const disks = (serial: string) => lsblkOutput(target, { ...extra, serial });
+      host.on(['lsblk', rest]).answers(() => disks(done < after ? 'S1' : 'S2'));
+      const disk = { ...targetOf(target), extra: [targetOf({ ...extra, serial: 'S1' })] };
+      const { notes } = await runStep(formatExtraDisks, { host, facts: { disk }, config });
+      expect(done).toBe(after);
+      expect(notes).toEqual([
+        'warn: /dev/sdb was not formatted: /dev/sdb is another disk now: its serial number is S2',
+      ]);
+    },
+  );
+
+  it('formats no disk whose name fits another too', async () => {
+    const asked = '/dev/disk/by-id/wwn-0x50';
+    const twins = [
+      blockDevice('sdb', { serial: 'S1', wwn: '0x50' }),
+      blockDevice('sdc', { serial: 'S2', wwn: '0x50' }),
+    ];
+    const host = newHost()
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(target, ...twins));
+    const disk = { ...targetOf(target), extra: [{ ...targetOf(twins[0]!), asked }] };
+    const { notes } = await runStep(formatExtraDisks, {
+      host,
+      facts: { disk },
+      config: { disk: { format: [asked] } },
+    });
+    expect(written(host)).toEqual([]);
+    expect(notes).toEqual([
+      `warn: ${asked} was not formatted: its name fits /dev/sdb (S1) and /dev/sdc (S2)`,
     ]);
   });
 

@@ -4,8 +4,8 @@ import { step, type StepScope } from '../step.ts';
 import { type ExtraDisk, extraDisks, formatsExtraDisks } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { readDisks } from './target.ts';
-import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
+import { execOnTarget, isOtherDisk, readDisks } from './target.ts';
+import { forgetTablesArgvs, tablesOf, takedownArgvs, wipefsListArgv } from './wipe.ts';
 
 /**
  * Removes the partition tables of additional disks, so that the firmware boots none of them. No
@@ -23,8 +23,8 @@ export const formatExtraDisks = step({
   explain: ({ disk }) => disk.format.join(', '),
   preview: ({ disk }) => disk.format.flatMap(previewOf),
   run: async (scope, { disk: target }) => {
-    const { roots, disk: install } = await readDisks(scope.host, target, scope.signal);
-    const disks = await extraDisks(scope, roots, install);
+    const found = await readDisks(scope.host, target, scope.signal);
+    const disks = await extraDisks(scope, { ...found, extra: target.extra });
     for (const disk of disks) await formatOrWarn(scope, disk);
   },
 });
@@ -65,15 +65,17 @@ async function format(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> 
 
 async function forgetTables(
   { host, signal, note }: StepScope<'host'>,
-  { asked, device }: ExtraDisk & { readonly kind: 'format' },
+  { asked, device, identity }: ExtraDisk & { readonly kind: 'format' },
 ): Promise<void> {
   const problems: string[] = [];
-  for (const argv of forgetTablesArgvs(asked, tablesOf(device))) {
+  // What uses the disk first: an array that is stopped later writes to its members again.
+  const argvs = [...takedownArgvs(device), ...forgetTablesArgvs(device.path, tablesOf(device))];
+  for (const argv of argvs) {
     try {
-      await host.exec(argv, { signal, limit: minutes(1) });
+      await execOnTarget({ host, target: identity }, argv, { signal, limit: minutes(1) });
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof AgentError)) throw error;
+      if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;
       problems.push(error.message);
     }
   }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { blockDevice, coreOsDisk, partition } from '../../../test/support/disk-samples.ts';
+import {
+  blockDevice,
+  coreOsDisk,
+  partition,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
+import { deviceAt } from './block-devices.ts';
+import type { BlockDevice } from './lsblk.ts';
 import {
   disksSharedWith,
   holdersOf,
@@ -128,11 +135,21 @@ const stick = blockDevice('sdc', {}, [partition('sdc1', { mountpoints: ['/run/me
 const roots = [target, spare, stick, blockDevice('sdd', { isReadOnly: true })];
 
 describe('decideExtraDisk', () => {
+  const decide = (
+    on: readonly BlockDevice[],
+    { asked, real, target: install }: { asked: string; real: string; target: BlockDevice },
+  ) => {
+    const found = deviceAt(on, real);
+    const identity = found && { ...targetOf(found), asked };
+    return decideExtraDisk(on, { asked, identity, links: new Map(), target: install });
+  };
+
   it('lets a disk be formatted that only has leftovers', () => {
-    expect(decideExtraDisk(roots, { asked: '/dev/x', real: '/dev/sdb', target })).toEqual({
+    expect(decide(roots, { asked: '/dev/x', real: '/dev/sdb', target })).toEqual({
       kind: 'format',
       asked: '/dev/x',
       device: spare,
+      identity: { ...targetOf(spare), asked: '/dev/x' },
     });
   });
 
@@ -143,7 +160,7 @@ describe('decideExtraDisk', () => {
     ['/dev/sdd', 'it is read-only'],
   ])('refuses %s: %s', (real, because) => {
     const asked = `/dev/disk/by-id${real}`;
-    expect(decideExtraDisk(roots, { asked, real, target })).toEqual({
+    expect(decide(roots, { asked, real, target })).toEqual({
       kind: 'refused',
       asked,
       because,
@@ -156,7 +173,7 @@ describe('decideExtraDisk', () => {
   ])('refuses a disk with a partition in use: %s', (mountpoint, because) => {
     const data = blockDevice('sde', {}, [partition('sde1', { mountpoints: [mountpoint] })]);
     const question = { asked: '/dev/sde', real: '/dev/sde', target };
-    expect(decideExtraDisk([...roots, data], question)).toMatchObject({
+    expect(decide([...roots, data], question)).toMatchObject({
       kind: 'refused',
       because: `/dev/sde1 ${because}`,
     });
@@ -166,11 +183,11 @@ describe('decideExtraDisk', () => {
     const multipath = blockDevice('dm-7', { name: 'mpatha', type: 'mpath' });
     const host = [blockDevice('sda', {}, [multipath]), blockDevice('sdb', {}, [multipath])];
     const question = { asked: '/dev/sdb', real: '/dev/sdb', target: multipath };
-    expect(decideExtraDisk(host, question)).toMatchObject({ kind: 'refused' });
+    expect(decide(host, question)).toMatchObject({ kind: 'refused' });
   });
 
   it('says that a disk is missing', () => {
-    expect(decideExtraDisk(roots, { asked: '/dev/q', real: '/dev/q', target })).toEqual({
+    expect(decide(roots, { asked: '/dev/q', real: '/dev/q', target })).toEqual({
       kind: 'missing',
       asked: '/dev/q',
     });

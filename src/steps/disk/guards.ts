@@ -1,10 +1,9 @@
 // What guards a disk: whether it may be written, cleaned or formatted. resolve.ts makes sure that it is the
 // disk that was meant, in-use.ts that no other run and no process uses it, wipe.ts has what destroys.
-import type { AgentError } from '../../model/failure.ts';
+import { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import type { BlockDevice } from './lsblk.ts';
 import {
-  deviceAt,
   disksUnder,
   everyDevice,
   isLeftover,
@@ -20,6 +19,8 @@ import type { Config } from '../../config/schema.ts';
 import { all, condition, not } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
 import { keepsPartitions } from '../image/writer-args.ts';
+import type { DiskIdentity, TargetDisk } from './facts.ts';
+import { type Disks, isOtherDisk, type Links, linksOf, rivalsOf, targetAmong } from './target.ts';
 
 /**
  * Below this nothing of use can be installed: the image of RHCOS alone has 3.8 GB, and the writer
@@ -196,7 +197,12 @@ export function disksSharedWith(
 
 /** A further disk that may be formatted, or why it may not. */
 export type ExtraDisk =
-  | { readonly kind: 'format'; readonly asked: string; readonly device: BlockDevice }
+  | {
+      readonly kind: 'format';
+      readonly asked: string;
+      readonly device: BlockDevice;
+      readonly identity: DiskIdentity;
+    }
   | { readonly kind: 'missing'; readonly asked: string }
   | { readonly kind: 'refused'; readonly asked: string; readonly because: string };
 
@@ -204,8 +210,10 @@ export type ExtraDisk =
 interface ExtraDiskQuestion {
   /** As it was given. */
   readonly asked: string;
-  /** With every link followed. */
-  readonly real: string;
+  /** What it was found to be before anything was destroyed. */
+  readonly identity: DiskIdentity | undefined;
+  /** Where its names lead now. */
+  readonly links: Links;
   /** The install disk. */
   readonly target: BlockDevice;
 }
@@ -216,10 +224,16 @@ interface ExtraDiskQuestion {
  */
 export function decideExtraDisk(
   roots: readonly BlockDevice[],
-  { asked, real, target }: ExtraDiskQuestion,
+  { asked, identity, links, target }: ExtraDiskQuestion,
 ): ExtraDisk {
-  const device = deviceAt(roots, real);
-  if (device === undefined) return { kind: 'missing', asked };
+  if (identity === undefined) return { kind: 'missing', asked };
+  const device = otherDiskOr(() => targetAmong(roots, identity, links));
+  if (device instanceof AgentError) return { kind: 'refused', asked, because: device.message };
+  const rivals = rivalsOf(roots, asked, device).map(({ path, serial }) => `${path} (${serial})`);
+  if (rivals.length > 0) {
+    const because = `its name fits ${device.path} (${device.serial}) and ${rivals.join(', ')}`;
+    return { kind: 'refused', asked, because };
+  }
   const isTarget =
     isNamed(target, `/dev/${device.kname}`) ||
     disksUnder(roots, target).some(({ kname }) => kname === device.kname) ||
@@ -231,20 +245,30 @@ export function decideExtraDisk(
     return { kind: 'refused', asked, because: `it is one path of ${over.path}` };
   }
   const used = holdersOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
-  if (used === undefined) return { kind: 'format', asked, device };
+  if (used === undefined) return { kind: 'format', asked, device, identity };
   return { kind: 'refused', asked, because: renderHolder(used) };
+}
+
+/** What is found, or the failure that says that it is another disk now. */
+function otherDiskOr(find: () => BlockDevice): BlockDevice | AgentError {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof AgentError && isOtherDisk(error)) return error;
+    throw error;
+  }
 }
 
 /** Decides on each further disk of the configuration. */
 export async function extraDisks(
   { host, config, signal }: StepScope<'host'>,
-  roots: readonly BlockDevice[],
-  target: BlockDevice,
+  { roots, disk: target, extra = [] }: Disks & Pick<TargetDisk, 'extra'>,
 ): Promise<readonly ExtraDisk[]> {
   const decisions: ExtraDisk[] = [];
   for (const asked of config.disk.format) {
-    const real = (await host.realPath(asked, signal)) ?? asked;
-    decisions.push(decideExtraDisk(roots, { asked, real, target }));
+    const identity = extra.find((one) => one.asked === asked);
+    const links = identity === undefined ? new Map() : await linksOf(host, identity, signal);
+    decisions.push(decideExtraDisk(roots, { asked, identity, links, target }));
   }
   return decisions;
 }

@@ -1,6 +1,7 @@
 // What machines of other kinds than a server with one SSD print (mocks/logs), and what is decided on it.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { targetOf as identified } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { deviceAt, findPartition, partitionsOf } from './block-devices.ts';
@@ -119,7 +120,8 @@ describe('a multipath device', () => {
     const roots = devicesOf('multipath-friendly');
     const asked = '/dev/disk/by-id/ata-MZ7LH500HAHQ0D3_S4EVNX0K112233';
     const target = on(roots, friendly);
-    expect(decideExtraDisk(roots, { asked, real: '/dev/sdc', target })).toEqual({
+    const identity = { ...identified(on(roots, '/dev/sdc')), asked };
+    expect(decideExtraDisk(roots, { asked, identity, links: new Map(), target })).toEqual({
       kind: 'refused',
       asked,
       because: 'it is one path of /dev/mapper/mpathb',

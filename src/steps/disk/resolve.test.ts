@@ -3,6 +3,7 @@ import { blockDevice, lsblkOutput, partition } from '../../../test/support/disk-
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { decideStep, type Past } from '../../engine/resume.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 
 const byId = '/dev/disk/by-id/ata-SSD_S1';
@@ -59,6 +60,25 @@ describe('disk/resolve', () => {
     const { failure } = await tryStep(resolveDisk, { host, config: { disk } });
     expect(failure).toMatchObject({ code });
   });
+
+  it('gives the additional disks as it finds them', async () => {
+    const disk = { device: byId, format: ['/dev/sdb', '/dev/sdq'] };
+    const sdb = blockDevice('sdb', { serial: 'S2' });
+    const { value } = await runStep(resolveDisk, {
+      host: hostWith(sda, sdb).withFile('/dev/sdb', ''),
+      config: { disk },
+    });
+    expect(value.extra).toMatchObject([{ asked: '/dev/sdb', path: '/dev/sdb', serial: 'S2' }]);
+  });
+
+  it.each(['disk/format-extra', 'disk/clean', 'image/write'])(
+    'is not looked for again once %s has begun',
+    (id) => {
+      const past: Past = new Map([['disk/resolve', { state: 'finished', fact: {} }]]);
+      expect(decideStep(past, resolveDisk)).toBe('run');
+      expect(decideStep(new Map([...past, [id, { state: 'begun' }]]), resolveDisk)).toBe('reuse');
+    },
+  );
 
   it('is safe to repeat', async () => {
     await isSafeToRepeat(resolveDisk, () => ({
@@ -185,5 +205,76 @@ describe('the identity of the disk', () => {
 
   it('says nothing of other names', () => {
     expect(isTaken('/dev/sda', { serial: 'X' })).toBe(true);
+  });
+});
+
+describe('a name that fits several disks', () => {
+  const naa = '0x5000000000000000';
+  const eui = 'eui.0000000000000000';
+  type Known = Partial<BlockDevice>;
+  const usb = { model: 'Ultra', serial: '0123456789' };
+  const evo = { model: 'Samsung SSD 860', serial: 'S3Z1' };
+  const lun = { serial: '7QZ4', wwn: '0x60a98000' };
+  it.each<[string, string, Known, string, Known]>([
+    [
+      'wwn-0x5000000000000000',
+      'sda',
+      { serial: 'A1', wwn: naa },
+      'sdb',
+      { serial: 'B2', wwn: naa },
+    ],
+    ['wwn-0x0', 'sda', { serial: 'A1', wwn: '0x0' }, 'sdb', { serial: 'B2', wwn: '0x00000000' }],
+    [`nvme-${eui}`, 'nvme0n1', { serial: 'A1', wwn: eui }, 'nvme1n1', { serial: 'B2', wwn: eui }],
+    ['scsi-35000c500a0', 'sda', { wwn: '0x5000c500a0' }, 'sdb', { wwn: '0x5000c500a0' }],
+    // A path that multipathd has not taken, or another disk: nothing tells.
+    ['wwn-0x60a98000', 'sda', lun, 'sdb', lun],
+    ['usb-SanDisk_Ultra_0123456789-0:0', 'sda', usb, 'sdb', usb],
+    ['ata-Samsung_SSD_860_S3Z1', 'sda', evo, 'sdb', evo],
+    ['virtio-data', 'vda', { serial: 'data' }, 'vdb', { serial: 'data' }],
+    ['nvme-Micron_20452B', 'nvme0n1', { serial: '20452B' }, 'nvme0n2', { serial: '20452B' }],
+    ['nvme-Micron_20452B_1', 'nvme0n1', { serial: '20452B' }, 'nvme1n1', { serial: '20452B' }],
+    // udev reads the disk that has the name again.
+    ['ata-SSD_S3Z1', 'sda', {}, 'sdb', { serial: 'S3Z1' }],
+  ])('is refused, and all of them are named: %s', (...[name, own, is, rival, isToo]) => {
+    const asked = `/dev/disk/by-id/${name}`;
+    const disks = [blockDevice(own, is), blockDevice(rival, isToo)];
+    const code = 'disk.ambiguous';
+    const context = { asked, disks: `/dev/${own} /dev/${rival}` };
+    expect(() => chooseDisk(disks, { asked, real: `/dev/${own}` })).toThrow(
+      expect.objectContaining({ code, kind: 'input', context }),
+    );
+    expect(() => chooseDisk(disks, { asked, real: `/dev/${own}` })).toThrow(
+      new RegExp(`${is.serial ?? ''}\\).*${isToo.serial ?? ''}\\)$`),
+    );
+  });
+
+  it.each<[string, string, Known, string, Known]>([
+    ['ata-SSD_S1', 'sda', { serial: 'S1', wwn: naa }, 'sdb', { serial: 'S2', wwn: naa }],
+    ['nvme-Micron_20452B_2', 'nvme0n2', { serial: '20452B' }, 'nvme0n1', { serial: '20452B' }],
+    ['usb-A_Ultra_0123456789-0:0', 'sda', usb, 'sdb', { ...usb, model: 'Cruzer' }],
+    ['ata-SSD_S12', 'sda', { serial: 'S12' }, 'sdb', { serial: 'S1' }],
+    ['wwn-0x5000c500a0', 'sda', { wwn: '0x5000c500a0' }, 'sdb', {}],
+  ])('is taken where one alone has it: %s', (...[name, own, is, other, isNot]) => {
+    const asked = `/dev/disk/by-id/${name}`;
+    const disks = [blockDevice(own, is, [partition(`${own}p1`, is)]), blockDevice(other, isNot)];
+    expect(chooseDisk(disks, { asked, real: `/dev/${own}` }).kname).toBe(own);
+  });
+
+  it.each(['/dev/sda', '/dev/disk/by-path/pci-0000:00:1f.2-ata-1'])('is not %s', (asked) => {
+    const disks = [blockDevice('sda', lun), blockDevice('sdb', lun)];
+    expect(chooseDisk(disks, { asked, real: '/dev/sda' }).kname).toBe('sda');
+  });
+
+  it('is taken for the multipath device over the paths that share it, and over no other disk', () => {
+    const asked = '/dev/disk/by-id/wwn-0x60a98000';
+    const multipath = blockDevice('dm-0', { ...lun, name: 'mpatha', type: 'mpath' });
+    const paths = ['sda', 'sdb'].map((path) => blockDevice(path, lun, [multipath]));
+    const question = { asked, real: '/dev/dm-0' };
+    const untaken = blockDevice('sdc', lun);
+    expect(chooseDisk([...paths, untaken], question).name).toBe('mpatha');
+    const other = blockDevice('sdd', { ...lun, serial: 'X' });
+    expect(() => chooseDisk([...paths, other], question)).toThrow(
+      expect.objectContaining({ code: 'disk.ambiguous' }),
+    );
   });
 });

@@ -8,11 +8,11 @@ import {
   multipathOver,
   readBlockDevices,
 } from './block-devices.ts';
-import { TargetDisk } from './facts.ts';
+import { type DiskIdentity, TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
-import { byIdNames, nameDifference } from './target.ts';
+import { byIdNames, nameDifference, rivalsOf } from './target.ts';
 
 /**
  * Finds the disk that the configuration means. Links are followed, since coreos-installer reports
@@ -25,34 +25,51 @@ export const resolveDisk = step({
   gives: TargetDisk,
   when: writesDisk,
   preflight: true,
-  freshUntil: 'image/write',
+  freshUntil: ['disk/format-extra', 'disk/clean', 'image/write'],
   limit: minutes(1),
   explain: ({ disk }) => (disk.device === '' ? 'no install disk is set' : disk.device),
   preview: () => [lsblkArgv],
   run: async ({ host, config, signal, note }) => {
     const asked = config.disk.device;
     const real = asked === '' ? '' : ((await host.realPath(asked, signal)) ?? asked);
-    const device = chooseDisk(await readBlockDevices(host, signal), { asked, real });
+    const roots = await readBlockDevices(host, signal);
+    const device = chooseDisk(roots, { asked, real });
     note('info', `the install disk is ${device.path}`, {
       asked,
       sizeBytes: device.sizeBytes,
       model: device.model,
       serial: device.serial,
     });
+    const extra: DiskIdentity[] = [];
+    for (const name of config.disk.format) {
+      const path = (await host.realPath(name, signal)) ?? name;
+      const found = deviceAt(roots, path);
+      if (found === undefined) continue;
+      extra.push(identityOf(found, { asked: name, byId: await byIdNames(host, path, signal) }));
+    }
+    const byId = await byIdNames(host, real, signal);
     return {
+      ...identityOf(device, { asked, byId }),
       path: real,
-      asked,
-      name: device.kname,
-      majorMinor: device.majorMinor,
-      sizeBytes: device.sizeBytes,
-      // It says 512 until coreos-installer formats it with blocks of 4096 bytes.
-      sectorBytes: isUnformatted(device) ? 4096 : device.sectorBytes,
-      type: device.type,
-      serial: device.serial,
-      wwn: device.wwn,
-      byId: await byIdNames(host, real, signal),
+      ...(extra.length === 0 ? {} : { extra }),
     };
   },
+});
+
+const identityOf = (
+  device: BlockDevice,
+  names: Pick<DiskIdentity, 'asked' | 'byId'>,
+): DiskIdentity => ({
+  ...names,
+  path: `/dev/${device.kname}`,
+  name: device.kname,
+  majorMinor: device.majorMinor,
+  sizeBytes: device.sizeBytes,
+  // It says 512 until coreos-installer formats it with blocks of 4096 bytes.
+  sectorBytes: isUnformatted(device) ? 4096 : device.sectorBytes,
+  type: device.type,
+  serial: device.serial,
+  wwn: device.wwn,
 });
 
 /** Types of lsblk that can carry a partition table and be started from. */
@@ -68,12 +85,16 @@ interface AskedDisk {
 
 /**
  * The device that a path means, when the operating system can be written to it.
- * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`
+ * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`, `disk.ambiguous`
  */
 export function chooseDisk(roots: readonly BlockDevice[], { asked, real }: AskedDisk): BlockDevice {
   const device = deviceAt(roots, real);
   if (device === undefined) throw missing(roots, asked);
-  const problem = onePath(device, asked) ?? notWhole(device, asked) ?? another(device, asked);
+  const problem =
+    onePath(device, asked) ??
+    notWhole(device, asked) ??
+    another(device, asked) ??
+    ambiguous(device, asked, rivalsOf(roots, asked, device));
   if (problem !== undefined) throw problem;
   return device;
 }
@@ -118,5 +139,18 @@ function another(device: BlockDevice, asked: string): AgentError | undefined {
   if (difference === undefined) return undefined;
   return diskFailure('disk.not-the-one', `${asked} points to ${device.path}, but ${difference}`, {
     context: { asked, device: device.path, serial: device.serial, wwn: device.wwn },
+  });
+}
+
+function ambiguous(
+  device: BlockDevice,
+  asked: string,
+  rivals: readonly BlockDevice[],
+): AgentError | undefined {
+  if (rivals.length === 0) return undefined;
+  const disks = [device, ...rivals];
+  const list = disks.map(describeDisk).join('; ');
+  return diskFailure('disk.ambiguous', `${asked} fits ${disks.length} disks: ${list}`, {
+    context: { asked, disks: disks.map(({ path }) => path).join(' ') },
   });
 }

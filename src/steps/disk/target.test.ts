@@ -92,6 +92,34 @@ describe('the install disk among the devices of the host', () => {
     expect(outcomeOf(roots, { ...found, wwn: '' }, links)).toMatch(/^disk\.changed: /);
   });
 
+  it.each<[string, Partial<BlockDevice>, Partial<BlockDevice>, boolean]>([
+    ['a WWN of two disks', { serial: 'S1', wwn: '0x50' }, { serial: 'S2', wwn: '0x50' }, true],
+    ['a WWN of zeros', { serial: 'S1', wwn: '0x00' }, { serial: 'S2', wwn: '0x00' }, true],
+    [
+      'zeros and one serial number',
+      { serial: 'S1', wwn: 'eui.00' },
+      { serial: 'S1', wwn: 'eui.00' },
+      false,
+    ],
+    ['a WWN, no serial number', { wwn: '0x50' }, { wwn: '0x50' }, false],
+    ['a WWN, and the other is silent', { serial: 'S1', wwn: '0x50' }, { wwn: '0x50' }, false],
+  ])('is held to its serial number when a name has moved: %s', (...[, is, isToo, isSame]) => {
+    const device = blockDevice('sda', is);
+    const roots = [device, blockDevice('sdb', isToo)];
+    for (const name of ['/dev/disk/by-id/wwn-0x50', '/dev/disk/by-path/pci-0000:00:1f.2-ata-1']) {
+      const links = new Map([[name, '/dev/sdb']]);
+      const result = outcomeOf(roots, { ...targetOf(device), byId: [name] }, links);
+      expect(result.startsWith('disk.changed: ')).toBe(!isSame);
+    }
+  });
+
+  it('is not taken for another disk with an identifier of zeros', () => {
+    const zeros = blockDevice('sda', { wwn: '0x0000000000000000' });
+    expect(outcomeOf([blockDevice('sdb', { wwn: zeros.wwn })], targetOf(zeros))).toMatch(
+      /^disk\.missing: /,
+    );
+  });
+
   it('is refused under another name, which is told', () => {
     const moved = { ...disk, name: 'sdc', kname: 'sdc', path: '/dev/sdc', majorMinor: '8:32' };
     expect(outcomeOf([moved], target)).toBe('disk.changed: the install disk is /dev/sdc now');
@@ -130,6 +158,15 @@ it('follows these names again at each look', async () => {
   expect((await readTarget(host, target, signal)).name).toBe('sda');
   host.withLink(link, '/dev/sdb');
   await expect(readTarget(host, target, signal)).rejects.toMatchObject({ code: 'disk.changed' });
+});
+
+it('follows the name that was asked for, whatever folder it is in', async () => {
+  const asked = '/dev/disk/by-path/pci-0000:00:1f.2-ata-1';
+  const host = hostWith(blockDevice('sda'), blockDevice('sdb')).withLink(asked, '/dev/sda');
+  const plain = { ...targetOf(blockDevice('sda')), asked };
+  expect((await readTarget(host, plain, signal)).name).toBe('sda');
+  host.withLink(asked, '/dev/sdb');
+  await expect(readTarget(host, plain, signal)).rejects.toMatchObject({ code: 'disk.changed' });
 });
 
 it('runs no command on another disk', async () => {

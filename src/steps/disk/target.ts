@@ -8,11 +8,12 @@ import {
   disksUnder,
   everyDevice,
   listBlockDevices,
+  multipathOver,
   readBlockDevices,
   withDescendants,
 } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
-import type { TargetDisk } from './facts.ts';
+import type { DiskIdentity } from './facts.ts';
 import type { BlockDevice } from './lsblk.ts';
 
 /** Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name (s390-tools, 59-dasd.rules). */
@@ -36,7 +37,7 @@ export async function byIdNames(
 }
 
 /** Where names lead to now; names that lead nowhere are not in it. */
-type Links = ReadonlyMap<string, string>;
+export type Links = ReadonlyMap<string, string>;
 
 /**
  * The install disk among the devices of the host.
@@ -44,7 +45,7 @@ type Links = ReadonlyMap<string, string>;
  */
 export function targetAmong(
   roots: readonly BlockDevice[],
-  target: TargetDisk,
+  target: DiskIdentity,
   links: Links = new Map(),
 ): BlockDevice {
   const found = everyDevice(roots).find(
@@ -57,14 +58,14 @@ export function targetAmong(
   throw hasChanged(target, difference, moved);
 }
 
-const hasGone = ({ path }: TargetDisk): AgentError =>
+const hasGone = ({ path }: DiskIdentity): AgentError =>
   diskFailure('disk.missing', `${path} has disappeared since it was found`, {
     hint: 'check the cabling of the disk and the kernel log of the host (journalctl -k)',
     context: { disk: path },
   });
 
 function hasChanged(
-  { path, serial, wwn }: TargetDisk,
+  { path, serial, wwn }: DiskIdentity,
   difference: string | undefined,
   moved: BlockDevice | undefined,
 ): AgentError {
@@ -75,12 +76,17 @@ function hasChanged(
   });
 }
 
+/** An identifier of zeros, as firmware without one reports it, identifies nothing. */
+const hasWwn = ({ wwn }: Pick<BlockDevice, 'wwn'>): boolean => /[1-9a-f]/i.test(bareWwn(wwn));
+
+const bareWwn = (wwn: string): string => wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
+
 /** A disk that has the serial number and the WWN of the install disk. */
-const isSurely = (device: BlockDevice, target: TargetDisk): boolean =>
+const isSurely = (device: BlockDevice, target: DiskIdentity): boolean =>
   device.type === target.type &&
   device.serial === target.serial &&
   device.wwn === target.wwn &&
-  `${hardwareSerial(target)}${target.wwn}` !== '';
+  (hardwareSerial(target) !== '' || hasWwn(target));
 
 /**
  * The serial number that the hardware has. That of a DASD is in its volume label, which the writer writes again
@@ -98,7 +104,7 @@ const isAlike = (one: string, other: string): boolean =>
   one === '' || other === '' || inUdevLetters(one) === inUdevLetters(other);
 
 /** The writer formats a DASD, which gives it its size; where no size is known there is none to compare. */
-const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: TargetDisk): boolean =>
+const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: DiskIdentity): boolean =>
   sizeBytes === target.sizeBytes ||
   sizeBytes === 0 ||
   target.sizeBytes === 0 ||
@@ -108,7 +114,7 @@ const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: TargetDisk): boole
 function differenceOf(
   roots: readonly BlockDevice[],
   device: BlockDevice,
-  { target, links }: { readonly target: TargetDisk; readonly links: Links },
+  { target, links }: { readonly target: DiskIdentity; readonly links: Links },
 ): string | undefined {
   const { serial, wwn, sizeBytes } = device;
   if (!isAlike(hardwareSerial(device), hardwareSerial(target)))
@@ -120,17 +126,22 @@ function differenceOf(
   for (const [link, path] of links) {
     const other = deviceAt(roots, path);
     if (other === undefined || isRelated(roots, device, other)) continue;
-    if (!sharesName(device, other, target)) return `${link} is ${path}`;
+    if (!isKnownWithout(device, other, target)) return `${link} is ${path}`;
   }
   return nameDifference(target.asked, device);
 }
 
 /**
- * Namespaces of one NVMe drive share a name that leads to the one written last (systemd issue 31448, until systemd 257);
- * so do the paths of a LUN without multipath. Where the WWN is known it tells which disk is meant.
+ * Whether a disk is known although one of its names leads to another. Disks with one WWN share the name of it, namespaces
+ * of one NVMe drive that of the drive (systemd issue 31448, until systemd 257), as do the paths of a LUN without
+ * multipath. The serial number tells which disk is meant, or the WWN where they share that number too.
  */
-const sharesName = (device: BlockDevice, other: BlockDevice, target: TargetDisk): boolean =>
-  device.wwn !== '' && target.wwn !== '' && device.serial !== '' && device.serial === other.serial;
+function isKnownWithout(device: BlockDevice, other: BlockDevice, target: DiskIdentity): boolean {
+  const serial = hardwareSerial(device);
+  if (serial === '' || hardwareSerial(target) === '' || other.serial === '') return false;
+  if (serial !== other.serial) return true;
+  return device.wwn !== '' && target.wwn !== '' && (hasWwn(device) || device.wwn !== other.wwn);
+}
 
 /** Names of a multipath device may lead to one of its paths for a while. */
 const isRelated = (
@@ -149,9 +160,9 @@ const isRelated = (
 export function nameDifference(asked: string, device: BlockDevice): string | undefined {
   const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
   if (name === undefined) return undefined;
-  const wwn = /^(?:wwn-0x|scsi-3|nvme-(?:eui|uuid|nvme)\.)([0-9a-f-]+)$/i.exec(name)?.[1];
+  const wwn = wwnIn(name);
   if (wwn !== undefined) {
-    const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
+    const own = bareWwn(device.wwn);
     return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
   }
   const serial = hardwareSerial(device);
@@ -159,6 +170,47 @@ export function nameDifference(asked: string, device: BlockDevice): string | und
   const isSame = inUdevLetters(name).includes(inUdevLetters(serial));
   return isSame ? undefined : `its serial number is ${serial}`;
 }
+
+/** The WWN that a name in /dev/disk/by-id consists of. */
+const wwnIn = (name: string): string | undefined =>
+  /^(?:wwn-0x|scsi-[23]|nvme-(?:eui|uuid|nvme)\.)([0-9a-f-]+)$/i.exec(name)?.[1];
+
+/**
+ * Other disks that a name in /dev/disk/by-id fits as well as the one that it leads to: it leads to whichever udev saw
+ * last. Paths of a multipath device are no other disks.
+ */
+export function rivalsOf(
+  roots: readonly BlockDevice[],
+  asked: string,
+  device: BlockDevice,
+): readonly BlockDevice[] {
+  const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
+  if (name === undefined) return [];
+  const disks = roots.map((root) => multipathOver(root) ?? root);
+  return [...new Map(disks.map((disk) => [disk.kname, disk])).values()].filter(
+    (other) => !isRelated(roots, device, other) && fitsToo(name, device, other),
+  );
+}
+
+function fitsToo(name: string, device: BlockDevice, other: BlockDevice): boolean {
+  const wwn = wwnIn(name);
+  // A path that multipathd has not taken yet.
+  if (device.type === 'mpath' && device.serial === other.serial) return false;
+  if (wwn !== undefined) return other.wwn !== '' && startsAlike(bareWwn(other.wwn), wwn);
+  if (!/^(ata|nvme|virtio|usb|scsi-[01S])/.test(name)) return false;
+  const text = inUdevLetters(name);
+  const isIn = (part: string): boolean => part !== '' && text.includes(inUdevLetters(part));
+  const [own, serial] = [hardwareSerial(device), hardwareSerial(other)];
+  if (!isIn(serial) || serial.length < (isIn(own) ? own.length : shortestSerial)) return false;
+  // Of namespaces with one serial number, the name may tell the number.
+  const namespace = /_(\d+)$/.exec(text.slice(text.indexOf(inUdevLetters(serial))))?.[1];
+  const isOfOther = namespace !== undefined && !other.kname.endsWith(`n${namespace}`);
+  if (other.kname.startsWith('nvme') && isOfOther) return false;
+  return other.model === '' || !isIn(device.model) || isIn(other.model);
+}
+
+/** Below this it may be a part of another number. */
+const shortestSerial = 4;
 
 /** A WWN may stand with or without its vendor extension. */
 const startsAlike = (one: string, other: string): boolean => {
@@ -174,7 +226,7 @@ export const isOtherDisk = ({ code }: AgentError): boolean =>
   code === 'disk.changed' || code === 'disk.missing';
 
 /** The block devices of the host, and which of them the install disk is. */
-interface Disks {
+export interface Disks {
   readonly roots: readonly BlockDevice[];
   readonly disk: BlockDevice;
 }
@@ -185,7 +237,7 @@ interface Disks {
  */
 export async function readDisks(
   host: Host,
-  target: TargetDisk,
+  target: DiskIdentity,
   signal: AbortSignal,
 ): Promise<Disks> {
   const roots = await readBlockDevices(host, signal);
@@ -198,7 +250,7 @@ export async function readDisks(
  */
 export async function readTarget(
   host: Host,
-  target: TargetDisk,
+  target: DiskIdentity,
   signal: AbortSignal,
 ): Promise<BlockDevice> {
   return (await readDisks(host, target, signal)).disk;
@@ -210,16 +262,21 @@ export async function readTarget(
  */
 export async function confirmTarget(
   host: Host,
-  target: TargetDisk,
+  target: DiskIdentity,
   { signal, limit }: { readonly signal: AbortSignal; readonly limit?: Millis },
 ): Promise<BlockDevice> {
   const roots = await listBlockDevices(host, signal, limit);
   return targetAmong(roots, target, await linksOf(host, target, signal));
 }
 
-async function linksOf(host: Host, { byId }: TargetDisk, signal: AbortSignal): Promise<Links> {
+/** Where the names of a disk lead now. */
+export async function linksOf(
+  host: Host,
+  { asked, byId }: DiskIdentity,
+  signal: AbortSignal,
+): Promise<Links> {
   const links = new Map<string, string>();
-  for (const link of byId) {
+  for (const link of new Set([asked, ...byId])) {
     const path = await host.realPath(link, signal);
     if (path !== undefined) links.set(link, path);
   }
@@ -232,7 +289,7 @@ async function linksOf(host: Host, { byId }: TargetDisk, signal: AbortSignal): P
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function execOnTarget(
-  { host, target }: { readonly host: Host; readonly target: TargetDisk },
+  { host, target }: { readonly host: Host; readonly target: DiskIdentity },
   argv: readonly string[],
   options: ExecOptions,
 ): Promise<CommandResult> {
