@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Device, devicesOf } from './devices.ts';
-import { Leftovers, remainsOn } from './disk-layout.ts';
+import { Leftovers, mirrorArrays, remainsOn } from './disk-layout.ts';
 import { hostFiles, syncDev } from './files.ts';
 import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
@@ -65,7 +65,8 @@ export function buildMachine(
   const remains = disks.map((disk, index) =>
     remainsOn(disk, plan.disks[index]?.leftovers ?? 'none', index),
   );
-  const all = [...disks, ...remains.flatMap(({ devices }) => devices), liveMedium];
+  const left = remains.flatMap(({ devices }) => devices);
+  const all = [...disks, ...left, ...mirrorArrays(left), liveMedium];
   const devices = devicesOf(all, () => {
     syncDev(root, devices);
   });

@@ -9,6 +9,8 @@ export interface Content {
   readonly uuid: string;
   /** Volume group of an LVM2_member, if it is in one. */
   readonly group?: string;
+  /** What RAID metadata at the end of the device hides until it is gone. */
+  readonly behind?: Content;
 }
 
 /** The entry of a partition in its table. */

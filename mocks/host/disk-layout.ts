@@ -71,10 +71,13 @@ const contentOf = ({ fsLabel = '', group }: PartitionPlan, fstype: string): Cont
 
 /**
  * What an earlier life left on a disk: `coreos` an installed system, `lvm` an active volume group,
- * `raid` a degraded mirror that was assembled, `mounted` a file system in use, `swap` a swap
- * partition in use, `data` a partition that nothing uses.
+ * `raid` a degraded mirror that was assembled, `mirror` a part of an assembled boot mirror as Butane makes it
+ * (`boot_device.mirror`), `mounted` a file system in use, `swap` a swap partition in use, `data` a
+ * partition that nothing uses.
  */
-export const Leftovers = z.enum(['none', 'coreos', 'lvm', 'raid', 'mounted', 'swap', 'data']);
+export const Leftovers = z.enum([
+  ...(['none', 'coreos', 'lvm', 'raid', 'mirror', 'mounted', 'swap', 'data'] as const),
+]);
 export type Leftovers = z.infer<typeof Leftovers>;
 
 /** A disk's leftovers: devices that stand on it, and what is in use. */
@@ -90,6 +93,7 @@ export function remainsOn(disk: Device, leftovers: Leftovers, index: number): Re
   if (leftovers === 'none') return none;
   disk.table = 'gpt';
   if (leftovers === 'coreos') return { ...none, devices: partitionsFor(disk, coreosPartitions) };
+  if (leftovers === 'mirror') return { ...none, devices: mirrorPartitions(disk, index + 1) };
   const [first] = partitionsFor(disk, [plans[leftovers]]);
   if (first === undefined) return none;
   const path = `/dev/${first.kname}`;
@@ -140,3 +144,41 @@ const mirror = (member: Device, index: number): Device => ({
   sectorBytes: member.sectorBytes,
   parents: [member.kname],
 });
+
+/** The part of a boot mirror on one disk. Metadata 1.0 of `md-boot` is at the end, so that GRUB sees the file system. */
+function mirrorPartitions(disk: Device, number: number): readonly Device[] {
+  const parts = partitionsFor(disk, coreosPartitions);
+  const names = ['bios', 'esp', 'boot', 'root'];
+  return parts.map((part, at): Device => {
+    const name = names[at] ?? '';
+    const member = { fstype: 'linux_raid_member', label: `any:md-${name}`, uuid: `md-${name}` };
+    const label = `${name}-${number}`;
+    return {
+      ...part,
+      ...(part.entry === undefined ? {} : { entry: { ...part.entry, label } }),
+      content:
+        at < 2
+          ? { fstype: 'vfat', label, uuid: randomUUID() }
+          : { ...member, ...(name === 'boot' ? { behind: mirrored.boot } : {}) },
+    };
+  });
+}
+
+const mirrored = {
+  boot: { fstype: 'ext4', label: 'boot', uuid: '11111111-0000-4000-8000-000000000001' },
+  root: { fstype: 'xfs', label: 'root', uuid: '11111111-0000-4000-8000-000000000002' },
+};
+
+/** The arrays of a boot mirror over all of its disks. */
+export function mirrorArrays(devices: readonly Device[]): readonly Device[] {
+  return (['boot', 'root'] as const).flatMap((name, at): readonly Device[] => {
+    const members = devices.filter(({ content }) => content?.label === `any:md-${name}`);
+    const [first] = members;
+    if (first === undefined) return [];
+    const kname = `md${at + 100}`;
+    const parents = members.map((member) => member.kname);
+    const { sizeBytes, sectorBytes } = first;
+    const own = { kname, name: kname, majorMinor: `9:${at + 100}`, type: 'raid1' as const };
+    return [{ ...own, sizeBytes, sectorBytes, parents, content: { ...mirrored[name] } }];
+  });
+}

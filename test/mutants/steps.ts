@@ -82,12 +82,12 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'one path of a multipath device is written',
-      from: 'onePath(device, asked) ?? ',
+      from: 'onePath(device, asked) ??\n    ',
       to: '',
     },
     {
       means: 'a partition is written as if it were a disk',
-      from: ' ?? notWhole(device, asked)',
+      from: 'notWhole(device, asked) ??\n    ',
       to: '',
     },
     {
@@ -120,9 +120,41 @@ export const stepMutants: MutantsByFile = {
       to: "['live'].includes(kind)",
     },
     {
+      means: 'the half of a boot mirror is left on another disk',
+      from: "return isHalf ? label.slice('any:md-'.length) : undefined;",
+      to: 'return isHalf ? undefined : undefined;',
+    },
+    {
+      means: 'an array is taken down with a disk of its own, and the other half is not seen',
+      from: 'disksUnder(roots, device).filter(\n      // A second',
+      to: 'disksUnder(roots, device).slice(0, 1).filter(\n      // A second',
+    },
+    {
+      means: 'a clone of the install disk counts as a second path of it',
+      from: 'twins.includes(kname) && own.has(device.partUuid)',
+      to: 'twins.includes(kname)',
+    },
+    {
+      means: 'what is in an old volume stops an installation',
+      from: 'if (label === undefined || isVolume(device)) return [];',
+      to: 'if (label === undefined) return [];',
+    },
+    {
+      means: 'a pool of ZFS that is imported is not seen',
+      from: '...poolsOn(disk).filter(({ pool }) => pools.includes(pool))',
+      to: '',
+    },
+    {
       means: 'the disk of the running system is written',
-      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(disk) ??\n    (busy.length === 0 ? undefined : isBusy(disk, busy))',
+      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(disk) ??\n    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful))',
       to: 'physicalProblem(disk)',
+    },
+  ],
+  'src/steps/disk/check.ts': [
+    {
+      means: 'a second boot label is not looked for',
+      from: 'if (systems.length > 0) throw',
+      to: 'if (systems.length > 99) throw',
     },
   ],
   'src/steps/disk/format-extra.ts': [
@@ -130,6 +162,11 @@ export const stepMutants: MutantsByFile = {
       means: 'another disk than was found is formatted',
       from: 'if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;',
       to: 'if (!(error instanceof AgentError)) throw error;',
+    },
+    {
+      means: 'a disk that could not be formatted stops the first boot',
+      from: 'if (systems.length > 0) throw',
+      to: 'if (systems.length > 99) throw',
     },
     {
       means: 'a further disk is not looked at before each command',

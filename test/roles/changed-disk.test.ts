@@ -118,3 +118,23 @@ describe.each([
     }
   }, 60_000);
 });
+
+describe('another disk that the first boot could take for the install disk', () => {
+  const mirror = { disks: ['sda', 'sdb'].map((name) => ({ name, leftovers: 'mirror' as const })) };
+  it.each([
+    ['an old system', { disks: [{ name: 'sda' }, { name: 'sdb', leftovers: 'coreos' as const }] }],
+    ['the other half of a boot mirror', mirror],
+  ])('is refused before anything is lost, or emptied where it may be: %s', async (...[, plan]) => {
+    const refused = await install({ config: cornerOf('master', {}), plan });
+    expect(refused.life.error).toMatchObject({ code: 'disk.other-system' });
+    const programs = refused.machine.ran.map(({ argv: [program] }) => program);
+    for (const program of ['dd', 'wipefs', 'mdadm']) expect(programs).not.toContain(program);
+    const config = cornerOf('master', { disk: { format: ['/dev/sdb'] } });
+    const { machine, life } = await install({ config, plan });
+    expect(life.error).toBeUndefined();
+    const systems = machine.devices.all().filter(({ content }) => content?.label === 'boot');
+    expect(systems.map(({ kname }) => kname)).toEqual(['sda3']);
+    const contents = machine.devices.all().map(({ content }) => content?.fstype);
+    expect(contents).not.toContain('linux_raid_member');
+  });
+});

@@ -162,6 +162,7 @@ const mdadm: Program = (machine, call) => {
       );
     }
     machine.devices.remove(array);
+    writeSuperblocks(machine, array);
     call.err(`mdadm: stopped ${path}\n`);
   }
   for (const path of [...all('--zero-superblock'), ...(has('--zero-superblock') ? rest : [])]) {
@@ -169,10 +170,17 @@ const mdadm: Program = (machine, call) => {
     if (member?.content?.fstype !== 'linux_raid_member') {
       return fail(call, `mdadm: Unrecognised md component device - ${path}`);
     }
-    member.content = undefined;
+    member.content = member.content.behind;
   }
   return 0;
 };
+
+/** When it stops an array, the kernel writes the superblock of each member once more. */
+function writeSuperblocks({ devices }: Machine, { parents }: Device): void {
+  for (const member of parents.flatMap((parent) => devices.byKname(parent) ?? [])) {
+    member.content ??= { fstype: 'linux_raid_member', label: 'any:stopped', uuid: '' };
+  }
+}
 
 function scan({ devices }: Machine, call: Call): number {
   for (const array of devices.all().filter(({ type }) => type === 'raid1')) {

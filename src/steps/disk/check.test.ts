@@ -84,12 +84,11 @@ describe('disk/check', () => {
     expect(notes).toEqual(['info: /dev/sda5 is mounted on /run/media/iso; it stays']);
   });
 
-  it('warns of other systems, of shared volumes and of further disks it will not format', async () => {
+  it('warns of shared volumes and of further disks it will not format', async () => {
     const volume = blockDevice('dm-0', { name: 'vg-a' });
     const host = hostWith(
       blockDevice('sda', {}, [partition('sda1', {}, [volume])]),
       blockDevice('sdb', {}, [volume]),
-      coreOsDisk('sdc'),
     );
     const { notes } = await runStep(checkDisk, {
       host,
@@ -97,11 +96,39 @@ describe('disk/check', () => {
       config: { disk: { format: ['/dev/sda'] } },
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
-      'warn: /dev/sdb shares volumes or arrays with /dev/sda and loses them too',
-      'warn: /dev/sdc3 is labelled boot: the node may boot from it instead of /dev/sda',
-      'warn: /dev/sdc4 is labelled root: the node may boot from it instead of /dev/sda',
+      'warn: /dev/sdb: /dev/mapper/vg-a is removed with the volume group that it shares with /dev/sda',
       'warn: /dev/sda will not be formatted: it is the install disk',
     ]);
+  });
+
+  it('refuses another system, unless its disk is to be formatted and can be', async () => {
+    const other = coreOsDisk('sdb');
+    const disk = { ...facts.disk, extra: [targetOf(other)] };
+    const run = (...[found, format]: [BlockDevice, string[]]) =>
+      tryStep(checkDisk, {
+        host: hostWith(blockDevice('sda'), found),
+        facts: { disk },
+        config: { disk: { format } },
+      });
+    expect((await run(other, [])).failure).toMatchObject({
+      code: 'disk.other-system',
+      kind: 'input',
+      context: { disk: '/dev/sda', devices: '/dev/sdb3 /dev/sdb4' },
+    });
+    expect((await run(other, ['/dev/sdb'])).failure).toBeUndefined();
+    const busy = { ...other, mountpoints: ['/data'] };
+    expect((await run(busy, ['/dev/sdb'])).failure).toMatchObject({ code: 'disk.other-system' });
+  });
+
+  it('is busy when a pool of ZFS on it is imported', async () => {
+    const pool = blockDevice('sda', { fsType: 'zfs_member', label: 'tank' });
+    const run = (host: ReturnType<typeof hostWith>) => tryStep(checkDisk, { host, facts });
+    expect((await run(hostWith(pool))).failure).toBeUndefined();
+    const imported = hostWith(pool).withFile('/proc/spl/kstat/zfs/tank/state', 'ONLINE\n');
+    expect((await run(imported)).failure).toMatchObject({
+      code: 'disk.busy',
+      context: { holders: '/dev/sda is in the imported ZFS pool tank' },
+    });
   });
 
   it('fails when the disk has gone meanwhile', async () => {

@@ -5,10 +5,12 @@ import { writesDisk } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import {
   cleansDisk,
-  disksSharedWith,
-  extraDisks,
-  otherSystemDisks,
   diskReadiness,
+  extraDisks,
+  hasOtherSystem,
+  otherSystems,
+  poolsOn,
+  sharedWith,
   twinsOf,
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
@@ -40,34 +42,49 @@ export const checkDisk = step({
       disk,
       willBeCleaned: isActive<Config>(cleansDisk, config),
       keepsPartitions,
+      pools: await importedPools(scope, disk),
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
     await waitUntilClosed(scope, target);
-    warnOfOthers(scope, roots, disk);
-    for (const extra of await extraDisks(scope, { roots, disk, extra: target.extra })) {
-      if (extra.kind === 'refused') {
-        note('warn', `${extra.asked} will not be formatted: ${extra.because}`);
-      }
+    const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
+    const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
+    warnOfOthers(scope, { roots, disk, emptied });
+    for (const one of extra) {
+      if (one.kind === 'refused')
+        note('warn', `${one.asked} will not be formatted: ${one.because}`);
     }
+    const systems = otherSystems(roots, disk, emptied);
+    if (systems.length > 0) throw hasOtherSystem(disk, systems);
   },
 });
 
-function warnOfOthers(
-  { note }: StepScope<'host'>,
-  roots: readonly BlockDevice[],
+/** The pools on a disk that the kernel has imported; it tells of each by a folder (OpenZFS, `spa_stats.c`). */
+async function importedPools(
+  { host, signal }: StepScope<'host'>,
   disk: BlockDevice,
-): void {
-  for (const shared of disksSharedWith(roots, disk)) {
-    note('warn', `${shared} shares volumes or arrays with ${disk.path} and loses them too`);
+): Promise<readonly string[]> {
+  const imported: string[] = [];
+  for (const { pool } of poolsOn(disk)) {
+    const isName = /^[a-zA-Z][\w.: -]*$/.test(pool);
+    const state = `/proc/spl/kstat/zfs/${pool}/state`;
+    if (isName && (await host.readText(state, signal)) !== undefined) imported.push(pool);
   }
+  return imported;
+}
+
+interface Others {
+  readonly roots: readonly BlockDevice[];
+  readonly disk: BlockDevice;
+  readonly emptied: readonly BlockDevice[];
+}
+
+function warnOfOthers({ note }: StepScope<'host'>, { roots, disk, emptied }: Others): void {
+  for (const shared of sharedWith(roots, disk, emptied)) note('warn', shared);
   for (const { path } of twinsOf(roots, disk)) {
     note(
       'warn',
       `${path} has the same serial number and WWN as ${disk.path}: a second path without multipath, or another disk that looks the same`,
     );
-  }
-  for (const other of otherSystemDisks(roots, disk)) {
-    note('warn', `${other}: the node may boot from it instead of ${disk.path}`);
   }
 }

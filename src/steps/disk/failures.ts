@@ -64,7 +64,12 @@ export const diskFailures = {
   'disk.busy': {
     kind: 'host',
     title: 'The install disk is in use',
-    hint: 'release what the message names (umount, swapoff, or stop the process), then run again',
+    hint: 'stop the process that the message names, or what lsblk shows on the disk and its partitions (a pool of ZFS: zpool export), then run again',
+  },
+  'disk.other-system': {
+    kind: 'input',
+    title: 'Another disk has a file system that the first boot takes for its own',
+    hint: 'CoreOS stops at its first boot while two file systems are labelled boot (coreos-unique-boot.service), and mounts any that is labelled root: if the disk is not needed, add it to disk.format (--format-disk) or wipe it (wipefs --all on its partitions); else label the file system otherwise, or disconnect the disk',
   },
   'disk.extra-refused': {
     kind: 'input',

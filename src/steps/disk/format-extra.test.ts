@@ -6,7 +6,7 @@ import {
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { formatExtraDisks } from './format-extra.ts';
 import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
 
@@ -118,6 +118,13 @@ describe('disk/format-extra', () => {
     expect(notes).toEqual([
       'warn: /dev/sdb was not formatted: wipefs still finds signatures: gpt 0x200',
     ]);
+  });
+
+  it('ends the installation when a disk that keeps them would stop the first boot', async () => {
+    const other = { ...extra, children: [partition('sdb1', { label: 'boot' })] };
+    const host = newHost().on(['lsblk', rest]).prints(lsblkOutput(target, other));
+    const { failure } = await tryStep(formatExtraDisks, { host, facts, config });
+    expect(failure).toMatchObject({ code: 'disk.other-system', context: { devices: '/dev/sdb1' } });
   });
 
   it('is content when the disk is clean in the end', async () => {

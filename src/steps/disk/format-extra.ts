@@ -1,15 +1,21 @@
 import { AgentError } from '../../model/failure.ts';
 import { minutes } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
-import { type ExtraDisk, extraDisks, formatsExtraDisks } from './guards.ts';
+import {
+  type ExtraDisk,
+  extraDisks,
+  formatsExtraDisks,
+  hasOtherSystem,
+  otherSystems,
+} from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { execOnTarget, isOtherDisk, readDisks } from './target.ts';
 import { forgetTablesArgvs, tablesOf, takedownArgvs, wipefsListArgv } from './wipe.ts';
 
 /**
- * Removes the partition tables of additional disks, so that the firmware boots none of them. No
- * failure of such a disk ends the installation, as with the Go agent; it is a warning.
+ * Removes the partition tables of additional disks, so that the firmware boots none of them. A failure of such a disk
+ * is a warning, as with the Go agent, unless what is still on it would stop the first boot.
  */
 export const formatExtraDisks = step({
   id: 'disk/format-extra',
@@ -26,6 +32,9 @@ export const formatExtraDisks = step({
     const found = await readDisks(scope.host, target, scope.signal);
     const disks = await extraDisks(scope, { ...found, extra: target.extra });
     for (const disk of disks) await formatOrWarn(scope, disk);
+    const after = await readDisks(scope.host, target, scope.signal);
+    const systems = otherSystems(after.roots, after.disk);
+    if (systems.length > 0) throw hasOtherSystem(after.disk, systems);
   },
 });
 

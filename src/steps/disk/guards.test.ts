@@ -8,10 +8,10 @@ import {
 import { deviceAt } from './block-devices.ts';
 import type { BlockDevice } from './lsblk.ts';
 import {
-  disksSharedWith,
   holdersOf,
   decideExtraDisk,
-  otherSystemDisks,
+  otherSystems,
+  sharedWith,
   diskReadiness,
   renderHolder,
   smallestDiskBytes,
@@ -54,6 +54,36 @@ describe('readinessOf', () => {
     });
   });
 
+  const hold = (device: BlockDevice): BlockDevice =>
+    blockDevice('sda', {}, [partition('sda1', {}, [device])]);
+  it.each([
+    [mounted, 'umount /data'],
+    [blockDevice('sda', {}, [partition('sda2', { mountpoints: ['[SWAP]'] })]), 'swapoff /dev/sda2'],
+    [hold(blockDevice('dm-0', { name: 'old--vg-root' })), 'vgchange --activate n old-vg'],
+    [hold(blockDevice('dm-0', { name: 'luks-1', type: 'crypt' })), 'cryptsetup close luks-1'],
+    [hold(blockDevice('dm-0', { name: 'window', type: 'dm' })), 'dmsetup remove window'],
+    [hold(blockDevice('dm-0', { name: 'mpatha', type: 'mpath' })), 'multipath -f mpatha'],
+    [hold(blockDevice('md127')), 'mdadm --stop /dev/md127'],
+    [hold(blockDevice('bcache0')), 'echo 1 > /sys/block/bcache0/bcache/stop'],
+    [hold(blockDevice('drbd0')), 'drbdadm down'],
+    [hold(blockDevice('loop0', { type: 'loop' })), 'losetup --detach /dev/loop0'],
+    [
+      blockDevice('sda', {}, [partition('sda1', { fsType: 'zfs_member', label: 'tank' })]),
+      'zpool export tank',
+    ],
+  ])('says how what holds the disk is released: %#', (disk, command) => {
+    const state = { disk, willBeCleaned: false, keepsPartitions: false, pools: ['tank'] };
+    const { problem } = diskReadiness(state);
+    expect(problem).toMatchObject({ code: 'disk.busy' });
+    expect(problem?.hint).toContain(command);
+    expect(problem?.hint.includes('umount')).toBe(command.startsWith('umount'));
+  });
+
+  it('is not held by a pool that is not imported', () => {
+    const disk = blockDevice('sda', { fsType: 'zfs_member', label: 'tank' });
+    expect(diskReadiness({ disk, ...calm }).problem).toBeUndefined();
+  });
+
   it('remarks what will be removed', () => {
     expect(diskReadiness({ disk: withLvm, ...calm }).remarks).toEqual([
       '/dev/mapper/vg-a (lvm) uses it; it will be removed',
@@ -61,12 +91,69 @@ describe('readinessOf', () => {
   });
 });
 
-describe('otherSystemDisks', () => {
-  it('names other file systems that the node could start from', () => {
-    const target = coreOsDisk('sda');
-    expect(otherSystemDisks([target, coreOsDisk('sdb'), blockDevice('sdc')], target)).toEqual([
-      '/dev/sdb3 is labelled boot',
-      '/dev/sdb4 is labelled root',
+const mirrorOf = (array: BlockDevice, ...disks: readonly string[]): readonly BlockDevice[] =>
+  disks.map((disk) => {
+    const fsType = 'linux_raid_member';
+    const member = partition(`${disk}3`, { fsType, label: 'any:md-boot' }, [array]);
+    return blockDevice(disk, {}, [member]);
+  });
+const bootArray = blockDevice('md126', { label: 'boot' });
+
+describe('otherSystems', () => {
+  const found = (...[roots, disk, emptied]: Parameters<typeof otherSystems>): readonly string[] =>
+    otherSystems(roots, disk, emptied).map(({ device, label }) => `${device.path} ${label}`);
+  const install = coreOsDisk('sda');
+
+  it('are file systems that the first boot could take for its own', () => {
+    const other = coreOsDisk('sdb');
+    expect(found([install, other, blockDevice('sdc')], install)).toEqual([
+      '/dev/sdb3 boot',
+      '/dev/sdb4 root',
+    ]);
+    expect(found([install, other], install, [other])).toEqual([]);
+  });
+
+  it('are on a whole disk too, and in an array of another disk', () => {
+    const whole = blockDevice('sdb', { label: 'boot' });
+    expect(found([install, whole], install)).toEqual(['/dev/sdb boot']);
+    const mirror = mirrorOf(bootArray, 'sdb', 'sdc');
+    expect(found([install, ...mirror], install)).toContain('/dev/md126 boot');
+  });
+
+  it('are what the other half of a mirror keeps, started or not', () => {
+    const [own, other] = mirrorOf(bootArray, 'sda', 'sdb') as [BlockDevice, BlockDevice];
+    expect(found([own, other], own)).toEqual(['/dev/md126 boot', '/dev/sdb3 boot']);
+    expect(found([own, other], own, [other])).toEqual([]);
+    const stopped = { ...other, children: other.children.map((one) => ({ ...one, children: [] })) };
+    expect(found([blockDevice('sda'), stopped], blockDevice('sda'))).toEqual(['/dev/sdb3 boot']);
+  });
+
+  it('are none that the initramfs does not start', () => {
+    const volume = blockDevice('dm-0', { name: 'vg-root', label: 'root' });
+    const other = blockDevice('sdb', {}, [partition('sdb1', {}, [volume])]);
+    expect(found([install, other], install)).toEqual([]);
+  });
+
+  it('are not the paths of the multipath device that is installed to', () => {
+    const part = (kname: string) => partition(kname, { label: 'boot' });
+    const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, [part('dm-1')]);
+    const paths = ['sda', 'sdb'].map((path) =>
+      blockDevice(path, {}, [multipath, part(`${path}1`)]),
+    );
+    expect(found(paths, multipath)).toEqual([]);
+    expect(found([...paths, coreOsDisk('sdc')], multipath)).toHaveLength(2);
+  });
+
+  it('are not what a second path of the install disk shows; another disk that looks the same has its own', () => {
+    const lun = { serial: 'S1', wwn: '0x60' };
+    const path = (kname: string, partUuid: string) =>
+      blockDevice(kname, lun, [partition(`${kname}1`, { label: 'boot', partUuid })]);
+    const own = path('sda', 'a');
+    expect(found([own, path('sdb', 'a')], own)).toEqual([]);
+    expect(found([own, path('sdb', 'b')], own)).toEqual(['/dev/sdb1 boot']);
+    const silent = { ...own, wwn: '0x0' };
+    expect(found([silent, { ...path('sdb', 'a'), wwn: '0x0' }], silent)).toEqual([
+      '/dev/sdb1 boot',
     ]);
   });
 });
@@ -113,19 +200,30 @@ describe('holdersOf', () => {
   });
 });
 
-describe('disksSharedWith', () => {
-  it('names other disks under a volume that stands on this one', () => {
+describe('sharedWith', () => {
+  it('says that volumes go from every disk', () => {
     const volume = blockDevice('dm-0', { name: 'vg-data' });
     const sda = blockDevice('sda', {}, [partition('sda1', {}, [volume])]);
     const sdb = blockDevice('sdb', {}, [volume]);
     const sdc = blockDevice('sdc', {}, [partition('sdc1')]);
-    expect(disksSharedWith([sda, sdb, sdc], sda)).toEqual(['/dev/sdb']);
+    const words = [
+      '/dev/sdb: /dev/mapper/vg-data is removed with the volume group that it shares with /dev/sda',
+    ];
+    expect(sharedWith([sda, sdb, sdc], sda)).toEqual(words);
+  });
+
+  it('says that the other half of an array stays, unless it is formatted', () => {
+    const [sda, sdb] = mirrorOf(bootArray, 'sda', 'sdb') as [BlockDevice, BlockDevice];
+    expect(sharedWith([sda, sdb], sda)).toEqual([
+      '/dev/sdb: its half of /dev/md126 stays, with its RAID superblock',
+    ]);
+    expect(sharedWith([sda, sdb], sda, [sdb])).toEqual([]);
   });
 
   it('does not name the members of the array that is installed to', () => {
     const array = blockDevice('md126', {}, [partition('md126p1')]);
     const roots = [blockDevice('sda', {}, [array]), blockDevice('sdb', {}, [array])];
-    expect(disksSharedWith(roots, array)).toEqual([]);
+    expect(sharedWith(roots, array)).toEqual([]);
   });
 });
 

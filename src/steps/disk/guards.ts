@@ -6,11 +6,14 @@ import type { BlockDevice } from './lsblk.ts';
 import {
   disksUnder,
   everyDevice,
+  isArray,
   isLeftover,
+  isMapped,
   isNamed,
   isPartition,
   isUnformatted,
   multipathOver,
+  partitionsOf,
   descendantsOf,
   withDescendants,
 } from './block-devices.ts';
@@ -20,7 +23,15 @@ import { all, condition, not } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
 import { keepsPartitions } from '../image/writer-args.ts';
 import type { DiskIdentity, TargetDisk } from './facts.ts';
-import { type Disks, isOtherDisk, type Links, linksOf, rivalsOf, targetAmong } from './target.ts';
+import {
+  type Disks,
+  hasWwn,
+  isOtherDisk,
+  type Links,
+  linksOf,
+  rivalsOf,
+  targetAmong,
+} from './target.ts';
 
 /**
  * Below this nothing of use can be installed: the image of RHCOS alone has 3.8 GB, and the writer
@@ -35,6 +46,8 @@ interface DiskState {
   readonly willBeCleaned: boolean;
   /** The writer keeps partitions, and with them what is mounted from them. */
   readonly keepsPartitions: boolean;
+  /** Pools of ZFS that are imported. */
+  readonly pools?: readonly string[];
 }
 
 /** Whether a disk can be written, and what a person should know of it. */
@@ -50,17 +63,16 @@ interface DiskReadiness {
  * windows that do not keep the table busy; whether it is free is then for coreos-installer to say.
  */
 export function diskReadiness(state: DiskState): DiskReadiness {
-  const { disk, willBeCleaned, keepsPartitions } = state;
-  const holders = holdersOf(disk);
+  const { disk, willBeCleaned, keepsPartitions, pools = [] } = state;
+  const holders = [...holdersOf(disk), ...poolsOn(disk).filter(({ pool }) => pools.includes(pool))];
   const isHarmless = ({ kind }: Holder): boolean =>
     keepsPartitions || (willBeCleaned && kind === 'leftover');
   const harmful = holders.filter((holder) => !isHarmless(holder));
   const live = harmful.find(({ kind }) => kind === 'live');
-  const busy = harmful.map(renderHolder);
   const problem =
     (live === undefined ? undefined : isLive(disk, live)) ??
     physicalProblem(disk) ??
-    (busy.length === 0 ? undefined : isBusy(disk, busy));
+    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful));
   const remarks = holders
     .filter(isHarmless)
     .map(
@@ -92,27 +104,116 @@ const isLive = (disk: BlockDevice, holder: Holder): AgentError =>
     { context: { disk: disk.path, holder: holder.device } },
   );
 
-/** `disk.busy`, with everything that holds the disk. */
-export const isBusy = (disk: { readonly path: string }, holders: readonly string[]): AgentError =>
-  diskFailure('disk.busy', `${disk.path} is in use: ${holders.join('; ')}`, {
+/** `disk.busy`, with everything that holds the disk, and how what is known of it is released. */
+export function isBusy(
+  disk: { readonly path: string },
+  holders: readonly string[],
+  known: readonly Holder[] = [],
+): AgentError {
+  const release = [...new Set(known.map(releaseOf))];
+  return diskFailure('disk.busy', `${disk.path} is in use: ${holders.join('; ')}`, {
+    ...(release.length === 0 ? {} : { hint: `${release.join('; ')}; then run again` }),
     context: { disk: disk.path, holders: holders.join('; ') },
   });
+}
+
+/** Commands that release a disk from a device on it, by its lsblk type and name. */
+const releases: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/^lvm /, (name) => `vgchange --activate n ${groupOf(name)}`],
+  [/^crypt /, (name) => `cryptsetup close ${name}`],
+  [/^mpath /, (name) => `multipath -f ${name}`],
+  [/ md(\d|_)/, (name) => `mdadm --stop /dev/${name}`],
+  [
+    / bcache/,
+    (name) =>
+      `echo 1 > /sys/block/${name}/bcache/stop, and for its cache echo 1 > /sys/fs/bcache/<UUID>/stop`,
+  ],
+  [/ drbd/, (name) => `drbdadm down all (${name})`],
+  [/ loop/, (name) => `losetup --detach /dev/${name}`],
+];
+
+/** The command that releases a disk from what holds it. */
+function releaseOf(holder: Holder): string {
+  switch (holder.kind) {
+    case 'live':
+    case 'mount':
+      return `umount ${holder.mountpoint}`;
+    case 'swap':
+      return `swapoff ${holder.device}`;
+    case 'pool':
+      return `zpool export ${holder.pool}`;
+    case 'leftover':
+    case 'foreign': {
+      const { device, type } = holder;
+      const name = device.slice(device.lastIndexOf('/') + 1);
+      const how = releases.find(([pattern]) => pattern.test(`${type} ${name}`))?.[1];
+      if (how !== undefined) return how(name);
+      return device.startsWith('/dev/mapper/')
+        ? `dmsetup remove ${name}`
+        : `stop what made ${device}`;
+    }
+  }
+}
+
+/** The volume group in a name of the device mapper: a hyphen in one of its parts is doubled (lvm2, `dm_build_dm_name`). */
+const groupOf = (name: string): string =>
+  (/^(?:[^-]|--)+/.exec(name)?.[0] ?? name).replaceAll('--', '-');
+
+/** What a file system on another disk says that it is: the first boot finds its own by these labels. */
+function systemLabel({ fsType, label }: BlockDevice): string | undefined {
+  if (label === 'boot' || label === 'root') return label;
+  // Ignition makes the arrays of a mirror from Butane for any host (`boot_device.mirror`; GRUB sees through metadata 1.0).
+  const isHalf = fsType === 'linux_raid_member' && /^any:md-(boot|root)$/.test(label);
+  return isHalf ? label.slice('any:md-'.length) : undefined;
+}
+
+/** What the first boot could take for its own. */
+interface OtherSystem {
+  readonly device: BlockDevice;
+  readonly label: string;
+}
 
 /**
- * Other disks with a file system labelled `boot` or `root`: the node finds its own by these labels,
- * and may start from the wrong disk (coreos-installer warns of the same, but only after the write).
+ * File systems that the first boot could take for its own, and that stay on other disks. Volumes of LVM and of LUKS are
+ * none: the initramfs of CoreOS starts only what kernel arguments name (dracut, `parse-lvm.sh`).
+ * @param emptied further disks that lose what is on them
  */
-export function otherSystemDisks(
+export function otherSystems(
   roots: readonly BlockDevice[],
   disk: BlockDevice,
-): readonly string[] {
+  emptied: readonly BlockDevice[] = [],
+): readonly OtherSystem[] {
+  const isVolume = (device: BlockDevice): boolean =>
+    isMapped(device) && !isPartition(device) && device.type !== 'mpath';
   // The kernel may list the partitions of a multipath device under each of its paths too.
-  const paths = disk.type === 'mpath' ? disksUnder(roots, disk) : [];
-  const own = new Set([disk, ...paths].flatMap(withDescendants).map(({ kname }) => kname));
-  return everyDevice(roots)
-    .filter(({ kname, label }) => !own.has(kname) && (label === 'boot' || label === 'root'))
-    .map(({ path, label }) => `${path} is labelled ${label}`);
+  const gone = new Set(
+    [disk, ...emptied].flatMap((one) => disksUnder(roots, one)).map(({ kname }) => kname),
+  );
+  const own = new Set(partitionsOf(disk).map(({ partUuid }) => partUuid));
+  own.delete('');
+  const twins = twinsOf(roots, disk).map(({ kname }) => kname);
+  return everyDevice(roots).flatMap((device) => {
+    const label = systemLabel(device);
+    if (label === undefined || isVolume(device)) return [];
+    const stays = disksUnder(roots, device).filter(
+      // A second path of the install disk shows the same partitions.
+      ({ kname }) => !gone.has(kname) && !(twins.includes(kname) && own.has(device.partUuid)),
+    );
+    return stays.length === 0 ? [] : [{ device, label }];
+  });
 }
+
+/** `disk.other-system`, with everything that the first boot could take for its own. */
+export const hasOtherSystem = (disk: BlockDevice, systems: readonly OtherSystem[]): AgentError => {
+  const list = systems.map(({ device, label }) =>
+    device.label === label
+      ? `${device.path} is labelled ${label}`
+      : `${device.path} is half of a ${label} mirror`,
+  );
+  return diskFailure('disk.other-system', list.join('; '), {
+    context: { disk: disk.path, devices: systems.map(({ device }) => device.path).join(' ') },
+  });
+};
 
 /** Other disks that say the same of themselves, without multipath over them. */
 export const twinsOf = (
@@ -125,7 +226,7 @@ export const twinsOf = (
       one.type === type &&
       one.serial === serial &&
       one.wwn === wwn &&
-      wwn !== '',
+      hasWwn(one),
   );
 
 /** Why a disk is not free. */
@@ -137,7 +238,9 @@ type Holder =
   /** LVM, RAID or another device-mapper device, which the cleanup can take down. */
   | { readonly kind: 'leftover'; readonly device: string; readonly type: string }
   /** Something that the cleanup does not know: bcache, DRBD, multipath. */
-  | { readonly kind: 'foreign'; readonly device: string; readonly type: string };
+  | { readonly kind: 'foreign'; readonly device: string; readonly type: string }
+  /** A pool of ZFS that the kernel has imported: it holds the disk without a device of its own. */
+  | { readonly kind: 'pool'; readonly device: string; readonly pool: string };
 
 /** Where a live or an installed system has what it runs from. */
 const liveMounts: ReadonlySet<string> = new Set([
@@ -163,6 +266,12 @@ export const holdersOf = (disk: BlockDevice): readonly Holder[] => [
     }),
 ];
 
+/** The pools of ZFS that a disk has a part of, imported or not. */
+export const poolsOn = (disk: BlockDevice): readonly (Holder & { readonly kind: 'pool' })[] =>
+  withDescendants(disk)
+    .filter(({ fsType }) => fsType === 'zfs_member')
+    .map(({ path, label }) => ({ kind: 'pool', device: path, pool: label }));
+
 function mountsOf({ path, mountpoints }: BlockDevice): readonly Holder[] {
   return mountpoints.map((mountpoint): Holder => {
     if (mountpoint === '[SWAP]') return { kind: 'swap', device: path };
@@ -178,21 +287,36 @@ export function renderHolder(holder: Holder): string {
       return `${holder.device} is mounted on ${holder.mountpoint}`;
     case 'swap':
       return `${holder.device} is in use as swap`;
+    case 'pool':
+      return `${holder.device} is in the imported ZFS pool ${holder.pool}`;
     case 'leftover':
     case 'foreign':
       return `${holder.device} (${holder.type}) uses it`;
   }
 }
 
-/** Other disks that lose data when what uses this disk is taken down: a shared volume group. */
-export function disksSharedWith(
+/**
+ * What becomes of other disks when what uses this disk too is taken down: a volume group is removed from all of them, an
+ * array from this disk alone.
+ * @param emptied further disks that lose what is on them
+ */
+export function sharedWith(
   roots: readonly BlockDevice[],
   disk: BlockDevice,
+  emptied: readonly BlockDevice[] = [],
 ): readonly string[] {
-  const under = descendantsOf(disk).flatMap((device) => disksUnder(roots, device));
-  const paths = under.filter(({ kname }) => kname !== disk.kname).map(({ path }) => path);
-  const own = disksUnder(roots, disk).map(({ path }) => path);
-  return [...new Set(paths)].filter((path) => !own.includes(path));
+  const own = [disk, ...emptied].flatMap((one) => disksUnder(roots, one)).map(({ kname }) => kname);
+  return descendantsOf(disk).flatMap((device) => {
+    const others = disksUnder(roots, device).filter(({ kname }) => !own.includes(kname));
+    const paths = others.map(({ path }) => path).join(', ');
+    if (paths === '') return [];
+    if (isArray(device))
+      return [`${paths}: its half of ${device.path} stays, with its RAID superblock`];
+    if (device.type !== 'lvm') return [];
+    return [
+      `${paths}: ${device.path} is removed with the volume group that it shares with ${disk.path}`,
+    ];
+  });
 }
 
 /** A further disk that may be formatted, or why it may not. */

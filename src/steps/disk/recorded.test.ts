@@ -209,10 +209,11 @@ describe('a DASD', () => {
 
   it('is taken before it has a size, and is not cleaned', async () => {
     const host = machine('dasd', { [uid]: '/dev/dasda' });
-    const target = await targetOf(host, uid);
+    // Another of them has an old system.
+    const config = { disk: { device: uid, cleanup: true, format: ['/dev/dasdc'] } };
+    const target = (await runStep(resolveDisk, { host, config })).value;
     expect(target).toMatchObject({ path: '/dev/dasda', sizeBytes: 0, sectorBytes: 4096 });
     const facts = { disk: target };
-    const config = { disk: { cleanup: true } };
     await runStep(checkDisk, { host, config, facts });
     const { notes } = await runStep(cleanDisk, { host, config, facts });
     expect(notes).toEqual(['info: /dev/dasda is not formatted; coreos-installer formats it']);

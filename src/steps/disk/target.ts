@@ -77,7 +77,8 @@ function hasChanged(
 }
 
 /** An identifier of zeros, as firmware without one reports it, identifies nothing. */
-const hasWwn = ({ wwn }: Pick<BlockDevice, 'wwn'>): boolean => /[1-9a-f]/i.test(bareWwn(wwn));
+export const hasWwn = ({ wwn }: Pick<BlockDevice, 'wwn'>): boolean =>
+  /[1-9a-f]/i.test(bareWwn(wwn));
 
 const bareWwn = (wwn: string): string => wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
 
@@ -197,16 +198,23 @@ function fitsToo(name: string, device: BlockDevice, other: BlockDevice): boolean
   // A path that multipathd has not taken yet.
   if (device.type === 'mpath' && device.serial === other.serial) return false;
   if (wwn !== undefined) return other.wwn !== '' && startsAlike(bareWwn(other.wwn), wwn);
-  if (!/^(ata|nvme|virtio|usb|scsi-[01S])/.test(name)) return false;
+  return /^(ata|nvme|virtio|usb|scsi-[01S])/.test(name) && fitsBySerial(name, device, other);
+}
+
+function fitsBySerial(name: string, device: BlockDevice, other: BlockDevice): boolean {
   const text = inUdevLetters(name);
   const isIn = (part: string): boolean => part !== '' && text.includes(inUdevLetters(part));
   const [own, serial] = [hardwareSerial(device), hardwareSerial(other)];
   if (!isIn(serial) || serial.length < (isIn(own) ? own.length : shortestSerial)) return false;
-  // Of namespaces with one serial number, the name may tell the number.
-  const namespace = /_(\d+)$/.exec(text.slice(text.indexOf(inUdevLetters(serial))))?.[1];
-  const isOfOther = namespace !== undefined && !other.kname.endsWith(`n${namespace}`);
-  if (other.kname.startsWith('nvme') && isOfOther) return false;
-  return other.model === '' || !isIn(device.model) || isIn(other.model);
+  return (
+    isOfNamespace(text, other) && (other.model === '' || !isIn(device.model) || isIn(other.model))
+  );
+}
+
+/** Of namespaces with the serial number of their drive, a name may tell the number of one. */
+function isOfNamespace(name: string, { kname, serial }: BlockDevice): boolean {
+  const number = /_(\d+)$/.exec(name.slice(name.indexOf(inUdevLetters(serial))))?.[1];
+  return number === undefined || !kname.startsWith('nvme') || kname.endsWith(`n${number}`);
 }
 
 /** Below this it may be a part of another number. */
