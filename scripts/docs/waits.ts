@@ -61,6 +61,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'controller/register-bare-metal-hosts': { endedBy: 'run' },
   'controller/remove-record': { endedBy: 'itself' },
   'controller/report-nodes': { endedBy: 'service' },
+  'controller/unpause-pools': { endedBy: 'run' },
   'controller/upload-final-logs': { endedBy: 'itself' },
   'controller/upload-logs-regularly': { endedBy: 'run' },
   'controller/wait-for-bootstrap-host': { endedBy: 'itself' },

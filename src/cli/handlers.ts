@@ -4,7 +4,12 @@ import { completionScripts } from './completion.ts';
 import { runConfigSchema, runConfigShow, runConfigValidate } from './config.ts';
 import { runJournal } from './journal.ts';
 import { type BuildCommand, type ImageCall, runLayerBuild, runLayerPush } from './layer/build.ts';
-import { type RollbackCall, runLayerRollback } from './layer/in-cluster.ts';
+import {
+  type RollbackCall,
+  runLayerRollback,
+  runLayerUnpause,
+  type UnpauseCall,
+} from './layer/in-cluster.ts';
 import { runLayerLint } from './layer/lint.ts';
 import { type NameCall, runLayerName } from './layer/name.ts';
 import { type RenderCall, runLayerRender } from './layer/render.ts';
@@ -58,6 +63,7 @@ export const handlers: Readonly<Record<Exclude<CommandPath, 'install' | 'help'>,
   'layer push': withOptions<ImageCall>(runLayerPush),
   'layer status': withOptions<StatusCall>(runLayerStatus),
   'layer rollback': withOptions<RollbackCall>(runLayerRollback),
+  'layer unpause': withOptions<UnpauseCall>(runLayerUnpause),
   'node status': onNode('status'),
   'node apply': onNode('apply'),
   'node rollback': onNode('rollback'),

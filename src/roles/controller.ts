@@ -7,7 +7,7 @@ import { registerBareMetalHosts } from '../steps/controller/bare-metal-hosts.ts'
 import { completeInstallation } from '../steps/controller/complete-installation.ts';
 import { countReboots, waitForCounts } from '../steps/controller/count-reboots.ts';
 import { freeDnsAddress } from '../steps/controller/dns-address.ts';
-import { doLeftWork, removeLeftRecord } from '../steps/controller/left-work.ts';
+import { doLeftWork, endLeftPauses, removeLeftRecord } from '../steps/controller/left-work.ts';
 import { labelNodes } from '../steps/controller/label-nodes.ts';
 import { readNewCluster } from '../steps/controller/new-cluster.ts';
 import { reportNodes } from '../steps/controller/report-nodes.ts';
@@ -33,6 +33,7 @@ export const controller = role<ControllerWorld>('controller', {
     reportNodes,
     approveRequests,
     doLeftWork,
+    endLeftPauses,
     labelNodes,
     registerBareMetalHosts,
     completeInstallation,
@@ -46,5 +47,5 @@ export const controllerWithoutService = role<ControllerWorld>('controller-withou
   title: 'Completes a bootstrap host in its new cluster, without a service',
   ladder: 'bootstrap',
   steps: [readNewCluster, announceReady, waitForBootstrapHost, removeLeftRecord],
-  follow: [approveRequests, doLeftWork],
+  follow: [approveRequests, doLeftWork, endLeftPauses],
 });

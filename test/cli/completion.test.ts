@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const layerNames = ['build', 'lint', 'name', 'push', 'render', 'rollback', 'status'];
+const layerNames = ['build', 'lint', 'name', 'push', 'render', 'rollback', 'status', 'unpause'];
 
 /** A line up to the cursor, and what each shell offers for its last word. */
 const lines: readonly (readonly [line: string, offered: readonly string[]])[] = [

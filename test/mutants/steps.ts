@@ -181,21 +181,40 @@ export const stepMutants: MutantsByFile = {
       to: '    formatted = next;',
     },
   ],
-  'src/steps/layering/pool-pause.ts': [
+  'src/layering/api/machine-config-pool.ts': [
     {
-      means: 'a stopped run ends before the last pool is unpaused',
-      from: 'ended = Promise.all(',
-      to: 'ended = Promise.race(',
+      means: 'a pause that began at another time is ended',
+      from: "if (since === '' || pausedSince(pool, purpose) !== since) return undefined;",
+      to: "if (since === '') return undefined;",
     },
     {
-      means: 'a pause of somebody else is ended',
-      from: 'found === undefined || !isOurs(found)',
-      to: 'found === undefined',
+      means: 'a pause is ended for the workers that are to leave the pool',
+      from: 'isPaused(pool) && isPausedForOthers(pool, purpose)',
+      to: 'false',
+    },
+  ],
+  'src/steps/cluster/pool-pause.ts': [
+    {
+      means: 'a pause is changed over what a person has changed since',
+      from: 'metadata: { ...change.metadata, resourceVersion } };',
+      to: 'metadata: { ...change.metadata, uid: resourceVersion } };',
     },
     {
       means: 'a pause that was not kept is believed',
-      from: 'if (isPaused(kept) === paused && isOurs(kept) === paused) return;',
-      to: 'if (kept.metadata.name === name) return;',
+      from: 'if (isThere && isPaused(kept) === spec.paused) return kept;',
+      to: 'if (isThere || spec.paused) return kept;',
+    },
+  ],
+  'src/steps/layering/pool-pause.ts': [
+    {
+      means: 'a stopped run does not name what it keeps paused',
+      from: "signal.addEventListener('abort', nameHeld, { once: true });",
+      to: 'void nameHeld;',
+    },
+    {
+      means: 'pools are unpaused whose nodes lose their image by it',
+      from: "if (atRisk === '') {",
+      to: 'if (pools.length > 0) {',
     },
   ],
 };

@@ -30,7 +30,7 @@ const images = {
 
 const buildLine = '--os-config mosc.yaml --rendered-config rendered-worker.yaml';
 
-/** What `layer` can do: from files alone, on any machine; the last two in a cluster. */
+/** What `layer` can do: from files alone, on any machine; the last three in a cluster. */
 export const layerCommands = {
   lint: {
     summary: 'check MachineOSConfigs and Containerfiles',
@@ -157,5 +157,22 @@ export const layerCommands = {
       ],
       ['bootwright layer rollback --kubeconfig kubeconfig --pool worker --yes', 'do it'],
     ],
+  },
+  unpause: {
+    summary: 'end the pauses of pools that a stopped installation has left',
+    description: [
+      'A hand-over that is stopped keeps its pools paused, so that no node loses its OS image. Running the installation again ends that too.',
+      'A pool that a person has paused stays paused.',
+    ],
+    options: {
+      ...administrator,
+      pool: { summary: 'this pool only', value: anyValue('NAME') },
+      yes: { summary: 'also where nodes lose their OS image by it' },
+    },
+    exitCodes: {
+      2: 'nothing was changed, as nodes would lose their OS image and --yes was not given',
+    },
+    environment: proxyEnvironment,
+    examples: [['bootwright layer unpause --kubeconfig kubeconfig', 'unpause what was left']],
   },
 } as const satisfies CommandTable;

@@ -7,12 +7,14 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { planRollback, type RollbackPlan } from '../../layering/hand-over/rollback.ts';
-import type { ClusterSnapshot } from '../../layering/hand-over/pool-status.ts';
+import { type ClusterSnapshot, nodesAtRisk } from '../../layering/hand-over/pool-status.ts';
 import { repositoryConfigName } from '../../layering/served-config.ts';
 import { exitCodes } from '../../model/failure.ts';
-import type { Kube } from '../../ports/kube.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { changePause } from '../../steps/cluster/pool-pause.ts';
 import { withCluster } from '../cluster.ts';
 import { print, printError, printJson, wrapped } from '../messages.ts';
 
@@ -73,19 +75,20 @@ async function carryOut(plan: RollbackPlan, kube: Kube, signal: AbortSignal): Pr
 
 const textWidth = 100;
 
+const revertsOf = (nodes: readonly string[]): readonly string[] =>
+  nodes.length === 0
+    ? ['no node runs an image of the pool: no node changes']
+    : [
+        `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots:`,
+        ...wrapped(nodes.join(', '), textWidth - 2).map((line) => `  ${line}`),
+      ];
+
 /** What a rollback will do, for people. */
 export function renderRollback(plan: RollbackPlan): string {
   const { pool, removesOsConfig, orphans, repositoryConfig, nodes, notes } = plan;
   if (isEmpty(plan)) {
     return `pool ${pool} has no MachineOSConfig: nothing to roll back\n`;
   }
-  const reverts =
-    nodes.length === 0
-      ? ['no node runs an image of the pool: no node changes']
-      : [
-          `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots:`,
-          ...wrapped(nodes.join(', '), textWidth - 2).map((line) => `  ${line}`),
-        ];
   return [
     ...(removesOsConfig
       ? [`MachineOSConfig ${pool} is deleted, with the MachineOSBuilds that it owns`]
@@ -94,10 +97,51 @@ export function renderRollback(plan: RollbackPlan): string {
     ...(repositoryConfig === undefined
       ? []
       : [`MachineConfig ${repositoryConfig} is deleted, which leads new nodes to the image`]),
-    ...reverts,
+    ...revertsOf(nodes),
     ...notes.flatMap((note) => wrapped(note, textWidth)),
     '',
   ].join('\n');
+}
+
+/** Arguments of `layer unpause`. */
+export interface UnpauseCall {
+  readonly kubeconfig: string;
+  /** All pools without it. */
+  readonly pool?: string;
+  /** Without it no pool is unpaused whose nodes lose their image by that. */
+  readonly yes: boolean;
+}
+
+/**
+ * Ends the pauses that the hand-over of a stopped installation has left; those of a person stay. Resolves with 2 where
+ * nothing was changed without `--yes`.
+ * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`, `layering.not-kept`
+ */
+export function runLayerUnpause({ kubeconfig, pool, yes }: UnpauseCall): Promise<number> {
+  return withCluster(kubeconfig, async (kube, signal) => {
+    const cluster = await readCluster(kube, signal, pool);
+    const asked = cluster.pools
+      .filter(({ metadata }) => pool === undefined || metadata.name === pool)
+      .map((one) => ({ name: one.metadata.name, one, since: pausedSince(one, 'handOver') }));
+    const ours = asked.filter(({ since }) => since !== '');
+    const risks = ours.flatMap(({ name }) => {
+      const nodes = nodesAtRisk(name, cluster);
+      const text = `pool ${name} has no image that was handed over`;
+      return nodes.length === 0 ? [] : [text, ...revertsOf(nodes)];
+    });
+    for (const line of risks) print(`${line}\n`);
+    if (risks.length > 0 && !yes) {
+      printError('nothing was changed: run it again with --yes\n');
+      return exitCodes.input;
+    }
+    for (const { name, since, one } of asked) {
+      const due = (now: KubeObject) => endPause(now, 'handOver', since);
+      const left = since === '' ? one : await changePause({ kube, signal }, name, due);
+      if (isPaused(left)) print(`pool ${name} stays paused: somebody else has paused it\n`);
+      else print(`pool ${name} is ${since === '' ? 'not paused' : 'unpaused'}\n`);
+    }
+    return 0;
+  });
 }
 
 /**

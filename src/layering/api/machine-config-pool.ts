@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../source-object.ts';
-import { textAt } from './cluster-object.ts';
+import { annotationOf, partOf, textAt } from './cluster-object.ts';
 import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
 
 /** A reference to an object in a pool; fields that are not set are empty. */
@@ -35,6 +35,70 @@ const members = [
 /** Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or there is no pool. */
 export const renderedNameOf = (pool: KubeObject | undefined): string =>
   textAt(pool, 'spec', 'configuration', 'name');
+
+/**
+ * Annotations of a MachineConfigPool that this program has paused, by what for; the value of each says since when. A pool
+ * that is paused without any of them was paused by a person.
+ */
+const pauseKeys = {
+  handOver: 'bootwright.io/paused-for-hand-over',
+  labels: 'bootwright.io/paused-for-labels',
+} as const;
+
+/** What this program pauses a pool for. */
+export type PausePurpose = keyof typeof pauseKeys;
+
+/** Since when we pause a pool for something, as the pause says itself; empty where we do not. */
+export const pausedSince = (pool: KubeObject | undefined, purpose: PausePurpose): string =>
+  annotationOf(pool, pauseKeys[purpose]);
+
+/** Whether the nodes of a pool are left alone, whoever wants it. */
+export const isPaused = (pool: KubeObject | undefined): boolean =>
+  partOf(pool, 'spec', 'paused') === true;
+
+/** Members of a pool that make up a pause. */
+export interface PauseChange {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string | null>> };
+  readonly spec: { readonly paused: boolean };
+}
+
+const pauseChange = (
+  purpose: PausePurpose,
+  since: string | null,
+  paused: boolean,
+): PauseChange => ({
+  metadata: { annotations: { [pauseKeys[purpose]]: since } },
+  spec: { paused },
+});
+
+const isPausedForOthers = (pool: KubeObject, purpose: PausePurpose): boolean =>
+  Object.entries(pauseKeys).some(
+    ([other, key]) => other !== purpose && annotationOf(pool, key) !== '',
+  );
+
+/** What pauses a pool for us; undefined where we have paused it, or a person has. */
+export function beginPause(
+  pool: KubeObject,
+  purpose: PausePurpose,
+  now: string,
+): PauseChange | undefined {
+  if (!isPaused(pool)) return pauseChange(purpose, now, true);
+  const isOurs = pausedSince(pool, purpose) !== '';
+  return isOurs || !isPausedForOthers(pool, purpose) ? undefined : pauseChange(purpose, now, true);
+}
+
+/**
+ * What ends our pause of a pool; undefined where there is none, or one that did not begin then. A pool that is paused for
+ * something else too stays paused.
+ */
+export function endPause(
+  pool: KubeObject,
+  purpose: PausePurpose,
+  since: string,
+): PauseChange | undefined {
+  if (since === '' || pausedSince(pool, purpose) !== since) return undefined;
+  return pauseChange(purpose, null, isPaused(pool) && isPausedForOthers(pool, purpose));
+}
 
 /**
  * Reads a MachineConfigPool.

@@ -120,6 +120,30 @@ export function nodesOfPool(
   });
 }
 
+/** The nodes of a pool whose image the operator takes off once the pool is not paused: nobody has handed it over. */
+export const nodesAtRisk = (
+  pool: string,
+  cluster: Pick<ClusterSnapshot, 'pools' | 'nodes' | 'osConfigs'>,
+): readonly string[] =>
+  cluster.osConfigs.some(
+    (one) => one.metadata.name === pool && textAt(one, 'status', 'currentImagePullSpec') !== '',
+  )
+    ? []
+    : nodesOfPool(pool, cluster)
+        .filter((node) => annotationOf(node, nodeKeys.desiredImage) !== '')
+        .map(({ metadata }) => metadata.name);
+
+/** The nodes of a pool that have joined, and are to run another OS than an image. */
+export const nodesWithout = (
+  image: string,
+  pool: string,
+  cluster: Pick<ClusterSnapshot, 'pools' | 'nodes'>,
+): readonly string[] =>
+  nodesOfPool(pool, cluster)
+    .filter((node) => annotationOf(node, nodeKeys.currentConfig) !== '')
+    .filter((node) => annotationOf(node, nodeKeys.desiredImage) !== image)
+    .map(({ metadata }) => metadata.name);
+
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
 

@@ -1,17 +1,20 @@
 import { machineConfigPools, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { annotationOf, partOf } from '../../layering/api/cluster-object.ts';
+import {
+  beginPause,
+  endPause,
+  isPaused,
+  pausedSince,
+} from '../../layering/api/machine-config-pool.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
+import { changePause } from '../cluster/pool-pause.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
-
-/** On a MachineConfigPool: this program has paused it until the nodes that are to leave it have their labels. */
-const pauseAnnotation = 'bootwright.io/paused-for-labels';
 
 /** The pool that a worker is in until its labels put it into its own. */
 const workerPool: KubeRef = { kind: machineConfigPools, name: 'worker' };
@@ -164,12 +167,14 @@ function poolOf({ kube, clock, note }: ControllerScope<'kube' | 'clock'>): Worke
     last = 'forbidden';
     note('warn', 'MachineConfigPool worker cannot be paused', { code, reason: message });
   };
-  const readNow = async (signal: AbortSignal): Promise<void> => {
+  const readNow = async (signal: AbortSignal): Promise<KubeObject | undefined> => {
     const pool = await kube.get(workerPool, signal);
-    const isPaused = partOf(pool, 'spec', 'paused') === true;
-    const isOurs = annotationOf(pool, pauseAnnotation) !== '';
-    last = isPaused ? (isOurs ? 'ours' : 'others') : 'running';
+    const isOurs = pausedSince(pool, 'labels') !== '';
+    // One that is paused for its image alone is paused for its labels too.
+    const isFree = pausedSince(pool, 'handOver') !== '' || !isPaused(pool);
+    last = isOurs && isPaused(pool) ? 'ours' : isFree ? 'running' : 'others';
     readAt = clock.elapsed();
+    return pool;
   };
   return {
     last: () => last,
@@ -184,18 +189,22 @@ function poolOf({ kube, clock, note }: ControllerScope<'kube' | 'clock'>): Worke
       }
       return last;
     },
-    set: async (isPaused, signal) => {
-      const annotations = { [pauseAnnotation]: isPaused ? 'true' : null };
-      const body = { metadata: { annotations }, spec: { paused: isPaused } };
+    set: async (isToPause, signal) => {
       try {
-        await readNow(signal);
+        const seen = await readNow(signal);
         // A pause of another stays his, and an end of it too.
-        if (last !== (isPaused ? 'running' : 'ours')) return;
+        if (last !== (isToPause ? 'running' : 'ours')) return;
         // Before it is sent: whoever ends meanwhile must end the pause too.
-        if (isPaused) last = 'ours';
-        await kube.patch(workerPool, { type: 'merge', body }, signal);
-        last = isPaused ? 'ours' : 'running';
-        note('info', `MachineConfigPool worker is ${isPaused ? 'paused' : 'unpaused'}`);
+        if (isToPause) last = 'ours';
+        const now = new Date(clock.now()).toISOString();
+        const since = pausedSince(seen, 'labels');
+        const due = (pool: KubeObject) =>
+          isToPause ? beginPause(pool, 'labels', now) : endPause(pool, 'labels', since);
+        const found = await changePause({ kube, signal }, seen ?? workerPool.name, due);
+        const isOurs = pausedSince(found, 'labels') !== '';
+        last = isOurs ? 'ours' : isToPause ? 'others' : 'running';
+        if (isOurs === isToPause)
+          note('info', `MachineConfigPool worker is ${isToPause ? 'paused' : 'unpaused'}`);
       } catch (error) {
         // It may have been changed all the same.
         readAt = -Infinity;

@@ -5,13 +5,19 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { etcdCluster, isOverridden, overridePatch, recordedBefore } from '../../cluster/etcd.ts';
-import { configMaps } from '../../cluster/kinds.ts';
+import { configMaps, machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { type LeftRecord, readRecord, recordData, recordRef } from '../cluster/left-record.ts';
-import { decideLeft, doLeftWork, type LeftSeen, removeLeftRecord } from './left-work.ts';
+import {
+  decideLeft,
+  doLeftWork,
+  endLeftPauses,
+  type LeftSeen,
+  removeLeftRecord,
+} from './left-work.ts';
 
 const record = (change: Partial<LeftRecord> = {}): LeftRecord => ({
   ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
@@ -170,5 +176,32 @@ describe('controller/remove-record', () => {
     const kube = fakeKube();
     kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
     expect((await end(kube)).failure).toBeUndefined();
+  });
+});
+
+describe('the pauses that a stopped bootstrap host has left', () => {
+  const ours = { 'bootwright.io/paused-for-hand-over': '2026-01-01T00:00:00Z' };
+  const handedOver = { currentImagePullSpec: 'registry.rig.test/os@sha256:1' };
+
+  it.each<[string, object, object | undefined, boolean, boolean?]>([
+    ['ends where the image is handed over', ours, handedOver, false],
+    ['stays where it is not', ours, {}, true],
+    ['stays without a MachineOSConfig', ours, undefined, true],
+    ['stays where a person has set it', {}, handedOver, true],
+    ['leaves no annotation where a person has ended it', ours, undefined, false, false],
+  ])('%s', async (...[, annotations, status, isPaused, paused = true]) => {
+    const kube = fakeKube().put(machineConfigPools, {
+      metadata: { name: 'worker', annotations: { ...annotations } },
+      spec: { paused },
+    });
+    if (status !== undefined) kube.put(machineOSConfigs, { metadata: { name: 'worker' }, status });
+    const controller = new AbortController();
+    const clock = fakeClock({ auto: false });
+    const ended = tryStep(endLeftPauses, { kube, clock, signal: controller.signal });
+    await clock.advance(minutes(2));
+    controller.abort(new Error('the controller ends'));
+    await ended;
+    expect(kube.objectsOf(machineConfigPools)).toMatchObject([{ spec: { paused: isPaused } }]);
+    expect(kube.writes).toHaveLength(isPaused ? 0 : 1);
   });
 });

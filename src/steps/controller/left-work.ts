@@ -1,5 +1,9 @@
 import { etcdCluster, type EtcdStatus, recordedBefore } from '../../cluster/etcd.ts';
+import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { untilAborted } from '../../engine/wait.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -13,6 +17,7 @@ import {
   readRecord,
   recordRef,
 } from '../cluster/left-record.ts';
+import { changePause } from '../cluster/pool-pause.ts';
 import { followMembers } from '../cluster/wait-for-etcd.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep } from './world.ts';
@@ -166,5 +171,57 @@ export const removeLeftRecord = controllerStep({
         reason: message,
       });
     }
+  },
+});
+
+/** The pools whose nodes are served their image while the bootstrap host hands it over; one may be read, and not be watched. */
+const servedPools = ['master', 'arbiter', 'worker'] as const;
+
+interface LeftPause extends Action {
+  readonly pool: string;
+  readonly since: string;
+}
+
+/**
+ * Ends the pause of each pool whose image is handed over: the bootstrap host may have been stopped before it could. One
+ * without its image keeps the pause, or its nodes would lose theirs.
+ */
+export const endLeftPauses = controllerStep({
+  id: 'controller/unpause-pools',
+  title: 'Unpause pools that the bootstrap host has left paused',
+  uses: ['kube', 'clock'],
+  limit: noLimit,
+  waitsFor: 'nothing: pools are read each minute',
+  run: async (scope) => {
+    const { kube, note } = scope;
+    const leftPause = async (name: string, signal: AbortSignal): Promise<LeftPause | undefined> => {
+      const pool = await kube.get({ kind: machineConfigPools, name }, signal);
+      const since = pausedSince(pool, 'handOver');
+      if (since === '') return undefined;
+      const osConfig = await kube.get({ kind: machineOSConfigs, name }, signal);
+      const isHandedOver = textAt(osConfig, 'status', 'currentImagePullSpec') !== '';
+      // A person has ended the pause, and may pause the pool again.
+      const isOver = !isPaused(pool);
+      return isHandedOver || isOver
+        ? { key: `pause of pool ${name}`, pool: name, since }
+        : undefined;
+    };
+    await reconcile<readonly LeftPause[], LeftPause>(
+      scope,
+      'no pool is paused after its hand-over',
+      {
+        watch: (_, signal) => untilAborted(signal),
+        every: minutes(1),
+        observe: async (signal) => {
+          const found = await Promise.all(servedPools.map((pool) => leftPause(pool, signal)));
+          return found.filter((one) => one !== undefined);
+        },
+        decide: (actions) => ({ actions, missing: 'pools are read each minute' }),
+        apply: async ({ pool, since }, signal) => {
+          await changePause({ kube, signal }, pool, (one) => endPause(one, 'handOver', since));
+          note('info', `MachineConfigPool ${pool} is no longer paused for its hand-over`);
+        },
+      },
+    );
   },
 });

@@ -93,6 +93,7 @@ export const layeringStepFailures = {
     kind: 'cluster',
     title: 'The MachineOSConfig in the cluster differs from that of the installation',
     hint: 'compare the two; if the one in the cluster is not needed, delete it and run again',
+    isFinal: true,
   },
   'layering.not-kept': {
     kind: 'cluster',

@@ -6,9 +6,9 @@ import { delayedKube, masterOn, runOperator } from '../../../test/layering/opera
 import { type FakeClock, fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
-import { runStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { machineConfigPools, machineOSConfigs, nodes } from '../../cluster/kinds.ts';
-import { seconds } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import { handOverServed } from './hand-over.ts';
 
 /** A moment of the operator's five seconds at which a pool is rendered, and what else differs from run to run. */
@@ -40,22 +40,30 @@ async function runCluster({ run, clock, kube }: Course, signal: AbortSignal): Pr
   }
 }
 
-async function handOver(run: number, roundTrip: number) {
+/** @param stops whether the run is stopped before the first image is handed over, and resumed a minute later */
+async function handOver(run: number, roundTrip: number, stops = false) {
   const [clock, kube] = [fakeClock(), fakeKube()];
   const over = new AbortController();
   const operator = runOperator({ kube, clock, signal: over.signal });
   const cluster = runCluster({ run, clock, kube }, over.signal);
   const host = bothHost();
   const takes = tagTakes[run % tagTakes.length] ?? 0;
+  const stop = new AbortController();
   host.on(['skopeo', 'copy', rest]).answers(async () => {
+    if (!stop.signal.aborted && stops) stop.abort(new Error('stopped'));
     await clock.sleep(takes, over.signal);
     return {};
   });
-  await runStep(handOverServed, {
+  const again = {
     ...handOverTo(delayedKube(kube, clock, roundTrip), clock),
     facts: bothFacts('first-boot'),
     host,
-  });
+  };
+  if (stops) {
+    await tryStep(handOverServed, { ...again, signal: stop.signal });
+    await clock.sleep(minutes(1), over.signal);
+  }
+  await runStep(handOverServed, again);
   await cluster;
   // The operator acts on what it has seen for a while yet.
   await clock.sleep(seconds(20), over.signal);
@@ -75,4 +83,15 @@ describe('the race with the node controller', () => {
       }
     }
   });
+
+  it.each([0, 200, 700])(
+    'is won by a run that is stopped and resumed over %i ms',
+    async (roundTrip) => {
+      for (const run of runs.slice(0, 6)) {
+        const { done, kube } = await handOver(run * 3, roundTrip, true);
+        expect(done, `run ${run}`).toEqual([]);
+        expect(kube.objectsOf(machineOSConfigs)).toHaveLength(2);
+      }
+    },
+  );
 });

@@ -32,7 +32,7 @@ import {
   type PoolHandOver,
   putSecrets,
 } from './hand-over-pool.ts';
-import { pausePools, unpausePool } from './pool-pause.ts';
+import { type HeldPools, pausePools, reportLostImages, unpausePool } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 
 /** The facts that a hand-over needs. */
@@ -78,7 +78,11 @@ async function handOver(
   const made = poolsOf(request, { rendered, images: published.images });
   const pools = why === undefined ? made : made.map((pool) => ({ ...pool, why }));
   const names = pools.map((pool) => pool.request.pool);
-  if (request.delivery === 'first-boot') await pausePools(scope, names);
+  const held: HeldPools = new Map();
+  if (request.delivery === 'first-boot') {
+    await pausePools(scope, names, held);
+    await reportLostImages(scope, published.images);
+  }
   const over = new AbortController();
   const tagging = { ...scope, signal: AbortSignal.any([scope.signal, over.signal]) };
   const early = pools.map((pool) => tagEarly(tagging, pool).catch(() => undefined));
@@ -88,7 +92,7 @@ async function handOver(
   }, 'always');
   for (const [index, pool] of pools.entries()) {
     await handOverPool(scope, pool, early[index]);
-    await unpausePool(scope, pool.request.pool);
+    await unpausePool(scope, pool.request.pool, held);
   }
 }
 

@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { bothFacts, bothHost, bothSite } from '../../../test/layering/both-pools.ts';
-import { handOverConfig, handOverTo } from '../../../test/layering/hand-over-run.ts';
+import { handOverConfig, handOverTo, key } from '../../../test/layering/hand-over-run.ts';
+import { final, rendered } from '../../../test/layering/hand-over-site.ts';
+import { nodeObject } from '../../../test/layering/layered-pool.ts';
+import { masterOn } from '../../../test/layering/operator.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs, nodes } from '../../cluster/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over.ts';
-import { pauseAnnotation, unpausePools } from './pool-pause.ts';
+import { unpausePools } from './pool-pause.ts';
 
 const facts = bothFacts('first-boot');
+const pauseAnnotation = 'bootwright.io/paused-for-hand-over';
 
 const runOn = (kube: Kube) => ({ ...handOverTo(kube), facts, host: bothHost() });
 
@@ -30,9 +34,10 @@ const isPaused = ({ spec, metadata }: KubeObject): readonly unknown[] => [
   metadata.annotations?.[pauseAnnotation],
 ];
 const pausesIn = (kube: FakeKube) => kube.objectsOf(machineConfigPools).map(isPaused);
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string;
 const paused = [
-  ['master', true, 'true'],
-  ['worker', true, 'true'],
+  ['master', true, time],
+  ['worker', true, time],
 ];
 const free = [
   ['master', false, undefined],
@@ -104,48 +109,129 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual(free);
   });
 
-  it('is of every pool before the first image, and ends when the run is stopped', async () => {
+  it('is of every pool before the first image, and stays when the run is stopped', async () => {
     const kube = bothPools();
     const stop = new AbortController();
-    const patch: Kube['patch'] = async (ref, change, signal) => {
-      if (ref.name === 'worker') await settle();
-      return kube.patch(ref, change, signal);
-    };
-    const run = { ...runOn({ ...kube, patch }), signal: stop.signal };
+    const run = { ...runOn(kube), signal: stop.signal };
     run.host.on(['skopeo', 'copy', rest]).answers(() => {
       expect(pausesIn(kube)).toEqual(paused);
       stop.abort(new Error('stopped'));
       return new Promise<never>(() => undefined);
     });
-    await tryStep(handOverServed, run);
-    expect(pausesIn(kube)).toEqual(free);
+    const { events } = await tryStep(handOverServed, run);
+    expect(pausesIn(kube)).toEqual(paused);
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'note', level: 'warn', fields: { pools: 'master, worker' } },
+      { type: 'step.stopped' },
+    ]);
   });
 
-  it('holds the end of a stopped run until the last pool is unpaused', async () => {
+  it('is named by a run that is stopped while nobody answers', async () => {
     const kube = bothPools();
     const stop = new AbortController();
-    const worker = Promise.withResolvers<undefined>();
+    const patch: Kube['patch'] = ({ name }) => {
+      if (name === 'worker') stop.abort(new Error('stopped'));
+      return new Promise<never>(() => undefined);
+    };
+    const { events } = await tryStep(handOverServed, {
+      ...runOn({ ...kube, patch }),
+      signal: stop.signal,
+    });
+    expect(events.at(-2)).toMatchObject({ type: 'note', fields: { pools: 'master, worker' } });
+  });
+
+  it('is ended by the next run, which names the nodes that are without their image', async () => {
+    const kube = bothPools({ paused: true });
+    const annotations = { [pauseAnnotation]: '2026-01-01T00:00:00Z' };
+    for (const pool of kube.objectsOf(machineConfigPools)) {
+      kube.put(machineConfigPools, { ...pool, metadata: { ...pool.metadata, annotations } });
+    }
+    kube.put(nodes, masterOn('m1', rendered, final));
+    const lost = masterOn('m2', rendered, final);
+    const { [key('desiredImage')]: _, ...left } = lost.metadata.annotations ?? {};
+    kube.put(nodes, { ...lost, metadata: { ...lost.metadata, annotations: left } });
+    kube.put(nodes, nodeObject('m3', 'master'));
+    const { events } = await runStep(handOverServed, runOn(kube));
+    expect(pausesIn(kube)).toEqual(free);
+    const lines = events.filter((event) => event.type === 'note' && event.level === 'warn');
+    expect(lines).toMatchObject([{ fields: { pool: 'master', nodes: 'm2', image: final } }]);
+  });
+
+  it.each<[string, object]>([
+    ['taken our pause over', { metadata: { annotations: { [pauseAnnotation]: null } } }],
+    ['paused it again', { metadata: { annotations: { [pauseAnnotation]: 'later' } } }],
+  ])('stays where a person has %s right before its end', async (_, body) => {
+    const kube = bothPools();
     const patch: Kube['patch'] = async (ref, change, signal) => {
       const isEnd = JSON.stringify(change.body).includes('"paused":false');
-      if (isEnd && ref.name === 'worker') await worker.promise;
+      if (isEnd && ref.name === 'worker') await kube.patch(ref, { type: 'merge', body }, signal);
       return kube.patch(ref, change, signal);
     };
-    const clock = fakeClock({ auto: false });
-    const run = { ...runOn({ ...kube, patch }), signal: stop.signal, clock };
+    await runStep(handOverServed, runOn({ ...kube, patch }));
+    expect(pausesIn(kube).map((pause) => pause.slice(0, 2))).toEqual([
+      ['master', false],
+      ['worker', true],
+    ]);
+  });
+
+  it('is not of a pool that a person pauses right before it would begin', async () => {
+    const kube = bothPools();
+    let isFirst = true;
+    const patch: Kube['patch'] = async (ref, change, signal) => {
+      if (isFirst && ref.name === 'worker') {
+        isFirst = false;
+        await kube.patch(ref, { type: 'merge', body: { spec: { paused: true } } }, signal);
+      }
+      return kube.patch(ref, change, signal);
+    };
+    await runStep(handOverServed, runOn({ ...kube, patch }));
+    expect(pausesIn(kube)).toEqual([free[0], ['worker', true, undefined]]);
+  });
+
+  it('is beside that for the labels of workers, and each ends alone', async () => {
+    const kube = bothPools();
+    const labels = 'bootwright.io/paused-for-labels';
+    const [pool] = kube.objectsOf(machineConfigPools).slice(-1);
+    const metadata = { name: 'worker', annotations: { [labels]: 'true' } };
+    kube.put(machineConfigPools, {
+      ...pool,
+      metadata,
+      spec: { ...Object(pool?.['spec']), paused: true },
+    });
+    const seen: unknown[] = [];
+    const run = runOn(kube);
     run.host.on(['skopeo', 'copy', rest]).answers(() => {
-      stop.abort(new Error('stopped'));
+      seen.push(pausesIn(kube)[1]);
       return {};
     });
-    let hasEnded = false;
-    const end = tryStep(handOverServed, run).then(() => {
-      hasEnded = true;
+    await runStep(handOverServed, run);
+    expect(seen[0]).toEqual(paused[1]);
+    expect(pausesIn(kube)).toEqual([free[0], ['worker', true, undefined]]);
+    expect(kube.objectsOf(machineConfigPools)[1]?.metadata.annotations).toEqual({
+      [labels]: 'true',
     });
-    await expect.poll(() => pausesIn(kube)[0]).toEqual(free[0]);
-    await settle();
-    expect([hasEnded, pausesIn(kube)[1]]).toEqual([false, paused[1]]);
-    worker.resolve(undefined);
-    await end;
-    expect(pausesIn(kube)).toEqual(free);
+  });
+
+  it('stays after a failure for good where nodes would lose their image', async () => {
+    const kube = bothPools();
+    kube.put(nodes, masterOn('m1', rendered, final));
+    await tryStep(handOverServed, runOn(refusing(kube)));
+    const { request, published } = facts;
+    const end = { config: handOverConfig, kube, facts: { request, published } };
+    const { events } = await runStep(unpausePools, end);
+    expect(pausesIn(kube)).toEqual([paused[0], free[1]]);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'note', fields: { pools: 'master' } }),
+    );
+  });
+
+  it('is of one attempt where the MachineOSConfig in the cluster asks for something else', async () => {
+    const kube = bothPools();
+    const spec = { renderedImagePushSpec: 'registry.rig.test/other/master:latest' };
+    kube.put(machineOSConfigs, { metadata: { name: 'master' }, spec });
+    const { failure, events } = await tryStep(handOverServed, runOn(kube));
+    expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
+    expect(events.filter(({ type }) => type === 'step.started')).toHaveLength(1);
   });
 
   it('that the cluster has not kept hands nothing over', async () => {
@@ -162,7 +248,7 @@ describe('the pause of the pools', () => {
   it('is taken over from a run that died, and ends', async () => {
     const kube = bothPools({ paused: true });
     for (const pool of kube.objectsOf(machineConfigPools)) {
-      const annotations = { [pauseAnnotation]: 'true' };
+      const annotations = { [pauseAnnotation]: '2026-01-01T00:00:00Z' };
       kube.put(machineConfigPools, { ...pool, metadata: { ...pool.metadata, annotations } });
     }
     await runStep(handOverServed, runOn(kube));

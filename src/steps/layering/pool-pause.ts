@@ -1,57 +1,68 @@
-import { machineConfigPools } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { ifGiven } from '../../engine/fact.ts';
 import type { PollResult } from '../../engine/wait.ts';
-import { annotationOf, partOf } from '../../layering/api/cluster-object.ts';
+import {
+  beginPause,
+  endPause,
+  isPaused,
+  pausedSince,
+} from '../../layering/api/machine-config-pool.ts';
+import { nodesAtRisk, nodesWithout } from '../../layering/hand-over/pool-status.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { followed, gapIn, longestWait } from '../cluster/kube-watch.ts';
+import { changePause } from '../cluster/pool-pause.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, unlessServed } from './conditions.ts';
-import { BuildRequest, PublishedImages } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
+import { BuildRequest, type PublishedImage, PublishedImages } from './facts.ts';
 
-/**
- * On a MachineConfigPool: it is paused by this program, until its image is handed over. It is written with the pause
- * itself, so that any later run can tell the pause from one of an operator.
- */
-export const pauseAnnotation = 'bootwright.io/paused-for-hand-over';
+/** Pools that we have paused, each with the time of its pause. */
+export type HeldPools = Map<string, string>;
 
-const isPaused = (pool: KubeObject): boolean => partOf(pool, 'spec', 'paused') === true;
-
-const isOurs = (pool: KubeObject): boolean => annotationOf(pool, pauseAnnotation) !== '';
-
-type PauseScope = Pick<StepScope<'kube'>, 'kube' | 'signal' | 'note'>;
+/** How a person ends a pause that a run has left. */
+const endsBy = 'run the same command again, or: bootwright layer unpause --kubeconfig FILE';
 
 /**
  * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered the node controller may take
- * an image off a node that nobody has handed over; it leaves a paused pool alone. A pool that is paused already stays
- * as it is, also afterwards. A step that is stopped ends its pauses.
+ * an image off a node that nobody has handed over; it leaves a paused pool alone. A pool that a person has paused stays
+ * as it is, also afterwards. A run that is stopped keeps the pauses, since its nodes keep their images by them, and
+ * names the pools: no request is needed for it, however slow the line is.
+ * @param held what is paused is noted here, before it is; `unpausePool` takes it off
  * @throws AgentError `wait.timed-out`, `kube.*`, `layering.not-kept`
  */
 export async function pausePools(
-  scope: StepScope<'kube'>,
+  scope: StepScope<'kube' | 'clock'>,
   pools: readonly string[],
+  held: HeldPools,
 ): Promise<void> {
-  const { kube, signal, until, note, onExit } = scope;
+  const { kube, clock, signal, until, note, onExit } = scope;
   const all = followed(kube, { kind: machineConfigPools });
   const settled = new Set<string>();
-  // The next attempt goes on with the pause; after the last one `layering/unpause-pools` ends it.
-  let ended: Promise<unknown> = Promise.resolve();
-  const end = (): void => {
-    const soon = { kube, note, signal: AbortSignal.timeout(seconds(2)) };
-    ended = Promise.all([...settled].map((pool) => unpausePool(soon, pool)));
-    ended.catch(() => undefined);
+  const now = new Date(clock.now()).toISOString();
+  const nameHeld = (): void => {
+    const names = [...held.keys()].join(', ');
+    const why = 'so that no node loses its OS image';
+    const text = `MachineConfigPools ${names} stay paused, ${why}: ${endsBy}`;
+    if (names !== '') note('warn', text, { pools: names });
   };
-  signal.addEventListener('abort', end, { once: true });
-  onExit(async () => {
-    signal.removeEventListener('abort', end);
-    await ended;
+  signal.addEventListener('abort', nameHeld, { once: true });
+  onExit(() => {
+    signal.removeEventListener('abort', nameHeld);
+    return Promise.resolve();
   }, 'always');
   const pause = async (pool: KubeObject): Promise<void> => {
     const { name } = pool.metadata;
     settled.add(name);
-    if (!isPaused(pool)) await writePause(scope, name, true);
-    else if (!isOurs(pool)) note('info', `MachineConfigPool ${name} is paused by somebody else`);
+    // An answer may be lost, or come too late.
+    held.set(name, now);
+    const found = await changePause(scope, pool, (one) => beginPause(one, 'handOver', now));
+    const since = pausedSince(found, 'handOver');
+    held.set(name, since);
+    if (since !== '') return;
+    held.delete(name);
+    if (isPaused(found)) note('info', `MachineConfigPool ${name} is paused by somebody else`);
+    // It was removed, and comes again.
+    else settled.delete(name);
   };
   const poll = async (): Promise<PollResult<true>> => {
     const view = all.view();
@@ -71,39 +82,44 @@ export async function pausePools(
 }
 
 /**
- * Ends our pause of a pool; one of somebody else stays.
- * @returns whether there was one of ours
+ * Ends the pause of a pool that is handed over; one that a person has changed since stays.
  * @throws AgentError `kube.*`, `layering.not-kept`
  */
-export async function unpausePool(scope: PauseScope, name: string): Promise<boolean> {
-  const found = await scope.kube.get({ kind: machineConfigPools, name }, scope.signal);
-  if (found === undefined || !isOurs(found)) return false;
-  await writePause(scope, name, false);
-  return true;
+export async function unpausePool(
+  scope: StepScope<'kube'>,
+  name: string,
+  held: HeldPools,
+): Promise<void> {
+  const since = held.get(name);
+  if (since === undefined) return;
+  const found = await changePause(scope, name, (pool) => endPause(pool, 'handOver', since));
+  held.delete(name);
+  if (isPaused(found)) scope.note('info', `MachineConfigPool ${name} is paused by somebody else`);
 }
 
-async function writePause(
-  { kube, signal }: PauseScope,
-  name: string,
-  paused: boolean,
+/**
+ * Names the nodes that have joined and have lost their OS image, or never had it: the operator rolls it out to them.
+ * @throws AgentError `kube.*`
+ */
+export async function reportLostImages(
+  { kube, signal, note }: StepScope<'kube'>,
+  images: readonly PublishedImage[],
 ): Promise<void> {
-  const annotations = { [pauseAnnotation]: paused ? 'true' : null };
-  const body = { metadata: { annotations }, spec: { paused } };
-  const kept = await kube.patch(
-    { kind: machineConfigPools, name },
-    { type: 'merge', body },
-    signal,
-  );
-  if (isPaused(kept) === paused && isOurs(kept) === paused) return;
-  throw layeringStepFailure(
-    'layering.not-kept',
-    `machineconfigpools/${name} is not as it was written`,
-  );
+  const [pools, nodes] = await Promise.all([
+    kube.list({ kind: machineConfigPools }, signal),
+    kube.list({ kind: nodeKind }, signal),
+  ]);
+  for (const { pool, final } of images) {
+    const names = nodesWithout(final, pool, { pools, nodes }).join(', ');
+    if (names === '') continue;
+    const text = `pool ${pool}: ${names} lost the OS image; it is rolled out again after the hand-over`;
+    note('warn', text, { pool, nodes: names, image: final });
+  }
 }
 
 /**
  * Ends the pauses that a hand-over has left which failed for good. It runs before the host is left, too: nobody else
- * would end one.
+ * would end one. A pool whose nodes would lose their images by it stays paused, for another run or a person.
  */
 export const unpausePools = step({
   id: 'layering/unpause-pools',
@@ -117,10 +133,24 @@ export const unpausePools = step({
       : unlessServed({ request, published }),
   limit: minutes(2),
   run: async (scope) => {
-    const pools = await scope.kube.list({ kind: machineConfigPools }, scope.signal);
-    for (const { metadata } of pools.filter(isOurs)) {
-      await unpausePool(scope, metadata.name);
-      scope.note('warn', `MachineConfigPool ${metadata.name} is unpaused without its OS image`);
+    const { kube, signal, note } = scope;
+    const pools = await kube.list({ kind: machineConfigPools }, signal);
+    const ours = pools.filter((pool) => pausedSince(pool, 'handOver') !== '');
+    if (ours.length === 0) return;
+    const [nodes, osConfigs] = await Promise.all([
+      kube.list({ kind: nodeKind }, signal),
+      kube.list({ kind: machineOSConfigs }, signal),
+    ]);
+    for (const pool of ours) {
+      const { name } = pool.metadata;
+      const atRisk = nodesAtRisk(name, { pools, nodes, osConfigs }).join(', ');
+      if (atRisk === '') {
+        await unpausePool(scope, name, new Map([[name, pausedSince(pool, 'handOver')]]));
+        note('warn', `MachineConfigPool ${name} is unpaused without its OS image`);
+      } else {
+        const why = `or ${atRisk} would lose the OS image`;
+        note('warn', `MachineConfigPool ${name} stays paused, ${why}: ${endsBy}`, { pools: name });
+      }
     }
   },
 });

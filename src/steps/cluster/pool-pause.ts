@@ -1,0 +1,56 @@
+import { machineConfigPools } from '../../cluster/kinds.ts';
+import { isPaused, type PauseChange } from '../../layering/api/machine-config-pool.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { layeringStepFailure } from '../layering/failures.ts';
+
+/** What the pause of a pool is read and changed with. */
+export interface PauseScope {
+  readonly kube: Pick<Kube, 'get' | 'patch'>;
+  readonly signal: AbortSignal;
+}
+
+/** How often somebody else may change a pool between our reading and our write. */
+const mostReadings = 10;
+
+/**
+ * Changes the pause of a pool by what it is right before the write, which the API server refuses when anybody has changed
+ * the pool since: a person may have paused it, or made our pause his own.
+ * @param which its name, or the pool itself where it was just read
+ * @returns the pool afterwards; undefined where it does not exist
+ * @throws AgentError `kube.*`, `layering.not-kept`
+ */
+export async function changePause(
+  { kube, signal }: PauseScope,
+  which: string | KubeObject,
+  due: (pool: KubeObject) => PauseChange | undefined,
+): Promise<KubeObject | undefined> {
+  const name = typeof which === 'string' ? which : which.metadata.name;
+  const ref = { kind: machineConfigPools, name };
+  let pool = typeof which === 'string' ? await kube.get(ref, signal) : which;
+  for (let reading = 1; ; reading += 1) {
+    const change = pool === undefined ? undefined : due(pool);
+    if (pool === undefined || change === undefined) return pool;
+    const { resourceVersion } = pool.metadata;
+    const body = { ...change, metadata: { ...change.metadata, resourceVersion } };
+    try {
+      return requireKept(change, await kube.patch(ref, { type: 'merge', body }, signal));
+    } catch (error) {
+      const isChanged = error instanceof AgentError && error.code === 'kube.conflict';
+      if (!isChanged || reading === mostReadings) throw error;
+    }
+    pool = await kube.get(ref, signal);
+  }
+}
+
+function requireKept({ metadata, spec }: PauseChange, kept: KubeObject): KubeObject {
+  const there = kept.metadata.annotations ?? {};
+  const isThere = Object.entries(metadata.annotations).every(
+    ([key, value]) => (there[key] ?? null) === value,
+  );
+  if (isThere && isPaused(kept) === spec.paused) return kept;
+  throw layeringStepFailure(
+    'layering.not-kept',
+    `machineconfigpools/${kept.metadata.name} is not as it was written`,
+  );
+}
