@@ -193,6 +193,18 @@ export const stepMutants: MutantsByFile = {
       to: 'false',
     },
   ],
+  'src/steps/cluster/operator-now.ts': [
+    {
+      means: 'a lease that came since the watch is not seen before a change',
+      from: 'const objects = { deployment, lease, pods: pods.flat(), now: clock.now() };',
+      to: 'const objects = { deployment, pods: pods.flat(), now: clock.now() };',
+    },
+    {
+      means: 'a pod of the operator that works on is not seen before a change',
+      from: '...[{ labelSelector: operatorSelector }, ...daemons].map(list),',
+      to: '...[...daemons].map(list),',
+    },
+  ],
   'src/steps/cluster/pool-pause.ts': [
     {
       means: 'a pause is changed over what a person has changed since',

@@ -1,9 +1,9 @@
-import { deployments, leases, podDisruptionBudgets, pods } from '../../cluster/kinds.ts';
+import { leases, podDisruptionBudgets, pods } from '../../cluster/kinds.ts';
 import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
 import type { ImageOrigin, UnfinishedBuild } from '../../layering/roll-out/image-origin.ts';
-import { nodeControllerLease, operatorDeployment } from '../../layering/roll-out/ownership.ts';
+import { nodeControllerLease } from '../../layering/roll-out/ownership.ts';
 import {
   type NodeProgress,
   type PoolProgress,
@@ -11,6 +11,7 @@ import {
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
 import type { Kube } from '../../ports/kube.ts';
+import { operatorDeploymentRef, operatorLeaseRef } from '../../steps/cluster/operator-now.ts';
 import { withCluster } from '../cluster.ts';
 import { outputWidth, print, wrapped } from '../messages.ts';
 import { readCluster } from './in-cluster.ts';
@@ -47,13 +48,15 @@ async function readRollOut(
   pool: string | undefined,
 ): Promise<RollOutSnapshot> {
   const namespace = operatorNamespace;
-  const [cluster, deployment, own, lease, budgets] = await Promise.all([
+  const [cluster, deployment, theirs, own, lease, budgets] = await Promise.all([
     readCluster(kube, signal, pool),
-    kube.get({ kind: deployments, namespace, name: operatorDeployment }, signal),
+    kube.get(operatorDeploymentRef(namespace), signal),
+    kube.get(operatorLeaseRef(namespace), signal),
     kube.list({ kind: pods, namespace }, signal),
     kube.get({ kind: leases, namespace, name: nodeControllerLease }, signal),
     kube.list({ kind: podDisruptionBudgets }, signal),
   ]);
+  const now = Date.now();
   const draining = cluster.nodes.filter((node) => isDraining(node));
   const drained = await Promise.all(
     draining.map(({ metadata: { name } }) =>
@@ -62,11 +65,11 @@ async function readRollOut(
   );
   return {
     ...cluster,
-    operator: { deployment, pods: own },
+    operator: { deployment, lease: theirs, pods: own, now },
     lease,
     budgets,
     pods: drained.flat(),
-    now: Date.now(),
+    now,
   };
 }
 

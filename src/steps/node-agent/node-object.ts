@@ -48,9 +48,14 @@ export async function annotate(
  * Whether the operator runs this node: its controller is there, or the node has a pod of its daemon set, which is away for a moment
  * while it is replaced. What cannot be read throws.
  */
-export async function isOperators({ kube, config, signal }: NodeAgentScope): Promise<boolean> {
-  const place = { namespace: operatorNamespace, node: config.nodeName };
-  return (await operatorReasonNow(kube, place, signal)) !== undefined;
+export async function isOperators({
+  kube,
+  clock,
+  config,
+  signal,
+}: NodeAgentScope): Promise<boolean> {
+  const about = { kube, clock, namespace: operatorNamespace, nodes: [config.nodeName] };
+  return (await operatorReasonNow(about, signal)) !== undefined;
 }
 
 /** A MachineConfig by its name; undefined when it is gone. */

@@ -30,4 +30,10 @@ export const agentNamespaceRules: readonly PolicyRule[] = [
     resourceNames: [operatorDeployment],
     verbs: ['get'],
   },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: [operatorDeployment],
+    verbs: ['get'],
+  },
 ];

@@ -54,8 +54,7 @@ export const buildPoolImages = nodeControllerStep({
           await poolEvent(scope, { ...event, message: refused }, signal);
           return;
         }
-        if (work === undefined || (await operatorNow(scope, undefined, signal)) !== undefined)
-          return;
+        if (work === undefined || (await operatorNow(scope, [], signal)) !== undefined) return;
         await carryOut(scope, { pool, work }, signal);
       },
     });

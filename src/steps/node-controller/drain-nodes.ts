@@ -233,7 +233,7 @@ async function reread(
 ): Promise<KubeObject | undefined> {
   const node = await scope.kube.get({ kind: nodeKind, name: seen.metadata.name }, signal);
   if (node === undefined || idOf(node) !== idOf(seen) || requestOf(node) !== request) return;
-  return (await operatorNow(scope, node, signal)) === undefined ? node : undefined;
+  return (await operatorNow(scope, [node], signal)) === undefined ? node : undefined;
 }
 
 /** Changes the node only as it is now: a node that asks for something else meanwhile is left. */

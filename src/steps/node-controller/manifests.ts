@@ -1,7 +1,7 @@
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
-import { nodeControllerLease } from '../../layering/roll-out/ownership.ts';
+import { nodeControllerLease, operatorDeployment } from '../../layering/roll-out/ownership.ts';
 import { type PolicyRule, rule } from '../controller/permissions.ts';
 import { accountManifests } from '../node-agent/manifests.ts';
 import { buildApp } from './build-job.ts';
@@ -34,6 +34,7 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
     rule('apps', ['deployments'], [['get', ...follow]]),
     rule('coordination.k8s.io', ['leases'], [['create']]),
     rule('coordination.k8s.io', ['leases'], [['get', 'update'], nodeControllerLease]),
+    rule('coordination.k8s.io', ['leases'], [['get', ...follow], operatorDeployment]),
   ],
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };

@@ -10,7 +10,11 @@ import { nodesOfPool } from '../../layering/hand-over/pool-status.ts';
 import { operatorReason, type OperatorObjects } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { followed, followedOne, gapAmong, together } from '../cluster/kube-watch.ts';
-import { operatorDeploymentRef, operatorReasonNow } from '../cluster/operator-now.ts';
+import {
+  operatorDeploymentRef,
+  operatorLeaseRef,
+  operatorReasonNow,
+} from '../cluster/operator-now.ts';
 import type { NodeControllerScope } from './world.ts';
 
 /** The objects that roll-outs are about, as they were last seen. */
@@ -29,17 +33,18 @@ export interface FollowedPools {
   readonly watch: Watch;
 }
 
-type PoolsScope = Pick<NodeControllerScope<'kube'>, 'kube' | 'config'>;
+type PoolsScope = Pick<NodeControllerScope<'kube' | 'clock'>, 'kube' | 'clock' | 'config'>;
 
 /** Follows all that decides about roll-outs; steps of the role share the watches. */
-export function followedPools({ kube, config: { namespace } }: PoolsScope): FollowedPools {
+export function followedPools({ kube, clock, config: { namespace } }: PoolsScope): FollowedPools {
   const pools = followed(kube, { kind: machineConfigPools });
   const nodes = followed(kube, { kind: nodeKind });
   const osConfigs = followed(kube, { kind: machineOSConfigs });
   const builds = followed(kube, { kind: machineOSBuilds });
   const deployment = followedOne(kube, operatorDeploymentRef(namespace));
+  const lease = followedOne(kube, operatorLeaseRef(namespace));
   const pods = followed(kube, { kind: podKind, namespace });
-  const all = [pools, nodes, osConfigs, builds, deployment, pods];
+  const all = [pools, nodes, osConfigs, builds, deployment, lease, pods];
   return {
     view: () => {
       const gap = gapAmong(...all);
@@ -49,7 +54,12 @@ export function followedPools({ kube, config: { namespace } }: PoolsScope): Foll
         nodes: nodes.view().objects,
         osConfigs: osConfigs.view().objects,
         builds: builds.view().objects,
-        operator: { deployment: deployment.view().objects[0], pods: pods.view().objects },
+        operator: {
+          deployment: deployment.view().objects[0],
+          lease: lease.view().objects[0],
+          pods: pods.view().objects,
+          now: clock.now(),
+        },
       };
     },
     watch: together(...all.map(({ watch }) => watch)),
@@ -60,13 +70,15 @@ export function followedPools({ kube, config: { namespace } }: PoolsScope): Foll
 export const operatorOfPool = (pool: string, view: PoolsView): string | undefined =>
   operatorReason(view.operator, nodesOfPool(pool, view));
 
-/** The same for one node, or for no node in particular, by a fresh reading right before a change. */
+/** The same for some nodes, or for none in particular, by a fresh reading right before a change. */
 export const operatorNow = (
-  { kube, config: { namespace } }: PoolsScope,
-  node: KubeObject | undefined,
+  { kube, clock, config: { namespace } }: PoolsScope,
+  nodes: readonly KubeObject[],
   signal: AbortSignal,
-): Promise<string | undefined> =>
-  operatorReasonNow(kube, { namespace, node: node?.metadata.name }, signal);
+): Promise<string | undefined> => {
+  const names = nodes.map(({ metadata: { name } }) => name);
+  return operatorReasonNow({ kube, clock, namespace, nodes: names }, signal);
+};
 
 /** The pool of a node with all its nodes; undefined for a node of none. */
 export function poolOfNode(

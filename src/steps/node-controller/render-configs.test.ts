@@ -5,12 +5,13 @@ import { tryStep } from '../../../test/support/run-step.ts';
 import {
   deployments,
   events,
+  leases,
   machineConfigPools,
   machineConfigs,
   nodes,
   pods,
 } from '../../cluster/kinds.ts';
-import type { Kube } from '../../ports/kube.ts';
+import type { Kube, KubeKind } from '../../ports/kube.ts';
 import { renderConfigs } from './render-configs.ts';
 
 const role = 'machineconfiguration.openshift.io/role';
@@ -34,6 +35,14 @@ const daemon = {
   spec: { nodeName: 'w0' },
 };
 const deployment = { metadata: { name: 'machine-config-controller', namespace } };
+const labels = { 'k8s-app': 'machine-config-controller' };
+const removed = { metadata: { name: 'mcc-a', namespace, labels, deletionTimestamp: 'now' } };
+const spec = {
+  holderIdentity: 'mcc-a',
+  leaseDurationSeconds: 137,
+  renewTime: '2100-01-01T00:00:00Z',
+};
+const lease = { ...deployment, spec };
 
 function setUp() {
   const kube = fakeKube();
@@ -120,6 +129,8 @@ describe('render configs', () => {
   it.each([
     ['the Deployment of the operator', (kube: FakeKube) => kube.put(deployments, deployment)],
     ['a pod of its DaemonSet', (kube: FakeKube) => kube.put(pods, daemon)],
+    ['a pod of it that is being removed', (kube: FakeKube) => kube.put(pods, removed)],
+    ['its lease', (kube: FakeKube) => kube.put(leases, lease)],
   ])('hands off where it finds %s', async (_, put) => {
     const kube = put(setUp());
     const { end } = start(kube);
@@ -129,13 +140,37 @@ describe('render configs', () => {
   });
 
   it.each([
-    ['the Deployment of the operator', 'get', deployment],
-    ['a pod of its DaemonSet', 'list', [daemon]],
-  ] as const)('hands off where %s came right before the change', async (_, verb, answer) => {
+    ['the Deployment of the operator', deployments, deployment],
+    ['a pod of its DaemonSet', pods, daemon],
+    ['a pod of it that is being removed', pods, removed],
+    ['its lease', leases, lease],
+  ] as const)('hands off where %s came right before the change', async (_, kind, object) => {
     const kube = setUp();
-    const { end } = start({ ...kube, [verb]: () => Promise.resolve(answer) });
+    const unseen = fakeKube().put(kind, object);
+    const isUnseen = ({ plural }: KubeKind): boolean => plural === kind.plural;
+    const { end } = start({
+      ...kube,
+      get: (ref, signal) => (isUnseen(ref.kind) ? unseen : kube).get(ref, signal),
+      list: (what, signal) => (isUnseen(what.kind) ? unseen : kube).list(what, signal),
+    });
     await settle();
     expect(kube.writes).toEqual([]);
+    await end();
+  });
+
+  it('begins when its last pod has ended and its lease has run out', async () => {
+    const clock = fakeClock({ auto: false });
+    const renewTime = new Date(clock.now()).toISOString();
+    const kube = setUp()
+      .put(pods, removed)
+      .put(leases, { ...lease, spec: { ...spec, renewTime } });
+    const { end } = start(kube, clock);
+    await clock.advance(60_000);
+    kube.drop({ kind: pods, namespace, name: 'mcc-a' });
+    await clock.advance(60_000);
+    expect(kube.writes).toEqual([]);
+    await clock.advance(60_000);
+    expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);
     await end();
   });
 

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { machineConfigPools, machineConfigs, pods } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
 import { listAt, partOf } from '../../layering/api/cluster-object.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { fieldsOf, type Value } from '../../layering/api/schema.ts';
 import { nodesOfPool } from '../../layering/hand-over/pool-status.ts';
-import { operatorReason } from '../../layering/roll-out/ownership.ts';
 import { renderPool, type Rendering } from '../../layering/roll-out/render.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
@@ -24,7 +23,7 @@ export const renderConfigs = nodeControllerStep({
   limit: noLimit,
   waitsFor: 'nothing: it goes on as long as the controller runs',
   run: async (scope) => {
-    const { kube, config } = scope;
+    const { kube } = scope;
     const pools = followedPools(scope);
     const configs = followed(kube, { kind: machineConfigs });
     const reasons = new Map<string, string>();
@@ -53,12 +52,8 @@ export const renderConfigs = nodeControllerStep({
           await poolEvent(scope, notice, signal);
           return;
         }
-        const daemons = await kube.list({ kind: pods, namespace: config.namespace }, signal);
-        const operator =
-          (await operatorNow(scope, undefined, signal)) ??
-          operatorReason({ deployment: undefined, pods: daemons }, nodes);
         // The watch sees it too, and then decides otherwise.
-        if (operator !== undefined) return;
+        if ((await operatorNow(scope, nodes, signal)) !== undefined) return;
         if (action.isNew) await kube.create({ kind: machineConfigs }, action.config, signal);
         await kube.patch(
           { kind: machineConfigPools, name },

@@ -127,7 +127,7 @@ async function changeNextNode(
   const { name, resourceVersion } = node.metadata;
   const members = nodesOfPool(pool, objects);
   if (pool === 'master') await requireEtcd(scope, members.length, signal);
-  if ((await operatorNow(scope, node, signal)) !== undefined) return;
+  if ((await operatorNow(scope, [node], signal)) !== undefined) return;
   const { config, image = null } = target;
   const annotations = { [nodeKeys.desiredConfig]: config, [nodeKeys.desiredImage]: image };
   const body = { metadata: { resourceVersion, annotations } };

@@ -35,7 +35,7 @@ export const writeStatus = nodeControllerStep({
       },
       decide: statusesDue,
       apply: async ({ pool, status }, signal) => {
-        if ((await operatorNow(scope, undefined, signal)) !== undefined) return;
+        if ((await operatorNow(scope, [], signal)) !== undefined) return;
         const { name, resourceVersion } = pool.metadata;
         const body = { metadata: { resourceVersion }, status };
         const ref = { kind: machineConfigPools, name };
