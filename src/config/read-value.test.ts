@@ -1,8 +1,9 @@
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { readStringArray, readValue } from './read-value.ts';
-import type { SettingKey } from './settings.ts';
+import { type SettingKey, settingKeys, settingKinds } from './settings.ts';
 
 const checksum = 'a'.repeat(64);
 
@@ -66,10 +67,54 @@ describe('readValue', () => {
     );
   });
 
-  it('does not repeat the password of a URL', () => {
-    expect(() => readValue('service.url', 'ftp://user:hidden@host', 'here')).toThrow(
-      expect.objectContaining({ message: expect.not.stringContaining('hidden') as string }),
+  it.each<[SettingKey, string]>([
+    ['service.url', 'ftp://user:hidden@host'],
+    ['service.url', 'http://user:hidden hidden@host'],
+    ['proxy.http', 'user:hidden@hidden@proxy.example:3128'],
+    ['proxy.http', 'user:hidden/hidden@proxy.example:3128'],
+  ])('does not repeat the password of %s, which is no URL: %s', (key, text) => {
+    expect(() => readValue(key, text, 'here')).toThrow(
+      expect.objectContaining({
+        message: expect.not.stringContaining('hidden') as string,
+        hint: expect.not.stringContaining('hidden') as string,
+      }),
     );
+  });
+
+  it.each<[SettingKey, string]>([
+    ['service.url', 'https://api.example/a?b=c'],
+    ['service.url', 'https://user:p%40ss%23w@api.example:6443/prefix'],
+    ['proxy.http', 'http://user@proxy.example'],
+    ['image.url', 'https://mirror.example/os@sha256:0?mail=a@b.example'],
+    ['ignition.url', 'https://user:p%3F@mirror.example/a%40b'],
+    ['image.stream', '/opt/stream@1.json'],
+  ])('reads %s from %s', (key, text) => {
+    expect(readValue(key, text, 'here')).toBe(text);
+  });
+});
+
+describe('a user or a password that is not escaped', () => {
+  const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingKinds[key].kind));
+  const passwords = ['pla@nted#word', 'pla@nted', 'pla#nted', 'pla?nted', '1#planted', '1?planted'];
+  const written = [...passwords, '@planted', 'planted@', '@', '1\\planted']
+    .flatMap((password) => [`user:${password}`, `${password}:word`])
+    .flatMap((user) => [`${user}@proxy.example:3128`, `${user}@[fd00::1]/prefix`])
+    .flatMap((rest) => [`http://${rest}`, `https://${rest}`, `HTTP:///${rest}`]);
+  const slashes = ['http://user:1/planted@proxy.example', 'http://user:pla@nted/x@proxy.example'];
+
+  it.each(addresses)('is refused in %s, and nothing of it is shown', (key) => {
+    const isServer = !/^(?:image|ignition)/.test(key);
+    for (const text of [...written, ...(isServer ? slashes : [])]) {
+      let thrown: unknown;
+      try {
+        readValue(key, text, 'here');
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown, text).toMatchObject({ code: 'config.invalid-value' });
+      expect(inspect(thrown, { depth: 9 })).toContain('escape @ as %40, # as %23, ? as %3F');
+      expect(inspect(thrown, { depth: 9 })).not.toMatch(/planted|nted|proxy\.example|fd00/);
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { nearestName } from '../lib/nearest.ts';
-import { shownText } from '../lib/shown-url.ts';
+import { isUnescaped, shownText } from '../lib/shown-url.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
@@ -83,22 +83,27 @@ function readWord(
 }
 
 /** Whether a percent sign in the user or the password begins no escape; Go's programs refuse it too. */
-function hasBadEscape(address: string): boolean {
-  const user = /^https?:\/\/([^/?#]*)@/i.exec(address)?.[1] ?? '';
-  return /%(?![0-9a-f]{2})/i.test(user);
-}
+const hasBadEscape = (address: string): boolean =>
+  /%(?![0-9a-f]{2})/i.test(/^https?:\/\/([^/?#]*)@/i.exec(address)?.[1] ?? '');
 
 function readUrl(key: SettingKey, text: string, origin: string): string {
   if (text === '') return text;
+  // Of an image or an Ignition, the path and the query may have a sign of their own.
+  if (isUnescaped(text, /^(?:image|ignition)\./.test(key) ? 'file' : 'server')) {
+    throw invalid(key, origin, {
+      what: 'the user or the password of the URL is not escaped: escape @ as %40, # as %23, ? as %3F and / as %2F',
+      write: 'http://USER:PASSWORD@HOST:PORT with these escapes',
+    });
+  }
   if (hasBadEscape(text)) {
     throw invalid(key, origin, {
-      what: `${quoted(text)} has a % in its user or password that begins no escape`,
+      what: 'the user or the password of the URL has a % that begins no escape',
       write: '%25 for a percent sign',
     });
   }
   if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return text;
   throw invalid(key, origin, {
-    what: `${quoted(text)} is not an http(s) URL`,
+    what: `${text.includes('@') ? 'the text' : quoted(text)} is not an http(s) URL`,
     write: 'http://HOST:PORT or https://HOST:PORT',
   });
 }

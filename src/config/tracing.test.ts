@@ -31,6 +31,14 @@ describe('where spans go', () => {
       { kind: 'http', url: new URL('http://collector:4318') },
     ],
     [
+      'with a password that is not escaped',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:p@ss#w@collector:4318' },
+      {
+        kind: 'refused',
+        why: 'escape @ as %40, # as %23, ? as %3F in its user and password',
+      },
+    ],
+    [
       'without a scheme',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
       { kind: 'refused', why: 'the endpoint is not an http(s) URL' },

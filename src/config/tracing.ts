@@ -1,4 +1,5 @@
 import type { Environment } from './environment.ts';
+import { isUnescaped } from '../lib/shown-url.ts';
 import { goBoolean } from './read-value.ts';
 
 /** Where spans go; or why they go nowhere although an endpoint is named. */
@@ -23,6 +24,9 @@ export function tracesEndpointOf(environment: Environment): TracesEndpoint {
   if (endpoint === '' || isOff) return { kind: 'none' };
   if (protocol === 'grpc') {
     return { kind: 'refused', why: 'the protocol is grpc; only http/protobuf is spoken' };
+  }
+  if (isUnescaped(endpoint, 'server')) {
+    return { kind: 'refused', why: 'escape @ as %40, # as %23, ? as %3F in its user and password' };
   }
   if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
     return { kind: 'refused', why: 'the endpoint is not an http(s) URL' };

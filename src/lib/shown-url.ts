@@ -48,7 +48,7 @@ export const shownText = (text: string): string =>
   text.replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
 
 function shownWithoutScheme(word: string): string {
-  const at = word.indexOf('@');
+  const at = word.lastIndexOf('@');
   const before = word.slice(0, Math.max(at, 0));
   return before.includes(':') && !before.includes('/') ? `${MASK}${word.slice(at)}` : word;
 }
@@ -59,12 +59,26 @@ function shownAddress(word: string): string {
   if (found === null) return shownWithoutScheme(word);
   const start = found.index + found[0].length;
   const end = word.slice(start).search(/[/?#]/);
-  // A password with a slash makes it no address: then all up to the last sign may be the password.
-  const isAddress = URL.canParse(word.slice(found.index));
+  // A password with one of these makes it no address, or another one: then all up to the last sign may be the password.
+  const isAddress = word[start + end] === '/' && URL.canParse(word.slice(found.index));
   const at = word.lastIndexOf('@', isAddress && end >= 0 ? start + end : word.length);
   const bare = at < start ? word : `${word.slice(0, start)}${MASK}${word.slice(at)}`;
   const query = bare.indexOf('?', start);
   return query < 0 ? bare : `${bare.slice(0, query + 1)}${MASK}`;
+}
+
+/**
+ * Whether a part of an address was meant as its user or password, and reads as something else: curl and Go's programs take
+ * the second `@`, and what is behind `#`, `?` or `/`, each in their own way. The path of a server has no sign.
+ */
+export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
+  const [, rest = ''] = /^[a-z][a-z0-9+.-]*:\/\/[/\\]*(.*)$/is.exec(address) ?? [];
+  const [authority = ''] = rest.split(/[/?#\\]/, 1);
+  const at = authority.indexOf('@');
+  const last = rest.lastIndexOf('@');
+  if (at >= 0) return last > at;
+  const between = rest.slice(authority.length, Math.max(last, 0));
+  return last >= 0 && (of === 'server' || !between.startsWith('/') || between.includes('#'));
 }
 
 /**
