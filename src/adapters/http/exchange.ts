@@ -71,7 +71,10 @@ export async function answerTo(
   return {
     status: statusCode,
     headers,
-    body: chunksOf(response, connection.timeouts.idle),
+    body:
+      statusCode < 300
+        ? chunksOf(response, connection.timeouts.idle)
+        : beginningOf(response, connection.timeouts.headers),
     retryAfter: retryAfter(headers['retry-after'], clock.now()),
   };
 }
@@ -149,6 +152,26 @@ async function* chunksOf(response: IncomingMessage, idle: Millis): AsyncGenerato
   }
 }
 
+/** What anybody reads of the body of a refusal, in whatever way it is encoded. */
+const longestRefusal = 64 * 1024;
+
+/** The beginning of a body that says why, as much of it as came in time: it may have no end, or break off. */
+async function* beginningOf(response: IncomingMessage, limit: Millis): AsyncGenerator<Buffer> {
+  const late = setTimeout(() => response.destroy(timeoutError('body')), limit);
+  let left = longestRefusal;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      yield chunk.subarray(0, left);
+      left -= chunk.length;
+      if (left <= 0) return;
+    }
+  } catch {
+    // What came so far says enough.
+  } finally {
+    clearTimeout(late);
+  }
+}
+
 /** The value of a header, the first one where there are several. */
 export function headerOf(headers: Answer['headers'], name: string): string | undefined {
   const value = headers[name];
@@ -156,7 +179,7 @@ export function headerOf(headers: Answer['headers'], name: string): string | und
 }
 
 /** The text of a short body, up to a size; what cannot be read is left out. */
-export async function shortText(body: Answer['body'], most = 16 * 1024): Promise<string> {
+export async function shortText(body: Answer['body'], most = longestRefusal): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {

@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { type CallerOptions, type Connection, connection } from '../http/connection.ts';
-import { wholeBody } from '../http/exchange.ts';
-import { networkErrorOf, timeoutError } from '../http/network-error.ts';
+import { answerTo, wholeBody } from '../http/exchange.ts';
+import { networkErrorOf } from '../http/network-error.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -75,7 +76,7 @@ async function makeClient(options: ObjectsOptions, reach: Connection): Promise<S
     forcePathStyle: true,
     // We try again ourselves, by our clock and with our rules.
     maxAttempts: 1,
-    requestHandler: await handlerFor(options, reach),
+    requestHandler: handlerFor(options, reach),
     defaultUserAgentProvider: () => Promise.resolve([['bootwright', version]]),
     ...(credentials === undefined
       ? {
@@ -91,21 +92,37 @@ async function makeClient(options: ObjectsOptions, reach: Connection): Promise<S
   });
 }
 
-/** The library's own transport, with our connections. */
-async function handlerFor(
-  options: ObjectsOptions,
-  { agentFor, timeouts }: Connection,
-): Promise<object> {
-  const agent = await agentFor(new URL(options.endpoint));
-  return {
-    connectionTimeout: timeouts.connect,
-    requestTimeout: timeouts.headers,
-    throwOnRequestTimeout: true,
-    socketTimeout: timeouts.idle,
-    httpAgent: agent,
-    httpsAgent: agent,
-  };
+/** What the library gives to be sent: it reads nothing, and the path is encoded. */
+interface LibraryRequest {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | readonly string[] | null>>;
+  readonly headers: Readonly<Record<string, string>>;
 }
+
+/** The transport of the library: every request is sent as all others are, with their bounds. */
+const handlerFor = (
+  { clock }: ObjectsOptions,
+  reach: Connection,
+): { readonly handle: HttpHandler } => ({
+  handle: async ({ protocol, hostname, port, path, query = {}, headers }, { abortSignal }) => {
+    const url = new URL(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`);
+    for (const [name, value] of Object.entries(query))
+      url.searchParams.append(name, String(value ?? ''));
+    const { host: _, 'user-agent': agent = '', ...rest } = headers;
+    const question = { method: 'GET', url, headers: { ...rest, 'User-Agent': agent } } as const;
+    const answer = await answerTo({ connection: reach, clock }, question, abortSignal);
+    const { status: statusCode, body } = answer;
+    return { response: { statusCode, headers: answer.headers, body: Readable.from(body) } };
+  },
+});
+
+type HttpHandler = (
+  request: LibraryRequest,
+  options: { readonly abortSignal: AbortSignal },
+) => Promise<{ readonly response: object }>;
 
 interface Wanted {
   readonly bucket: string;
@@ -148,10 +165,6 @@ interface FailedRequest {
   readonly now: number;
 }
 
-/** The library's transport gives a silent server and one out of reach the same code. */
-const isSilence = ({ name, message = '' }: ServiceException): boolean =>
-  name === 'TimeoutError' && message.includes('requestTimeout');
-
 function failedAttempt(
   error: unknown,
   { what, endpoint, proxy, now }: FailedRequest,
@@ -159,10 +172,7 @@ function failedAttempt(
   const exception = error as ServiceException;
   const { $metadata, $response, name = '', message = '' } = exception;
   const status = $metadata?.httpStatusCode;
-  const networkError = networkErrorOf(
-    isSilence(exception) ? timeoutError('headers') : error,
-    proxy,
-  );
+  const networkError = networkErrorOf(error, proxy);
   const failure = ({ attempts, elapsed }: Tries): AgentError => {
     const context = { object: what, endpoint, attempts, elapsed };
     if (status === undefined) {
@@ -187,13 +197,7 @@ function failedAttempt(
       notBefore: retryAfter($response?.headers?.['retry-after'], now),
     });
   }
-  const isSlow = name === 'TimeoutError';
-  const retries = {
-    untrusted: 0,
-    lasting: isSlow ? Infinity : 0,
-    unresolved: fewRetries,
-    passing: Infinity,
-  };
+  const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({ failure, retries: retries[networkError.kind] });
 }
 

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import type { Responder } from '../real/http-server.ts';
 import type { Fault } from './requests.ts';
 
@@ -36,10 +38,27 @@ async function drained(response: ServerResponse): Promise<void> {
 
 const lump = Buffer.alloc(2 ** 20, 'x');
 
-const endless: Responder = async (_, response) => {
-  response.writeHead(200, { 'content-type': 'application/json' }).write('["');
+/** 64 MiB of nothing, in 64 KiB: whoever unpacks it has it a thousand times. */
+const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20));
+
+const endless =
+  (
+    head: readonly [number, Readonly<Record<string, string>>],
+    first: string | Buffer,
+    part: Buffer,
+  ): Responder =>
+  async (_, response) => {
+    response.writeHead(...head).write(first);
+    while (!response.destroyed) {
+      if (!response.write(part)) await drained(response);
+    }
+  };
+
+const slow: Responder = async (_, response) => {
+  response.writeHead(400);
   while (!response.destroyed) {
-    if (!response.write(lump)) await drained(response);
+    response.write('x');
+    await pause(20);
   }
 };
 
@@ -57,5 +76,7 @@ export const atFault: Readonly<Record<Fault, Responder>> = {
   garbage: body('application/octet-stream', Buffer.from([0x1f, 0x8b, 0, 0xff, 0xfe, 0x0a, 0xc3])),
   HTML: body('text/html', '<html><title>Log in</title></html>'),
   truncated: broken((response) => void response.socket?.end()),
-  endless,
+  endless: endless([200, { 'content-type': 'application/json' }], '["', lump),
+  'endless 400': endless([400, { 'content-encoding': 'gzip' }], bomb, bomb),
+  'slow 400': slow,
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Timeouts } from '../../../src/adapters/http/connection.ts';
 import { seconds } from '../../../src/model/duration.ts';
 import { quickClock } from '../../support/quick-clock.ts';
 import { startServer, type TestServer } from '../real/http-server.ts';
@@ -25,7 +26,7 @@ const cells: readonly Cell[] = requestKinds.flatMap(({ names, endings, limit }) 
 );
 
 /** Bodies without end are read one by one: several at once are no fault of the product. */
-const isLarge = ({ fault }: Cell): boolean => fault === 'endless';
+const isLarge = ({ fault }: Cell): boolean => fault.startsWith('endless');
 
 describe('every request', () => {
   it('is in the table, and sent here', () => {
@@ -40,15 +41,13 @@ describe('every request', () => {
 /** Sends the request of a cell to a server with its fault, and looks how that ends. */
 async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   const server = await faultyServer(name, fault);
-  const clock = quickClock(
-    fault === 'endless' ? 45 : ending.attempts === 'limit' ? paceOf(fault) : 200,
-  );
+  const clock = quickClock(paceOf(fault, ending));
   const since = clock.elapsed();
   try {
     const sender = senders[name];
     if (sender === undefined) throw new RangeError(`nothing sends ${name}`);
     // Only where the server is silent: on a busy machine no other attempt must be cut short.
-    const timeouts = fault === 'stall' ? { connect: 2000, headers: 50, idle: 2000 } : undefined;
+    const timeouts = impatience[fault];
     const outcome = await sender({ server, clock, timeouts, ending });
     expect(outcome).toMatchObject({
       code: ending.code,
@@ -69,8 +68,18 @@ async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   }
 }
 
-/** So that ten minutes are short, but a silent server is asked more than once. */
-const paceOf = (fault: Fault): number => (fault === 'stall' ? 400 : 1000);
+const impatience: Partial<Record<Fault, Timeouts>> = {
+  stall: { connect: 2000, headers: 50, idle: 2000 },
+  'slow 400': { connect: 2000, headers: 300, idle: 2000 },
+};
+
+/** So that ten minutes are short, but a silent server is asked more than once, and a large body is read in time. */
+function paceOf(fault: Fault, { attempts }: Ending): number {
+  if (fault === 'slow 400') return 20;
+  if (fault === 'endless') return 45;
+  if (attempts !== 'limit') return 200;
+  return fault === 'stall' ? 400 : 1000;
+}
 
 async function faultyServer(name: string, fault: Fault): Promise<TestServer> {
   const respond = atFault[fault];

@@ -17,6 +17,8 @@ export const faults = {
   HTML: 'status 200 and the page of a login',
   truncated: 'a body that ends before its Content-Length',
   endless: 'a body that never ends',
+  'endless 400': 'status 400 with a compressed body that never ends',
+  'slow 400': 'status 400 with a body of which a byte comes now and then',
 } as const;
 
 /** A fault by its name. */
@@ -62,6 +64,8 @@ const unreachable = (attempts: Times) => ({
   '429': fails('inventory.unreachable', attempts, 'answered 429'),
   '500': fails('inventory.unreachable', attempts, 'answered 500'),
   '503': fails('inventory.unreachable', attempts, 'answered 503'),
+  'endless 400': fails('inventory.rejected', 1, 'answered 400'),
+  'slow 400': fails('inventory.rejected', 1, 'answered 400: xx'),
 });
 
 const refusals = (missing: number) => ({
@@ -111,6 +115,8 @@ const kubeFaults = (times: 'limit' | 'on') => ({
   HTML: fails('kube.failed', times, 'is not JSON'),
   truncated: fails('kube.unreachable', times, 'connection reset'),
   endless: fails('kube.failed', times, 'is longer than 96 MiB'),
+  'endless 400': fails('kube.invalid', times === 'on' ? 'on' : 1, 'answered 400'),
+  'slow 400': fails('kube.invalid', times === 'on' ? 'on' : 1, 'answered 400: xx'),
 });
 
 const kubeLimit = minutes(1);
@@ -126,6 +132,8 @@ export const requestKinds: readonly RequestKind[] = [
       ...{ refused: left, stall: left, '404': left, '429': left, '500': left, '503': left },
       '401': fails('inventory.denied', 1, 'answered 401'),
       '409': fails('inventory.refused', 1, 'answered 409'),
+      'endless 400': fails('inventory.rejected', 1, 'answered 400'),
+      'slow 400': left,
       ...answersUnread,
     },
   },
@@ -180,6 +188,8 @@ export const requestKinds: readonly RequestKind[] = [
       '429': fails('web.unreachable', 'limit', 'answered 429'),
       '500': fails('web.unreachable', 'limit', 'answered 500'),
       '503': fails('web.unreachable', 'limit', 'answered 503'),
+      'endless 400': fails('web.refused', 1, 'answered 400'),
+      'slow 400': fails('web.refused', 1, 'answered 400'),
       ...files,
     },
   },
@@ -195,6 +205,8 @@ export const requestKinds: readonly RequestKind[] = [
       '429': fails('objects.unreachable', 'limit', 'answered 429'),
       '500': fails('objects.unreachable', 'limit', 'answered 500'),
       '503': fails('objects.unreachable', 'limit', 'answered 503'),
+      'endless 400': fails('objects.denied', 1, 'answered 400'),
+      'slow 400': fails('objects.denied', 1, 'answered 400'),
       ...files,
     },
   },
