@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
-import { checksumOf } from './commands/rpm-ostree.ts';
+import { rootArgument } from './commands/rpm-ostree.ts';
+import { grubLine } from './kernel-arguments.ts';
 import type { Machine, RunningSystem } from './machine.ts';
 import { placeInPartition } from './partition-files.ts';
 import { mkdir, rm, writeFile } from './files.ts';
@@ -18,6 +19,9 @@ interface FirstStart {
   readonly pullSecret?: string | undefined;
 }
 
+/** What every node is started with. */
+const platform = 'ignition.platform.id=metal';
+
 /** What runs on every node. */
 const nodeUnits = ['NetworkManager.service', 'crio.service', 'kubelet.service'];
 
@@ -29,7 +33,8 @@ export async function startFromDisk(
   machine: Machine,
   { image, kernelArguments = [], pullSecret }: FirstStart,
 ): Promise<string> {
-  machine.running = { booted: image, kernelArguments };
+  const all = kernelArguments.includes(platform) ? [] : [platform];
+  machine.running = { booted: image, kernelArguments: [...all, ...kernelArguments] };
   await put(machine, '/etc/machine-config-daemon/currentconfig', '{}\n');
   if (pullSecret !== undefined) await put(machine, '/var/lib/kubelet/config.json', pullSecret);
   return comeUp(machine, machine.running);
@@ -59,11 +64,12 @@ async function comeUp(
     await mkdir(await files.real(folder), { recursive: true });
   }
   const bootId = randomUUID();
-  const root = `ostree=/ostree/boot.1/rhcos/${checksumOf(booted)}/0`;
-  const own = ['ignition.platform.id=metal', ...kernelArguments];
-  const words = ['BOOT_IMAGE=/vmlinuz', 'rw', ...new Set(own), root];
   await put(machine, '/run/ostree-booted', '');
-  await put(machine, '/proc/cmdline', `${words.join(' ')}\n`);
+  await put(
+    machine,
+    '/proc/cmdline',
+    `BOOT_IMAGE=/vmlinuz rw ${grubLine([...kernelArguments, rootArgument(booted)])}\n`,
+  );
   await put(machine, '/proc/sys/kernel/random/boot_id', `${bootId}\n`);
   locks.clear();
   units.reset(nodeUnits, []);

@@ -39,7 +39,7 @@ interface Deployment {
 export interface RunningSystem {
   /** Pull spec of the image that runs. */
   booted: string;
-  /** What the kernel was started with beside what every node has. */
+  /** What its boot loader entry has, as it was given, but for where its root is. */
   kernelArguments: readonly string[];
   /** What the next start brings up; undefined when that is what runs. */
   staged?: { readonly image: string; readonly kernelArguments: readonly string[] } | undefined;

@@ -73,8 +73,10 @@ const osConfigManifest =
 const group = 'machineconfiguration.openshift.io';
 const apiVersion = `${group}/v1`;
 
-/** Kernel arguments of every machine. */
-export const kernelArguments = ['psi=0'];
+/** Kernel arguments that the operator gives every machine (`templates/common/_base/kernel-arguments`, since 4.14). */
+export const kernelArguments = [
+  ...['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"', 'psi=0'],
+];
 
 /** What MachineConfigs, in their order, have of one kind for the machines of a pool. */
 const allIn = (

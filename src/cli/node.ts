@@ -1,7 +1,7 @@
 import { systemClock } from '../adapters/clock.ts';
 import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
-import { argumentsIn } from '../os/driver.ts';
+import { argumentsIn, splitArguments } from '../os/driver.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
 import { nodeApply, nodeRollback } from '../roles/node.ts';
@@ -72,7 +72,13 @@ const requestOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall):
   image,
   records: record === true,
   reboots: reboot === true,
-  kernelArguments: { append: appendKarg ?? [], remove: deleteKarg ?? [] },
+  kernelArguments: askedArguments(appendKarg, deleteKarg),
+});
+
+/** Those that come are in force in their order then, also where some of them were there before. */
+const askedArguments = (append: readonly string[] = [], gone: readonly string[] = []) => ({
+  ...{ append: append.flatMap(splitArguments), everywhere: true },
+  remove: [...gone, ...append].flatMap(splitArguments),
 });
 
 async function printHost({ format }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {

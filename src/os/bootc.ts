@@ -69,7 +69,6 @@ export const bootc: OsDriver = {
   statusArgv,
   detailArgvs: () => [],
   readStatus: (stdout) => readBootcStatus(stdout),
-  wantsPresentArguments: false,
   stageArgvs: stageWithBootc,
   rollbackArgvs: () => [['bootc', 'rollback']],
   // `bootc rollback` drops what is staged too, but queues the rollback with it.

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { bootEntryArguments, changedArguments, isChanged } from './driver.ts';
+import {
+  areInForce,
+  bootEntryArguments,
+  changedArguments,
+  isChanged,
+  splitArguments,
+} from './driver.ts';
+import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
 
 const root = 'ostree=/ostree/boot.0/rhcos/ab/0';
 const commandLine = `BOOT_IMAGE=(hd0,gpt3)/x ${root} rw ignition.platform.id=metal`;
@@ -22,12 +29,69 @@ describe('kernel arguments', () => {
     },
   );
 
-  it.each([
+  it.each<[string, readonly string[]]>([
+    ['', []],
+    [' a  b\tc=1\n', ['a', 'b', 'c=1']],
+    ['dyndbg="file drivers/usb/* +p" quiet', ['dyndbg="file drivers/usb/* +p"', 'quiet']],
+    ['"dyndbg=file drivers/usb/* +p" a=', ['"dyndbg=file drivers/usb/* +p"', 'a=']],
+    ['n="all"x"y z" b', ['n="all"x"y z"', 'b']],
+    ['a="never ends b', ['a="never ends b']],
+  ])('%j are split at blanks outside of quotes', (text, expected) => {
+    expect(splitArguments(text)).toEqual(expected);
+  });
+
+  it.each<[readonly string[], readonly string[], boolean]>([
+    [['p', 'a', 'q', 'b'], ['a', 'b'], true],
+    [['b', 'a'], ['a', 'b'], false],
+    [['a', 'b'], ['a', 'b', 'a'], false],
+    [['a', 'b', 'a'], ['a', 'b', 'a'], true],
+    [['a'], ['a='], false],
+    [['a=1'], ['a'], false],
+    [['n=all'], ['n="all"'], true],
+    [['"d=file x +p"'], ['d="file x +p"'], true],
+    [[], [], true],
+  ])('%j has %j in force: %s', (present, wanted, expected) => {
+    expect(areInForce(present, wanted)).toBe(expected);
+  });
+
+  it.each<[string[], { append: string[]; remove: string[]; everywhere?: boolean }, string[]]>([
     [['a', 'b'], { append: ['c'], remove: ['a'] }, ['b', 'c']],
-    [['a'], { append: ['a'], remove: [] }, ['a']],
+    [['a', 'p'], { append: ['a'], remove: ['a'] }, ['p', 'a']],
     [['a=1', 'a=2'], { append: ['a=3'], remove: ['a=1'] }, ['a=2', 'a=3']],
+    [['x', 'p', 'x'], { append: [], remove: ['x'] }, ['p', 'x']],
+    [['x', 'p', 'x'], { append: ['a'], remove: ['x'], everywhere: true }, ['p', 'a']],
+    [['a', 'a'], { append: ['a'], remove: ['a', 'a'] }, ['a']],
+    [['a', 'p'], { append: ['a'], remove: ['a'], everywhere: true }, ['a', 'p']],
+    [['b', 'p'], { append: ['a', 'b'], remove: ['a', 'b'], everywhere: true }, ['p', 'a', 'b']],
+    [['b', 'a', 'b'], { append: ['b', 'a'], remove: ['a', 'b'] }, ['b', 'b', 'a']],
   ])('%j changed by %j are %j', (present, change, expected) => {
-    expect(changedArguments(present, change)).toEqual(expected);
-    expect(isChanged(expected, change)).toBe(true);
+    const { gone, all } = changedArguments(present, change);
+    expect(all).toEqual(expected);
+    const words = [...gone.map((one) => `--delete-if-present=${one}`)];
+    const append = all === present ? [] : change.append.map((one) => `--append=${one}`);
+    expect(changeKargs(present, [...words, ...append])).toEqual({ list: expected });
+    // Where others have what goes, it is there still.
+    if (!change.remove.includes('x') || change.everywhere === true)
+      expect(isChanged(expected, change)).toBe(true);
+  });
+
+  it.each<[string[], string[], string[]]>([
+    [['n="all"'], ['n="all"'], ['n=all']],
+    [
+      ['b', 'a', 'b'],
+      ['a', 'b'],
+      ['b', 'a'],
+    ],
+    [['a', 'a'], ['a', 'a'], ['a']],
+    [['hugepagesz=2M', 'hugepages=16'], ['hugepagesz=2M'], ['hugepagesz=1G']],
+  ])('%j with %j before are not changed to %j yet', (present, remove, append) => {
+    expect(isChanged(present, { append, remove })).toBe(false);
+  });
+
+  it('lose their quotes to GRUB, which puts whole arguments with blanks in new ones', () => {
+    const given = ['n="all"', 'd="file x/* +p"', 'a=', 'console=tty0', 'console=tty0'];
+    const line = grubLine(given);
+    expect(line).toBe('n=all "d=file x/* +p" a= console=tty0 console=tty0');
+    expect(areInForce(splitArguments(line), given)).toBe(true);
   });
 });

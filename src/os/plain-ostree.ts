@@ -43,7 +43,6 @@ export const plainOstree: OsDriver = {
       manifestDigestArgv(checksum),
     ]),
   readStatus: readOstreeStatus,
-  wantsPresentArguments: true,
   stageArgvs: stageWithOstree,
   rollbackArgvs: ({ rollback }) =>
     rollback?.index === undefined
@@ -77,7 +76,14 @@ function cleanWithOstree({ booted, others }: OsStatus): readonly Argv[] {
 function stageWithOstree(request: StageRequest): readonly Argv[] {
   const { kernelArguments, present, kind, image, verification } = request;
   if (kind === 'keep' && kernelArguments === undefined) return [];
-  const all = kernelArguments === undefined ? [] : changedArguments(present ?? [], kernelArguments);
+  if (kernelArguments !== undefined && present === undefined) {
+    throw osFailure(
+      'os.kernel-arguments-unsupported',
+      'no boot loader entry matches the running system',
+    );
+  }
+  const all =
+    kernelArguments === undefined ? [] : changedArguments(present ?? [], kernelArguments).all;
   return [
     writableArgv([
       ...['ostree', 'container', 'image', 'deploy', '--sysroot', '/'],

@@ -84,7 +84,7 @@ describe('rpm-ostree status', () => {
 describe('the commands of rpm-ostree', () => {
   const image = imageOf('2');
   const rebase = ['rpm-ostree', 'rebase', '--experimental'];
-  const kargs = ['rpm-ostree', 'kargs', '--delete-if-present=b', '--append-if-missing=a=1'];
+  const kargs = ['rpm-ostree', 'kargs', '--delete-if-present=b', '--append=a=1'];
   const kernelArguments = { append: ['a=1'], remove: ['b'] };
   it.each([
     ['switch', 'none', undefined, [[...rebase, `ostree-unverified-registry:${image}`]]],
@@ -106,6 +106,39 @@ describe('the commands of rpm-ostree', () => {
       ).toEqual(argvs);
     },
   );
+
+  it.each<[present: string[], remove: string[], append: string[], argv: string[]]>([
+    // The operator names what its MachineConfig had, here what of it is there.
+    [['p', 'a'], ['a', 'gone'], ['a'], []],
+    [['p', 'a', 'q'], ['a'], ['a'], ['--delete-if-present=a', '--append=a']],
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['b', 'a'],
+      ['--delete-if-present=a', '--delete-if-present=b', '--append=b', '--append=a'],
+    ],
+    [['x', 'p', 'x'], ['x'], [], ['--delete-if-present=x']],
+    [['x'], ['x', 'x'], ['y'], ['--delete-if-present=x', '--append=y']],
+    [['a=5'], ['a'], ['a='], ['--append=a=']],
+    [
+      ['n="all"', 'd="file x/* +p"'],
+      ['d="file x/* +p"'],
+      ['n=all'],
+      ['--delete-if-present=d="file x/* +p"', '--append=n=all'],
+    ],
+  ])('%j without %j and with %j', (...[present, remove, append, argv]) => {
+    const kernelArguments = { append, remove };
+    const [kargs = []] = rpmOstree.stageArgvs({
+      ...{ kind: 'keep', image, verification: 'none', kernelArguments, present },
+    });
+    expect(kargs.slice(2)).toEqual(argv);
+  });
+
+  it('asks for the arguments of what boots next, or of a deployment behind it', () => {
+    expect(rpmOstree.argumentsArgv?.()).toEqual(['rpm-ostree', 'kargs']);
+    expect(rpmOstree.argumentsArgv?.(0)).toEqual(['rpm-ostree', 'kargs']);
+    expect(rpmOstree.argumentsArgv?.(1)).toEqual(['rpm-ostree', 'kargs', '--deploy-index=1']);
+  });
 
   it('never removes the way back', () => {
     const status = read([rpmOstreeDeployment('1', { booted: true }), rpmOstreeDeployment('0')]);

@@ -1,7 +1,13 @@
 import * as z from 'zod';
 import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
-import type { OsDriver, StageRequest } from './driver.ts';
+import {
+  type Argv,
+  changedArguments,
+  isSameList,
+  type OsDriver,
+  type StageRequest,
+} from './driver.ts';
 import { type OsDeployment, type OsStatus, readOrigin, renderOrigin, statusOf } from './status.ts';
 
 /** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
@@ -29,7 +35,10 @@ export const rpmOstree: OsDriver = {
   statusArgv: ['rpm-ostree', 'status', '--json'],
   detailArgvs: () => [],
   readStatus: (stdout) => readRpmOstreeStatus(stdout),
-  wantsPresentArguments: false,
+  argumentsArgv: (index = 0) => [
+    ...['rpm-ostree', 'kargs'],
+    ...(index === 0 ? [] : [`--deploy-index=${index}`]),
+  ],
   stageArgvs: stageWithRpmOstree,
   rollbackArgvs: () => [['rpm-ostree', 'rollback']],
   dropNextArgvs: () => [['rpm-ostree', 'cleanup', '--pending']],
@@ -38,22 +47,26 @@ export const rpmOstree: OsDriver = {
   cleanArgvs: () => [['rpm-ostree', 'cleanup', '--base']],
 };
 
-/** Kernel arguments of what boots next, one change for all, nothing done twice. */
-function kargsArgv({
-  append,
-  remove,
-}: NonNullable<StageRequest['kernelArguments']>): readonly string[] {
+/**
+ * One call takes out what goes and appends what comes, as the Machine Config Daemon does. What is not there is not named: rpm-ostree
+ * deletes after it has appended, the first that is equal.
+ */
+function kargsArgvs({ kernelArguments, present }: StageRequest): readonly Argv[] {
+  if (kernelArguments === undefined) return [];
+  const { gone, all } = changedArguments(present ?? kernelArguments.remove, kernelArguments);
+  if (present !== undefined && isSameList(all, present)) return [];
   return [
-    'rpm-ostree',
-    'kargs',
-    ...remove.map((argument) => `--delete-if-present=${argument}`),
-    ...append.map((argument) => `--append-if-missing=${argument}`),
+    [
+      ...['rpm-ostree', 'kargs'],
+      ...gone.map((argument) => `--delete-if-present=${argument}`),
+      ...kernelArguments.append.map((argument) => `--append=${argument}`),
+    ],
   ];
 }
 
-function stageWithRpmOstree(request: StageRequest): readonly (readonly string[])[] {
-  const { kind, image, verification, kernelArguments } = request;
-  const change = kernelArguments === undefined ? [] : [kargsArgv(kernelArguments)];
+function stageWithRpmOstree(request: StageRequest): readonly Argv[] {
+  const { kind, image, verification } = request;
+  const change = kargsArgvs(request);
   switch (kind) {
     case 'keep':
       return change;

@@ -1,18 +1,27 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { agentNode, configFile } from '../../test/support/agent-node.ts';
+import { agentNode, bytesFile, configFile, machineConfig } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
 import type { NodeWorld } from '../../test/support/core-os-node.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
 import { machineConfigs, nodes } from '../cluster/kinds.ts';
+import { wantedHost } from '../steps/node-agent/wanted-host.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
 
 describe('a node that is looked at', () => {
-  const old = { files: [configFile('/etc/x', 'ours')], units: [{ name: 'a.service', mask: true }] };
+  const old = {
+    files: [configFile('/etc/x', 'ours'), bytesFile('/etc/bytes', '050200fe8001')],
+    units: [{ name: 'a.service', mask: true }],
+  };
   const settled = () => {
-    const node = agentNode({ old: { ...old, kernelArguments: ['rw'] } });
+    const node = agentNode({
+      old: { ...old, kernelArguments: ['rw', 'n="all"'] },
+      world: { order: ['1', '0'], booted: '1', arguments: ['rw', 'n="all"'] },
+    });
     node.host.withFile('/etc/x', 'ours');
+    node.host.withFile('/etc/bytes', Buffer.from('050200fe8001', 'hex'));
     node.units.set('a.service', 'masked');
     return node;
   };
@@ -43,8 +52,18 @@ describe('a node that is looked at', () => {
     ],
     [
       'it runs without rw',
-      ({ host }) => host.withFile('/proc/cmdline', 'ro'),
-      ({ host }) => host.withFile('/proc/cmdline', 'rw'),
+      ({ world }) => Object.assign(world, { arguments: ['ro', 'n="all"'] }),
+      ({ world }) => Object.assign(world, { arguments: ['rw', 'n="all"'] }),
+    ],
+    [
+      'its kernel arguments are not in the order rw n="all"',
+      ({ world }) => Object.assign(world, { arguments: ['n="all"', 'rw'] }),
+      ({ world }) => Object.assign(world, { arguments: ['rw', 'n="all"'] }),
+    ],
+    [
+      'these differ: /etc/bytes',
+      ({ host }) => host.withFile('/etc/bytes', Buffer.from('050200fd8101', 'hex')),
+      ({ host }) => host.withFile('/etc/bytes', Buffer.from('050200fe8001', 'hex')),
     ],
     [
       `it runs ${imageOf('0')} instead of ${imageOf('1')}`,
@@ -69,6 +88,48 @@ describe('a node that is looked at', () => {
     expect(annotations().reason).toBeUndefined();
     stopped.abort(new Error('the test ends'));
     await ended;
+  });
+});
+
+describe('the bytes of a file', () => {
+  const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
+
+  it.each<[what: string, before: object, next: object, expected: string]>([
+    [
+      'of base64',
+      bytesFile('/etc/x', '050200fe8001'),
+      bytesFile('/etc/x', '050200fd8101'),
+      '050200fd8101',
+    ],
+    [
+      'of escapes',
+      { ...bytesFile('/etc/x', ''), contents: { source: 'data:,%fe%00' } },
+      { ...bytesFile('/etc/x', ''), contents: { source: 'data:,%fd%00' } },
+      'fd00',
+    ],
+    [
+      'that were compressed',
+      bytesFile('/etc/x', gzipSync(bytes('80')).toString('hex'), { compression: 'gzip' }),
+      bytesFile('/etc/x', gzipSync(bytes('81')).toString('hex'), { compression: 'gzip' }),
+      '81',
+    ],
+    [
+      'with a mark before them',
+      bytesFile('/etc/x', '61'),
+      bytesFile('/etc/x', 'efbbbf61'),
+      'efbbbf61',
+    ],
+  ])('%s are written where they alone differ', async (...[, before, next, expected]) => {
+    const { annotate, annotations, host, settle, seen } = agentNode({
+      ...{ old: { files: [before] }, next: { files: [next] } },
+    });
+    const { content } = wantedHost(machineConfig('c1', { files: [before] }) as never).files[0]!;
+    host.withFile('/etc/x', content);
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect(Buffer.from(host.files.get('/etc/x')?.bytes ?? []).toString('hex')).toBe(expected);
+    expect(seen.reboots).toBe(1);
   });
 });
 

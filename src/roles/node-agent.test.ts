@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { agentNode, configFile } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
 import { rest } from '../../test/support/fake-host.ts';
-import { imageOf } from '../../test/support/os-samples.ts';
+import {
+  bootcEntry,
+  bootcOutput,
+  imageOf,
+  originFile,
+  sum,
+} from '../../test/support/os-samples.ts';
+import { splitLine } from '../../mocks/host/kernel-arguments.ts';
 import { deployments, machineConfigs, nodes, pods } from '../cluster/kinds.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
@@ -125,24 +132,88 @@ describe('the agent of a node', () => {
   });
 });
 
-describe('a node whose configuration changes in the middle', () => {
-  it('has kernel arguments set with the image', async () => {
-    const { annotate, annotations, host, settle } = agentNode({
-      old: { kernelArguments: ['old=1'] },
-      next: { kernelArguments: ['a=1 b=2'] },
+describe('the kernel arguments of a node', () => {
+  const operators = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"', 'psi=0'];
+  const spaced = 'dyndbg="file drivers/usb/* +p"';
+  /** A node that was started with those of the platform and of its MachineConfig. */
+  const started = (old: readonly string[], next: readonly string[], platform = ['p=metal']) =>
+    agentNode({
+      ...{ old: { kernelArguments: old }, next: { kernelArguments: next } },
+      world: { order: ['1', '0'], booted: '1', arguments: [...platform, ...old] },
     });
-    host.withFile('/proc/cmdline', 'rw old=1');
-    host.on(['rpm-ostree', 'kargs', rest]).succeeds();
-    host.on(['systemctl', 'reboot']).succeeds();
-    annotate(toNext);
-    await settle(1);
-    expect(annotations()).toMatchObject({ desiredDrain: 'drain-c2' });
-    const kargs = host.ran.filter(([, verb]) => verb === 'kargs');
-    expect(kargs).toHaveLength(1);
-    expect(kargs[0]?.join(' ')).toMatch(/a=1.*b=2/);
-    expect(kargs[0]?.join(' ')).toContain('old=1');
+
+  it.each<[old: string[], next: string[], then: string[], platform?: string[]]>([
+    [[], operators, ['p=metal', ...operators]],
+    [[...operators, 'x'], operators, ['p=metal', ...operators]],
+    [
+      ['hugepagesz=2M', 'hugepages=16'],
+      ['hugepagesz=1G', 'hugepages=16'],
+      ['p=metal', 'hugepagesz=1G', 'hugepages=16'],
+    ],
+    [
+      ['a', 'b'],
+      ['b', 'a'],
+      ['p=metal', 'b', 'a'],
+    ],
+    // The platform has one of them before: in the wrong order still, as the last one counts.
+    [['a', 'b'], ['b', 'a'], ['b', 'b', 'a'], ['b']],
+    [['c=1'], ['c=1', 'c=2', 'c=1'], ['p=metal', 'c=1', 'c=2', 'c=1']],
+    [['c=1', 'c=2', 'c=1'], ['c=1'], ['p=metal', 'c=1']],
+    [['x', 'y'], ['y'], ['x', 'y'], ['x']],
+    [['a'], ['a='], ['p=metal', 'a=']],
+    [['a='], ['a'], ['p=metal', 'a=5', 'a'], ['p=metal', 'a=5']],
+    [['n="all"'], ['n=all'], ['p=metal', 'n=all']],
+    [['u=1 v=2'], [`${spaced} quiet`], ['p=metal', spaced, 'quiet']],
+    [[spaced], [], ['p=metal']],
+  ])('%j become %j in one call and with one reboot', async (...[old, next, then, platform]) => {
+    const { annotate, annotations, host, seen, settle, world } = started(old, next, platform);
+    world.arguments = world.arguments?.flatMap((one) => splitLine(one)) ?? [];
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect([world.arguments, seen.reboots]).toEqual([then, 1]);
+    expect(changing(host).filter(([, verb]) => verb === 'kargs')).toHaveLength(1);
+    await settle(2);
+    expect([world.arguments, seen.reboots]).toEqual([then, 1]);
   });
 
+  it('are set with an image, and stay with the next', async () => {
+    const { annotate, annotations, host, settle, world } = started(operators, [...operators, 'a']);
+    annotate(toNext);
+    await settle();
+    expect(annotations()).toMatchObject(done);
+    expect([world.booted, world.arguments]).toEqual(['2', ['p=metal', ...operators, 'a']]);
+    expect(host.textOf('/proc/cmdline')).toContain(' cgroup_no_v1=all ');
+  });
+
+  it('are left where both MachineConfigs have the same', async () => {
+    const { annotate, host, seen, settle } = started(operators, operators);
+    annotate({ desiredConfig: 'c2' });
+    await settle(2);
+    expect([changing(host).filter(([, verb]) => verb === 'kargs'), seen.reboots]).toEqual([[], 0]);
+  });
+
+  it.each([['bootc'], ['ostree']] as const)(
+    'are compared without quotes where nobody knows how they were given: %s',
+    async (driver) => {
+      const { annotations, host, settle } = started(operators, operators);
+      host.on(['rpm-ostree', rest]).isMissing();
+      host.on(['ostree', 'admin', 'status']).prints(`* rhcos ${sum('1')}.0`);
+      host.on(['cat', rest]).prints(originFile('1'));
+      host.on(['ostree', 'show', rest]).fails(1);
+      const status = bootcOutput({ booted: bootcEntry('1') });
+      if (driver === 'bootc') host.on(['bootc', rest]).prints(status);
+      await settle(2);
+      expect(annotations()).toMatchObject({ state: 'Done' });
+      const entry = `options rw ostree=/ostree/boot.1/rhcos/a/0 ${operators.slice(1).join(' ')}`;
+      host.withFile('/boot/loader/entries/ostree-1.conf', entry);
+      await settle(2);
+      expect(annotations().reason).toContain(`it runs without ${operators[0]}`);
+    },
+  );
+});
+
+describe('a node whose configuration changes in the middle', () => {
   it('goes on from what it came back with when the old one is desired meanwhile', async () => {
     const { annotate, annotations, host, seen, settle, world } = agentNode({
       next: { files: [configFile('/etc/x', 'new')] },

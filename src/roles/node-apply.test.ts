@@ -48,7 +48,7 @@ describe('the role node-apply', () => {
       // The lock goes with the process that held it.
       const again = coreOsNode(world);
       await runOnNode(nodeApply, again.host);
-      expect(again.world).toEqual({ order: ['2', '1', '0'], booted: '1', staged: '2' });
+      expect(again.world).toMatchObject({ order: ['2', '1', '0'], booted: '1', staged: '2' });
     }
   });
 
@@ -148,25 +148,50 @@ describe('the role node-apply', () => {
     );
   });
 
-  it('changes kernel arguments of an image that runs already', async () => {
-    const { host, world } = coreOsNode({ order: ['2', '1'], booted: '2' });
-    const change = ['rpm-ostree', 'kargs', '--append-if-missing=a=1'];
-    host.on(change).answers(() => {
-      world.order = ['2', ...world.order];
-      const [first, ...others] = ['2', '2', '1'].map((digit, index) =>
-        rpmOstreeDeployment(digit, { staged: index === 0, booted: index === 1 }),
-      );
-      host
-        .on(['rpm-ostree', 'status', '--json'])
-        .prints(rpmOstreeOutput(first === undefined ? others : [first, ...others]));
+  it.each<[boots: string[], append: string[], remove: string[], then: string[]]>([
+    [['rw'], ['a=1'], [], ['rw', 'a=1']],
+    [['rw', 'x', 'x'], [], ['x'], ['rw']],
+    [['b', 'rw'], ['a', 'b'], [], ['rw', 'a', 'b']],
+    [['n="all"'], ['n="none"'], ['n="all"'], ['n="none"']],
+  ])(
+    'changes kernel arguments of an image that runs already, once: %j',
+    async (...[boots, append, remove, then]) => {
+      const { host, world } = coreOsNode({ order: ['2', '1'], booted: '2', arguments: boots });
+      const asked = { append, remove: [...remove, ...append], everywhere: true };
+      await runOnNode(nodeApply, host, { kernelArguments: asked });
+      expect(world).toMatchObject({ order: ['2', '2', '1'], staged: '2', stagedArguments: then });
+      expect(changing(host)).toHaveLength(2);
+      const { host: again } = coreOsNode(world);
+      await runOnNode(nodeApply, again, { kernelArguments: asked });
+      expect(changing(again)).toEqual([]);
+    },
+  );
+
+  it('changes kernel arguments against what was staged by then', async () => {
+    const { host, world } = coreOsNode();
+    const append = ['a="1"'];
+    const kernelArguments = { append, remove: append, everywhere: true };
+    await runOnNode(nodeApply, host, { kernelArguments });
+    const { host: again } = coreOsNode(world);
+    await runOnNode(nodeApply, again, { kernelArguments });
+    expect(changing(again)).toEqual([]);
+    expect(world.stagedArguments).toEqual(['rw', 'ignition.platform.id=metal', 'a="1"']);
+    expect(changing(host).at(-1)).toEqual(['rpm-ostree', 'kargs', '--append=a="1"']);
+  });
+
+  it('takes out what came with what is staged', async () => {
+    const staged = { staged: '2', stagedArguments: ['rw', 'x="1"'] };
+    const { host, world } = coreOsNode({ order: ['2', '1'], booted: '1', ...staged });
+    await runOnNode(nodeApply, host, {
+      kernelArguments: { append: [], remove: ['x="1"'], everywhere: true },
     });
-    await runOnNode(nodeApply, host, { kernelArguments: { append: ['a=1'], remove: [] } });
-    expect(changing(host)).toEqual([['rpm-ostree', 'cleanup', '--base'], change]);
+    expect(world).toMatchObject({ order: ['2', '1'], stagedArguments: ['rw'] });
   });
 
   it('leaves kernel arguments alone that are as asked for', async () => {
-    const { host } = coreOsNode({ order: ['2', '1'], booted: '2' });
-    const kernelArguments = { append: ['rw'], remove: ['quiet'] };
+    const { host } = coreOsNode({ order: ['2', '1'], booted: '2', arguments: ['n="all"', 'rw'] });
+    const append = ['n="all"', 'rw'];
+    const kernelArguments = { append, remove: ['quiet', ...append], everywhere: true };
     await runOnNode(nodeApply, host, { kernelArguments });
     expect(changing(host)).toEqual([]);
   });

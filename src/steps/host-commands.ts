@@ -1,5 +1,6 @@
 import { seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
+import { argumentsIn } from '../os/driver.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 import type { StepScope } from './step.ts';
 import type { Config } from '../config/schema.ts';
@@ -38,11 +39,11 @@ export const unreadableOutput = (program: string, wanted: string, stdout: string
   hostFailure('command.unreadable', `${program} printed no ${wanted}: ${stdout.slice(0, 100)}`);
 
 /**
- * The kernel arguments that a command printed.
+ * The kernel arguments that a command printed, without those of the boot loader.
  * @throws AgentError `command.unreadable`
  */
 export function kernelArgumentsIn(program: string, stdout: string): readonly string[] {
-  if (/^[\s\x20-\x7e]*$/.test(stdout)) return stdout.trim().split(/\s+/);
+  if (/^[\s\x20-\x7e]*$/.test(stdout)) return argumentsIn(stdout);
   throw unreadableOutput(program, 'kernel arguments', stdout);
 }
 

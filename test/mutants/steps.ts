@@ -2,6 +2,44 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of steps that cannot be taken back: what is done to disks and to pools. */
 export const stepMutants: MutantsByFile = {
+  'src/os/driver.ts': [
+    {
+      means: 'kernel arguments in another order count as those of a MachineConfig',
+      from: 'return found === wanted.length;',
+      to: 'return wanted.every((one) => present.map(bare).includes(bare(one)));',
+    },
+    {
+      means: 'a quoted kernel argument with a blank becomes two',
+      from: '|"[^"]*(?:"|$))+/g',
+      to: '|")+/g',
+    },
+    {
+      means: 'a kernel argument of the platform goes with that of a MachineConfig',
+      from: 'if (at >= 0) rest.splice(at, 1);',
+      to: 'if (at >= 0) rest.splice(0, rest.length, ...rest.filter((each) => each !== one));',
+    },
+  ],
+  'src/steps/os/stage.ts': [
+    {
+      means: 'kernel arguments are changed against those from before the pull',
+      from: "readArguments(scope, snapshot, 'next')",
+      to: 'readArguments(scope, snapshot)',
+    },
+  ],
+  'src/steps/node-agent/prepare.ts': [
+    {
+      means: 'kernel arguments of what a dead agent staged are changed a second time',
+      from: 'if (isBegun) await dropNextBoot',
+      to: 'if (isBegun === undefined) await dropNextBoot',
+    },
+  ],
+  'src/steps/node-agent/host-files.ts': [
+    {
+      means: 'a file whose bytes alone differ is left',
+      from: 'return found.sum !== sum || found.mode',
+      to: 'return found.mode',
+    },
+  ],
   'src/steps/disk/target.ts': [
     {
       means: 'a DASD is another disk once the writer has labelled it',

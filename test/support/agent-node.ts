@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { noJournal } from '../../src/adapters/journal.ts';
 import { machineConfigs, nodes, pods } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
@@ -21,6 +22,16 @@ export const configFile = (path: string, text: string, mode = 0o644): object => 
   path,
   mode,
   contents: { source: `data:,${encodeURIComponent(text)}` },
+});
+
+/** The same with a content of bytes, given as hexadecimal digits. */
+export const bytesFile = (path: string, hex: string, more: object = {}): object => ({
+  path,
+  mode: 0o644,
+  contents: {
+    source: `data:;base64,${Buffer.from(hex, 'hex').toString('base64')}`,
+    ...more,
+  },
 });
 
 /** What a rendered MachineConfig has of its own. */
@@ -49,6 +60,7 @@ export const machineConfig = (name: string, sketch: ConfigSketch) => ({
 });
 
 const name = 'w0';
+const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const bootIdPath = '/proc/sys/kernel/random/boot_id';
 
 /** A node with its host, its agent, and a controller that drains at once. */
@@ -102,12 +114,17 @@ export function agentNode({
     seen.reboots += 1;
     seen.atBoot();
     host.withFile(bootIdPath, `boot-${seen.reboots}\n`);
-    const { staged, order } = node.world;
+    const { staged, stagedArguments, order } = node.world;
     node.world.staged = undefined;
+    node.world.stagedArguments = undefined;
     if (seen.losesStaged > 0) {
       seen.losesStaged -= 1;
-      node.world.order = order.filter((digit) => digit !== staged);
-    } else if (!seen.refuses) node.world.booted = order[0] ?? '';
+      if (staged !== undefined) node.world.order = order.slice(1);
+    } else if (!seen.refuses) {
+      node.world.booted = order[0] ?? '';
+      if (stagedArguments !== undefined) node.world.arguments = stagedArguments;
+    }
+    node.starts();
   };
   host
     .withFile(bootIdPath, 'boot-0\n')
@@ -127,6 +144,14 @@ export function agentNode({
         return [`${file.mode.toString(8)} ${owners.get(file) ?? 'root:root'} 0:0 ${path}`];
       });
       return { stdout: found.join('\n'), exitCode: found.length === argv.length - 4 ? 0 : 1 };
+    })
+    .on(['sha256sum', '--', rest])
+    .answers((argv) => {
+      const found = argv.slice(2).flatMap((path) => {
+        const file = host.files.get(path);
+        return file === undefined ? [] : [`${sumOf(file.bytes)}  ${path}`];
+      });
+      return { stdout: found.join('\n'), exitCode: found.length === argv.length - 2 ? 0 : 1 };
     })
     .on(['cp', '-a', '--remove-destination', any, any])
     .answers(([, , , from = '', to = '']) => {
@@ -154,7 +179,8 @@ export function agentNode({
     const from = `ostree-unverified-registry:${imageOf(digit)}`;
     host.on(['rpm-ostree', 'rebase', '--experimental', from]).answers(() => {
       const { staged, order } = node.world;
-      node.world.order = [digit, ...order.filter((one) => one !== staged && one !== digit)];
+      const others = staged === undefined ? order : order.slice(1);
+      node.world.order = [digit, ...others.filter((one) => one !== digit)];
       node.world.staged = digit;
     });
   }
@@ -276,15 +302,9 @@ export function changingNode(): ReturnType<typeof agentNode> {
     },
   });
   const { annotate, host, seen, units, world } = node;
-  const cmdline = { '1': 'rw old=1', '2': 'rw new=1' } as const;
-  const starts = (): void => {
-    const booted = seen.refuses || seen.losesStaged > 0 ? world.booted : (world.order[0] ?? '');
-    host.withFile('/proc/cmdline', cmdline[booted === '2' ? '2' : '1']);
-  };
-  starts();
-  seen.atBoot = starts;
+  world.arguments = ['rw', 'old=1'];
+  node.starts();
   seen.endsPods = true;
-  host.on(['rpm-ostree', 'kargs', rest]).succeeds();
   host.on(['ostree', 'admin', 'status']).succeeds();
   host.withFile('/etc/gone', 'a').withFile('/etc/os', 'ours').withFile('/usr/etc/os', 'of the OS');
   host.withFile('/etc/same', 'same').withFile('/etc/x', 'old');

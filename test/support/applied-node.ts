@@ -13,8 +13,9 @@ export const rebase = [
 /** The commands that changed a node. */
 export const changing = (host: FakeHost): FakeHost['ran'] =>
   host.ran.filter(
-    ([program = '', verb = '']) =>
-      ['rebase', 'cleanup', 'kargs', 'upgrade', 'reboot', 'switch'].includes(verb) ||
+    ([program = '', verb = '', ...words]) =>
+      ['rebase', 'cleanup', 'upgrade', 'reboot', 'switch'].includes(verb) ||
+      (verb === 'kargs' && words.some((word) => /^--(append|delete)/.test(word))) ||
       ['unshare', 'mkdir', 'ln'].includes(program),
   );
 

@@ -1,5 +1,6 @@
 import { fakeClock } from './fake-clock.ts';
-import { any, fakeHost, type FakeHost, rest } from './fake-host.ts';
+import { any, fakeHost, type FakeHost, type FakeResult, rest } from './fake-host.ts';
+import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
 import { noJournal } from '../../src/adapters/journal.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { Role } from '../../src/engine/role.ts';
@@ -15,7 +16,12 @@ export interface NodeWorld {
   order: string[];
   booted: string;
   staged?: string | undefined;
+  /** Those of the boot loader for what runs, as they were given; and for what is staged. */
+  arguments?: readonly string[];
+  stagedArguments?: readonly string[] | undefined;
 }
+
+const root = 'ostree=/ostree/boot.1/rhcos/a/0';
 
 /** `skopeo inspect` of an image with one layer. */
 export const inspected = (digit: string, more: object = {}): string =>
@@ -30,20 +36,40 @@ export const inspected = (digit: string, more: object = {}): string =>
 export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }): {
   readonly host: FakeHost;
   readonly world: NodeWorld;
+  /** The kernel starts with what the boot loader has for what runs, as GRUB hands it on. */
+  readonly starts: () => void;
 } {
-  const deployments = (): readonly object[] =>
-    world.order.map((digit) =>
-      rpmOstreeDeployment(digit, {
-        booted: digit === world.booted,
-        staged: digit === world.staged,
-      }),
+  world.arguments ??= ['rw', 'ignition.platform.id=metal'];
+  const isStaged = (): boolean => world.staged !== undefined;
+  const deployments = (): readonly object[] => {
+    const booted = world.order.indexOf(world.booted, isStaged() ? 1 : 0);
+    return world.order.map((digit, at) =>
+      rpmOstreeDeployment(digit, { booted: at === booted, staged: at === 0 && isStaged() }),
     );
+  };
   const drop = (): void => {
-    world.order = world.order.filter((digit) => digit !== world.staged);
+    if (isStaged()) world.order = world.order.slice(1);
     world.staged = undefined;
+    world.stagedArguments = undefined;
+  };
+  const kargs = (words: readonly string[]): FakeResult => {
+    const present = (isStaged() ? world.stagedArguments : undefined) ?? world.arguments ?? [];
+    const index = words.find((word) => word.startsWith('--deploy-index='));
+    if (!words.some((word) => /^--(append|delete)/.test(word))) {
+      const shown = index === undefined ? present : (world.arguments ?? []);
+      return { stdout: [...shown, root].join(' ') };
+    }
+    const changed = changeKargs(present, words);
+    if ('error' in changed) return { exitCode: 1, stderr: changed.error };
+    if (changed.list.join(' ') === present.join(' ')) return { stdout: 'No changes.' };
+    if (!isStaged()) world.order = [world.booted, ...world.order];
+    world.staged ??= world.booted;
+    world.stagedArguments = changed.list;
+    return { stdout: 'Staging deployment... done' };
   };
   const host = fakeHost()
-    .withFile('/proc/cmdline', 'rw ignition.platform.id=metal ostree=/ostree/boot.1/rhcos/a/0\n')
+    .on(['rpm-ostree', 'kargs', rest])
+    .answers((argv) => kargs(argv.slice(2)))
     .on(['bootc', rest])
     .isMissing()
     .on(['test', '-e', any])
@@ -87,7 +113,11 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
     })
     .on(['systemctl', 'reboot'])
     .succeeds();
-  return { host, world };
+  const starts = (): void => {
+    host.withFile('/proc/cmdline', `${grubLine([...(world.arguments ?? []), root])}\n`);
+  };
+  starts();
+  return { host, world, starts };
 }
 
 /** What a node is asked for unless a test says else. */

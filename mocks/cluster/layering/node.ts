@@ -120,7 +120,7 @@ export async function moveNode(
   const image = target === '' ? releaseOs : target;
   pullOnNode(layered.network, { host: name, image, pullSecret: before.pullSecret });
   const machine = machineOf(layered, name);
-  const { kernelArguments } = before;
+  const { kernelArguments } = machine.running ?? before;
   machine.running = { booted: before.image, kernelArguments, staged: { image, kernelArguments } };
   const running = target === '' ? undefined : target;
   const system = { ...before, image, currentImage: running, desiredImage: running };

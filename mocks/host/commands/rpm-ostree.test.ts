@@ -74,16 +74,22 @@ describe('rpm-ostree on a host that was started from its disk', () => {
   it('changes kernel arguments together with the image, for the next start', async () => {
     await run('mkdir -p /run/ostree');
     await run('ln -sfn /var/lib/kubelet/config.json /run/ostree/auth.json');
-    await run('rpm-ostree kargs --append-if-missing=a=1 --append-if-missing=b=2');
+    const platform = 'ignition.platform.id=metal';
+    await run('rpm-ostree kargs --append=a="1" --append=b=2 --append=a="1"');
     expect(machine.running).toMatchObject({
-      staged: { image: one, kernelArguments: ['a=1', 'b=2'] },
+      staged: { image: one, kernelArguments: [platform, 'a="1"', 'b=2', 'a="1"'] },
     });
     await run(`${rebase}${two}`);
-    await run('rpm-ostree kargs --delete-if-present=b=2 --append-if-missing=a=1');
+    await run('rpm-ostree kargs --delete-if-present=b=2 --append-if-missing=a="1" --append=c');
+    expect((await run('rpm-ostree kargs')).stdout).toMatch(/^ignition\S+ a="1" a="1" c ostree=/);
+    expect((await run('rpm-ostree kargs --deploy-index=1')).stdout).not.toContain('a=');
     expect((await run('cat /proc/cmdline')).stdout).not.toContain('a=1');
     await restartFromDisk(machine);
-    expect(machine.running).toEqual({ booted: two, kernelArguments: ['a=1'] });
-    expect((await run('cat /proc/cmdline')).stdout).toMatch(/ a=1 ostree=/);
+    const kernelArguments = [platform, 'a="1"', 'a="1"', 'c'];
+    expect(machine.running).toEqual({ booted: two, kernelArguments });
+    expect((await run('cat /proc/cmdline')).stdout).toMatch(/ a=1 a=1 c ostree=/);
+    expect((await run('rpm-ostree kargs --delete=a')).stderr).toContain("No karg 'a' found");
+    expect((await run('rpm-ostree kargs --delete-if-present=d')).stdout).toContain('No changes.');
   });
 
   it('shows modes and owners of files, and which are not there', async () => {

@@ -1,16 +1,9 @@
 // rpm-ostree. A host that was started from its disk is moved to another image by it; in a live system it knows the
 // kernel arguments of what is put into a root. It keeps no way back: the Machine Config Daemon removes that at each boot.
-import {
-  absent,
-  type Call,
-  fail,
-  type Program,
-  type Programs,
-  sortWords,
-  type Words,
-} from '../call.ts';
+import { absent, type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
+import { changeKargs } from '../kernel-arguments.ts';
 import type { Machine, RunningSystem } from '../machine.ts';
 import { stat } from '../files.ts';
 
@@ -22,6 +15,10 @@ interface NodeCall {
 }
 
 const SCHEME = 'ostree-unverified-registry:';
+
+/** The argument by which the kernel finds the root of a deployment. */
+export const rootArgument = (image: string): string =>
+  `ostree=/ostree/boot.1/rhcos/${checksumOf(image)}/0`;
 
 /** Checksum of the commit that an image becomes. */
 export const checksumOf = (image: string): string => digestOfText(image).replace('sha256:', '');
@@ -85,15 +82,31 @@ async function rebase({ machine, running, call }: NodeCall): Promise<number> {
   return 0;
 }
 
-/** Kernel arguments are those of a deployment: a change makes another one of the same image. */
+/** Kernel arguments are those of a deployment: a change makes another one of the same image. Without one they are printed. */
 function changeArguments({ running, call }: NodeCall): number {
-  const words = sortWords(call.argv.slice(2));
-  const { image, kernelArguments } = running.staged ?? { ...running, image: running.booted };
-  const changed = changedArguments(kernelArguments, words, '--append-if-missing');
-  running.staged = { image, kernelArguments: [...new Set(changed)] };
+  const words = call.argv.slice(2);
+  const booted = { image: running.booted, kernelArguments: running.kernelArguments };
+  const deployments = [running.staged, booted].filter((one) => one !== undefined);
+  const [index] = sortWords(words).all('--deploy-index');
+  const at = deployments[Number(index ?? 0)];
+  if (at === undefined) return fail(call, `error: Out of range deployment index ${index}`);
+  if (!changes(words)) {
+    call.out(`${[...at.kernelArguments, rootArgument(at.image)].join(' ')}\n`);
+    return 0;
+  }
+  const changed = changeKargs(at.kernelArguments, words);
+  if ('error' in changed) return fail(call, changed.error);
+  if (changed.list.join(' ') === at.kernelArguments.join(' ')) {
+    call.out('No changes.\n');
+    return 0;
+  }
+  running.staged = { image: at.image, kernelArguments: changed.list };
   call.out('Staging deployment... done\nChanges queued for next boot.\n');
   return 0;
 }
+
+const changes = (words: readonly string[]): boolean =>
+  words.some((word) => /^--(append|delete)/.test(word));
 
 /** Where ostree looks for pull secrets, in its order. */
 const authFiles = ['/run/ostree/auth.json', '/etc/ostree/auth.json', '/usr/lib/ostree/auth.json'];
@@ -126,23 +139,20 @@ const rpmOstree: Program = (machine, call) => {
 
 /** `rpm-ostree kargs --os NAME` prints the kernel arguments of a stateroot, or changes them. */
 const kargs: Program = ({ deployments }, call) => {
-  const words = sortWords(call.argv.slice(2), ['--os', '--append', '--delete-if-present']);
-  const [stateroot = ''] = words.all('--os');
+  const words = call.argv.slice(2);
+  const [stateroot = ''] = sortWords(words, ['--os']).all('--os');
   const deployed = deployments.get(stateroot);
   if (deployed === undefined) return fail(call, `error: No deployments found for ${stateroot}`);
-  if (!words.has('--append', '--delete-if-present')) {
+  if (!changes(words)) {
     call.out(`${deployed.kernelArguments.join(' ')}\n`);
     return 0;
   }
-  deployed.kernelArguments = changedArguments(deployed.kernelArguments, words, '--append');
+  const changed = changeKargs(deployed.kernelArguments, words);
+  if ('error' in changed) return fail(call, changed.error);
+  deployed.kernelArguments = changed.list;
   deployed.isFinal = false;
   return 0;
 };
-
-function changedArguments(present: readonly string[], { all }: Words, append: string): string[] {
-  const gone = all('--delete-if-present');
-  return [...present.filter((argument) => !gone.includes(argument)), ...all(append)];
-}
 
 /** Programs that move a running host to another image; bootc is not at home on these. */
 export const movingPrograms: Programs = { 'rpm-ostree': rpmOstree, bootc: absent };

@@ -1,6 +1,7 @@
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import type { FoundPartition } from '../disk/block-devices.ts';
 import { kernelArgumentChanges } from './writer-args.ts';
+import { splitArguments } from '../../os/driver.ts';
 import { readOrigin, referenceIn } from '../../os/status.ts';
 import { imageFailure } from './failures.ts';
 import { freeze, leaveCommands, mountCommands, unmount, type UndoableCommand } from './undoable.ts';
@@ -116,7 +117,10 @@ const growArgv = ({ disk, root, freePercent }: Overwrite): readonly string[] => 
 function deployFinalArgv({ os, source, platform, writerArgs }: Overwrite): readonly string[] {
   const { image, certificates } = source;
   const target = `ostree-unverified-registry:${os.osImageURL}`;
-  const extra = [...kernelArgumentChanges(writerArgs).append, ...os.kernelArguments];
+  const extra = [
+    ...kernelArgumentChanges(writerArgs).append,
+    ...os.kernelArguments.flatMap(splitArguments),
+  ];
   return [
     'ostree',
     'container',

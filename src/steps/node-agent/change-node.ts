@@ -1,5 +1,5 @@
 import { describe } from '../../os/decide.ts';
-import { argumentsIn } from '../../os/driver.ts';
+import { areInForce, without } from '../../os/driver.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
 import { readHost } from '../os/read-host.ts';
 import { dropNextBoot } from '../os/roll-back.ts';
@@ -8,6 +8,7 @@ import {
   type Change,
   hasArguments,
   mayRun,
+  presentArguments,
   readChange,
   readCurrent,
 } from './change.ts';
@@ -127,18 +128,26 @@ const runsInstead = ({ booted }: OsStatus, image = ''): string =>
  */
 async function checkDrift(scope: NodeAgentScope, { config, image }: Target): Promise<void> {
   const wanted = wantedHost(await readCurrent(scope, config));
-  const { status, commandLine } = await readHost(scope);
+  const snapshot = await readHost(scope);
+  const { status } = snapshot;
   const os = image ?? wanted.osImageURL;
-  const present = argumentsIn(commandLine);
-  const lacking = wanted.kernelArguments.filter((one) => !present.includes(one));
+  const given = wanted.kernelArguments;
+  const present = given.length === 0 ? [] : await presentArguments(scope, snapshot);
   const files = await hostChange(scope, wanted, undefined);
   const found = [
     ...(os === '' || mayRun(status, os) ? [] : [`it ${runsInstead(status, os)}`]),
-    ...(lacking.length === 0 ? [] : [`it runs without ${lacking.join(' ')}`]),
+    ...(areInForce(present, given) ? [] : [wrongArguments(given, present)]),
     ...(isChange(files) ? [`these differ: ${changedNames(files)}`] : []),
   ];
   if (found.length === 0) return;
   throw nodeAgentFailure('node-agent.drifted', `not as ${config} says: ${found.join('; ')}`);
+}
+
+function wrongArguments(given: readonly string[], present: readonly string[]): string {
+  const lacking = without(given, present);
+  return lacking.length === 0
+    ? `its kernel arguments are not in the order ${given.join(' ')}`
+    : `it runs without ${lacking.join(' ')}`;
 }
 
 /** The host came back: with the image that was staged, or without. */

@@ -1,9 +1,15 @@
-import { argumentsIn, isChanged, type KernelArgumentChange } from '../../os/driver.ts';
+import {
+  argumentsIn,
+  changedArguments,
+  isChanged,
+  isSameList,
+  type KernelArgumentChange,
+} from '../../os/driver.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { readBootId } from '../host-commands.ts';
-import { machineConfigFile, readHost } from '../os/read-host.ts';
+import { machineConfigFile, readArguments, readHost } from '../os/read-host.ts';
 import type { OsStatus } from '../../os/status.ts';
 import { checkRequest } from '../os/check-image.ts';
 import type { OsSnapshot } from '../os/step.ts';
@@ -24,6 +30,8 @@ export interface Change {
   /** The image that is to run, where it is another than before. */
   readonly image: string | undefined;
   readonly snapshot: OsSnapshot;
+  /** The kernel arguments of what runs; empty where neither MachineConfig has any. */
+  readonly present: readonly string[];
   readonly bootId: string;
   /** What was begun for this target. */
   readonly marker: Marker | undefined;
@@ -51,9 +59,11 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
   // A tag does not say what runs.
   if (image !== '') checkRequest({ image, records: true });
   const bootId = await readBootId(scope.host, scope.signal);
+  const given = [wanted, before].flatMap((one) => one?.kernelArguments ?? []);
+  const present = given.length === 0 ? [] : await presentArguments(scope, snapshot);
   return {
     ...asked,
-    ...{ object, wanted, before, snapshot, bootId },
+    ...{ object, wanted, before, snapshot, present, bootId },
     image: image === '' ? undefined : image,
     marker: ownMarker(marker, target),
   };
@@ -110,12 +120,32 @@ async function readKept(scope: NodeAgentScope, name?: string): Promise<Fields | 
 
 const nameIn = (object: Fields): unknown => fieldsOf(object['metadata'])['name'];
 
-/** The kernel arguments that come and go with a change. */
+/** The kernel arguments of what runs: as they were given, or as the kernel has them where nobody knows that. */
+export const presentArguments = async (
+  scope: NodeAgentScope,
+  snapshot: OsSnapshot,
+): Promise<readonly string[]> =>
+  (await readArguments(scope, snapshot)) ?? argumentsIn(snapshot.commandLine);
+
+/** The kernel arguments that come and go with a change: all of the MachineConfig before, and all of the new one. */
 export const argumentChange = ({ wanted, before }: Change): KernelArgumentChange => ({
   append: wanted.kernelArguments,
-  remove: (before?.kernelArguments ?? []).filter((one) => !wanted.kernelArguments.includes(one)),
+  remove: before?.kernelArguments ?? [],
 });
 
-/** Whether the kernel runs with the arguments of the target. */
-export const hasArguments = (change: Change): boolean =>
-  isChanged(argumentsIn(change.snapshot.commandLine), argumentChange(change));
+/** What the host has of the arguments of both MachineConfigs after the change; others come and go without us. */
+export const argumentsAfter = (change: Change): readonly string[] =>
+  ownArguments(change, changedArguments(change.present, argumentChange(change)).all);
+
+function ownArguments(change: Change, list: readonly string[]): readonly string[] {
+  const { append, remove } = argumentChange(change);
+  return list.filter((argument) => append.includes(argument) || remove.includes(argument));
+}
+
+/** Whether the host runs with the arguments of the target: those that were staged for it, where some were. */
+export const hasArguments = (change: Change): boolean => {
+  const staged = change.marker?.arguments;
+  return staged === undefined
+    ? isChanged(change.present, argumentChange(change))
+    : isSameList(ownArguments(change, change.present), staged);
+};

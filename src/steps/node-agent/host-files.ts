@@ -1,4 +1,4 @@
-import { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path/posix';
 import { minutes } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
@@ -32,13 +32,10 @@ export async function hostChange(
   before: WantedHost | undefined,
 ): Promise<HostChange> {
   const earlier = new Map(before?.files.map((file) => [file.path, file]));
-  const rights = await rightsOf(at, wanted.files);
-  const write: WantedFile[] = [];
-  for (const file of wanted.files) {
-    const text = await at.host.readText(file.path, at.signal);
-    if (isDue(file, earlier.get(file.path), { text, rights: rights.get(file.path) }))
-      write.push(file);
-  }
+  const found = await filesOn(at, wanted.files);
+  const write = wanted.files.filter((file) =>
+    isDue(file, earlier.get(file.path), found.get(file.path)),
+  );
   const kept = new Set([
     ...wanted.files.map(({ path }) => path),
     ...wanted.units.filter(({ state }) => state === 'masked').map(({ name }) => pathOf(name)),
@@ -63,51 +60,73 @@ const renewed: ReadonlySet<string> = new Set([
   '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt',
 ]);
 
-const textOf = ({ content }: WantedFile): string => Buffer.from(content).toString('utf8');
-
-/** Mode and owner of a file, by name and by number. */
-interface Rights {
+/** A file of a host: the sum of its bytes, its mode, and its owner by name and by number. */
+interface FoundFile {
+  readonly sum: string;
   readonly mode: number;
   readonly owners: readonly (readonly string[])[];
 }
+
+const sumOf = ({ content }: WantedFile): string =>
+  createHash('sha256').update(content).digest('hex');
 
 /** Whether a file is to be written. Who owns one that names no owner is not asked: many a service changes that of its own. */
 function isDue(
   file: WantedFile,
   earlier: WantedFile | undefined,
-  { text, rights }: { readonly text: string | undefined; readonly rights: Rights | undefined },
+  found: FoundFile | undefined,
 ): boolean {
-  if (text === undefined) return true;
-  const isOther = earlier !== undefined && textOf(earlier) !== textOf(file);
+  if (found === undefined) return true;
+  const sum = sumOf(file);
+  const isOther = earlier !== undefined && sumOf(earlier) !== sum;
   if (isRenewed(file.path) && !isOther) return false;
-  if (text !== textOf(file)) return true;
-  if (rights === undefined) throw unreadableOutput('stat', `mode of ${file.path}`, '');
-  return rights.mode !== file.mode || !isOwned(rights, file.owner ?? (earlier?.owner && '0:0'));
+  const owner = file.owner ?? (earlier?.owner && '0:0');
+  return found.sum !== sum || found.mode !== file.mode || !isOwned(found, owner);
 }
 
 /** Whether a file belongs to `USER:GROUP`, each a name or a number. */
-const isOwned = ({ owners }: Rights, owner: string | undefined): boolean =>
+const isOwned = ({ owners }: FoundFile, owner: string | undefined): boolean =>
   owner === undefined || owner.split(':').every((one, part) => owners[part]?.includes(one));
 
-/** The rights of the files that are there. */
-async function rightsOf(
+/**
+ * The files that are there. They are compared by the sums of their bytes, as what is no text must not be read as one.
+ * @throws AgentError `command.unreadable`, also where something else than a file is there
+ */
+async function filesOn(
   { host, signal }: ReachedHost,
   files: readonly WantedFile[],
-): Promise<ReadonlyMap<string, Rights>> {
-  if (files.length === 0) return new Map();
-  const format = '--format=%a %U:%G %u:%g %n';
-  const argv = ['stat', '-L', format, '--', ...files.map(({ path }) => path)];
+): Promise<ReadonlyMap<string, FoundFile>> {
+  const paths = files.map(({ path }) => path);
+  if (paths.length === 0) return new Map();
   // What is not there is an answer.
-  const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1] });
-  return new Map(
-    stdout.split('\n').flatMap((line) => {
-      const found = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/.exec(line);
-      const [, mode = '', user = '', group = '', uid = '', gid = '', path = ''] = found ?? [];
+  const options = { signal, limit: minutes(1), accept: [0, 1] };
+  const format = '--format=%a %U:%G %u:%g %n';
+  const stat = await host.exec(['stat', '-L', format, '--', ...paths], options);
+  const summed = await host.exec(['sha256sum', '--', ...paths], options);
+  const rights = new Map(
+    stat.stdout.split('\n').flatMap((line) => {
+      const parts = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/.exec(line);
+      const [, mode = '', user = '', group = '', uid = '', gid = '', path = ''] = parts ?? [];
       const owners = [
         [user, uid],
         [group, gid],
       ];
-      return found === null ? [] : [[path, { mode: Number.parseInt(mode, 8), owners }] as const];
+      return parts === null ? [] : [[path, { mode: Number.parseInt(mode, 8), owners }] as const];
+    }),
+  );
+  const sums = new Map(
+    summed.stdout.split('\n').flatMap((line) => {
+      const [, sum = '', path] = /^([0-9a-f]{64}) [ *](.*)$/.exec(line) ?? [];
+      return path === undefined ? [] : [[path, sum] as const];
+    }),
+  );
+  return new Map(
+    paths.flatMap((path) => {
+      const [right, sum] = [rights.get(path), sums.get(path)];
+      if (right === undefined && sum === undefined) return [];
+      if (right === undefined) throw unreadableOutput('stat', `mode of ${path}`, stat.stdout);
+      if (sum === undefined) throw unreadableOutput('sha256sum', `sum of ${path}`, summed.stdout);
+      return [[path, { ...right, sum }] as const];
     }),
   );
 }

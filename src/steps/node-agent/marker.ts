@@ -18,6 +18,8 @@ const Marker = Target.extend({
   boots: z.number().catch(0),
   /** What was staged for it; nothing for a change of files alone. */
   stages: z.string().optional().catch(undefined),
+  /** The kernel arguments of both MachineConfigs that the host has with what was staged. */
+  arguments: z.array(z.string()).readonly().optional().catch(undefined),
   /** The MachineConfig whose files may be written: one that goes with its pool is taken back by this. */
   object: z
     .custom<Fields>((value) => isFields(value as Value))

@@ -3,8 +3,9 @@ import { restartArgv } from '../../os/driver.ts';
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { nextOf } from '../../os/status.ts';
+import { dropNextBoot } from '../os/roll-back.ts';
 import { stageForNextBoot } from '../os/stage-image.ts';
-import { argumentChange, type Change, hasArguments } from './change.ts';
+import { argumentChange, argumentsAfter, type Change, hasArguments } from './change.ts';
 import { complete } from './finish.ts';
 import { applyChange, type HostChange, hostChange, isChange } from './host-files.ts';
 import { isSame, type Marker, writeMarker } from './marker.ts';
@@ -54,7 +55,7 @@ const needsStaging = (change: Change): boolean =>
   (change.image !== undefined && change.snapshot.status.booted?.image !== change.image) ||
   !hasArguments(change);
 
-/** Kernel arguments of what is staged cannot be read: that they were set is in the marker. */
+/** That kernel arguments were set for what is staged is in the marker: not every driver shows them. */
 function isStaged(change: Change): boolean {
   const { marker, bootId, snapshot } = change;
   const wasStaged = marker?.bootId === bootId && marker.phase !== 'staging';
@@ -72,15 +73,20 @@ function mark(
 ): Promise<void> {
   const { target, bootId, marker } = change;
   const stages = needsStaging(change) ? { stages: stagedFor(change) } : {};
-  const next = { boots: 0, ...marker, ...target, bootId, ...stages, ...step };
+  const after = hasArguments(change) ? {} : { arguments: argumentsAfter(change) };
+  const next = { boots: 0, ...marker, ...target, bootId, ...stages, ...after, ...step };
   return writeMarker(host, next, signal);
 }
 
 async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
+  const kernelArguments = hasArguments(change) ? undefined : argumentChange(change);
   await mark(scope, change, { phase: 'staging' });
+  // Arguments of what was begun may be changed already: a second change to them would be another one.
+  const isBegun = kernelArguments !== undefined && nextOf(change.snapshot.status) !== undefined;
+  if (isBegun) await dropNextBoot(scope, change.snapshot);
   await stageForNextBoot(scope, {
     image: stagedFor(change),
-    kernelArguments: hasArguments(change) ? { append: [], remove: [] } : argumentChange(change),
+    kernelArguments: kernelArguments ?? { append: [], remove: [] },
     ...{ records: false, reboots: false },
   });
 }

@@ -3,6 +3,7 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
 import { fieldsOf, type Fields, isList, type Value } from '../../layering/api/schema.ts';
+import { splitArguments } from '../../os/driver.ts';
 
 /** A file that a MachineConfig puts on a machine. */
 export interface WantedFile {
@@ -25,6 +26,7 @@ export interface WantedUnit {
 export interface WantedHost {
   /** Image of the operating system, where no built one is desired. */
   readonly osImageURL: string;
+  /** Several in one text of the MachineConfig are several. */
   readonly kernelArguments: readonly string[];
   /** Without those below /usr that come with the image. */
   readonly files: readonly WantedFile[];
@@ -45,7 +47,7 @@ export function wantedHost(machineConfig: Fields): WantedHost {
   const units = config.systemd?.units ?? [];
   return {
     osImageURL: textOf(spec['osImageURL']),
-    kernelArguments: listOf(spec['kernelArguments']).flatMap(words),
+    kernelArguments: listOf(spec['kernelArguments']).flatMap(splitArguments),
     files: [
       ...(config.storage?.files ?? []).filter((file) => !isAppended(file)).map(wantedFile),
       ...units.flatMap(unitFiles),
@@ -125,9 +127,6 @@ const fixedPart = ({ storage = {}, passwd = {} }: Config, fips: boolean): string
     groups: passwd.groups ?? [],
     users: (passwd.users ?? []).map((user) => ({ ...user, sshAuthorizedKeys: undefined })),
   });
-
-/** Several arguments in one text are several arguments. */
-const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
 const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
 

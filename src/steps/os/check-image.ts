@@ -1,9 +1,10 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { drivers } from '../../os/choose-driver.ts';
 import { type ApplyDecision, decideApply } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { type NodeImageName, parseImageName } from '../../os/image-name.ts';
-import { argumentsIn, asksForChange, isChanged } from '../../os/driver.ts';
+import { asksForChange, isChanged } from '../../os/driver.ts';
 import {
   digestInList,
   freeSpaceArgv,
@@ -20,7 +21,7 @@ import {
   type RegistryImage,
 } from '../../os/registry-image.ts';
 import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
-import { ask, findAuthFile } from './read-host.ts';
+import { ask, findAuthFile, readArguments } from './read-host.ts';
 import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
 
 /**
@@ -42,10 +43,10 @@ export const checkImage = nodeStep({
     // Asked before the registry, which a host that has nothing to do may not even reach.
     const early =
       name.digest === undefined ? undefined : decideApply(snapshot.status, pinned(name));
-    if (early === 'booted' || early === 'staged') return planFor(early, snapshot, config);
+    if (early === 'booted' || early === 'staged') return planFor(early, snapshot, scope);
     const found = await inspect(scope, name);
     const decision = decideApply(snapshot.status, { image: name.text, digest: found?.digest });
-    const plan = planFor(decision, snapshot, config);
+    const plan = await planFor(decision, snapshot, scope);
     if (found === undefined) return plan;
     note('info', `the image is ${found.digest}`, { architecture: found.architecture });
     const missing = missingBytes(found, readLayers((await ask(scope, layersArgv)) ?? ''));
@@ -57,23 +58,20 @@ export const checkImage = nodeStep({
 
 const pinned = ({ text, digest }: NodeImageName) => ({ image: text, digest });
 
-/** What has to be done; kernel arguments of what is only staged cannot be seen, so they are set again. */
-function planFor(
+/** What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set again. */
+async function planFor(
   decision: ApplyDecision,
   snapshot: OsSnapshot,
-  { kernelArguments }: NodeRequest,
-): ApplyPlan {
-  switch (decision) {
-    case 'switch':
-    case 'upgrade':
-      return { kind: decision };
-    case 'staged':
-      return { kind: asksForChange(kernelArguments) ? 'keep' : 'nothing' };
-    case 'booted':
-      return {
-        kind: isChanged(argumentsIn(snapshot.commandLine), kernelArguments) ? 'nothing' : 'keep',
-      };
-  }
+  scope: NodeScope,
+): Promise<ApplyPlan> {
+  if (decision === 'switch' || decision === 'upgrade') return { kind: decision };
+  const { kernelArguments } = scope.config;
+  if (!asksForChange(kernelArguments)) return { kind: 'nothing' };
+  const isSeen = decision === 'booted' || drivers[snapshot.driver].argumentsArgv !== undefined;
+  const of = decision === 'booted' ? 'booted' : 'next';
+  const present = isSeen ? await readArguments(scope, snapshot, of) : undefined;
+  const isAsWanted = present !== undefined && isChanged(present, kernelArguments);
+  return { kind: isAsWanted ? 'nothing' : 'keep' };
 }
 
 async function inspect(scope: NodeScope, name: NodeImageName): Promise<RegistryImage | undefined> {

@@ -2,10 +2,11 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { bootc, type BootcFinding, findBootc } from '../../os/bootc.ts';
 import { chooseDriver, drivers, type OsFindings } from '../../os/choose-driver.ts';
-import { type Argv, asksForChange, type DriverName } from '../../os/driver.ts';
+import { type Argv, asksForChange, bootEntryArguments, type DriverName } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host, HostLock } from '../../ports/host.ts';
+import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
 import { type NodeScope, OsSnapshot, nodeStep } from './step.ts';
 
 /** A host, and when to stop asking it. */
@@ -31,6 +32,33 @@ export async function readHost(asked: AskedHost, changesArguments = false): Prom
   const status = await readStatus(asked, choice.driver);
   const commandLine = (await asked.host.readText('/proc/cmdline', asked.signal)) ?? '';
   return { ...choice, status, commandLine: commandLine.trim() };
+}
+
+/** Entries of the boot loader, written by ostree. */
+const entriesFolder = '/boot/loader/entries';
+
+/**
+ * The kernel arguments of the deployment that runs, or of what boots next, with their quotes; where neither the driver nor the boot
+ * loader knows them, undefined.
+ * @throws AgentError `command.unreadable`
+ */
+export async function readArguments(
+  { host, signal }: AskedHost,
+  { driver, status, commandLine }: OsSnapshot,
+  of: 'booted' | 'next' = 'booted',
+): Promise<readonly string[] | undefined> {
+  const argv = drivers[driver].argumentsArgv?.(of === 'next' ? 0 : status.booted?.index);
+  if (argv !== undefined) {
+    const { stdout } = await host.exec(argv, { signal, limit });
+    // At least where its root is, every deployment has.
+    if (stdout !== '') return kernelArgumentsIn(driver, stdout);
+    throw unreadableOutput(driver, 'kernel arguments', stdout);
+  }
+  const entries: string[] = [];
+  for (const name of await host.list(entriesFolder, signal)) {
+    entries.push((await host.readText(`${entriesFolder}/${name}`, signal)) ?? '');
+  }
+  return bootEntryArguments(entries, commandLine);
 }
 
 /**

@@ -1,15 +1,18 @@
 import { minutes } from '../../model/duration.ts';
 import { drivers } from '../../os/choose-driver.ts';
-import { type Argv, asksForChange, bootEntryArguments, type StageKind } from '../../os/driver.ts';
+import { asksForChange, type StageKind, type StageRequest } from '../../os/driver.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
 import { type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
-import { findAuthFile, linkAuthArgvs, localLimit, runCommands } from './read-host.ts';
+import {
+  findAuthFile,
+  linkAuthArgvs,
+  localLimit,
+  readArguments,
+  runCommands,
+} from './read-host.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type PullErrorKind, readPullError } from '../../os/registry-image.ts';
-
-/** Entries of the boot loader, written by ostree. */
-const entriesFolder = '/boot/loader/entries';
 
 /**
  * Has the image pulled and staged. Until the programs have finished, the host boots what it booted
@@ -30,57 +33,43 @@ export const stageOsImage = nodeStep({
   },
   run: async (scope, { snapshot, plan }) => {
     if (plan.kind === 'nothing') return;
-    const argvs = await stageArgvs(scope, snapshot, plan.kind);
+    const request = stageRequest(scope, snapshot, plan.kind);
     const auth = await findAuthFile(scope);
     try {
-      await runCommands(scope, [...(auth?.isKubelets === true ? linkAuthArgvs : []), ...argvs]);
+      if (auth?.isKubelets === true) await runCommands(scope, linkAuthArgvs);
+      await stage(scope, snapshot, request);
     } catch (error) {
       throw stageFailure(error, scope.config.image);
     }
   },
 });
 
-async function stageArgvs(
-  scope: NodeScope,
-  { driver: name, status, commandLine }: OsSnapshot,
+/** Kernel arguments are changed against what the next boot has right before: a pull takes long, and brings those of what it follows. */
+async function stage(scope: NodeScope, snapshot: OsSnapshot, request: StageRequest): Promise<void> {
+  const { kernelArguments } = scope.config;
+  const driver = drivers[snapshot.driver];
+  if (!asksForChange(kernelArguments)) return runCommands(scope, driver.stageArgvs(request));
+  const isApart = driver.argumentsArgv !== undefined;
+  if (isApart) await runCommands(scope, driver.stageArgvs(request));
+  const present = await readArguments(scope, snapshot, 'next');
+  const change = { ...request, kernelArguments, ...(present === undefined ? {} : { present }) };
+  await runCommands(scope, driver.stageArgvs(isApart ? { ...change, kind: 'keep' } : change));
+}
+
+function stageRequest(
+  { config: { image } }: NodeScope,
+  { status: { booted } }: OsSnapshot,
   kind: StageKind,
-): Promise<readonly Argv[]> {
-  const { image, kernelArguments } = scope.config;
-  const driver = drivers[name];
-  const verification = status.booted?.verification ?? 'none';
+): StageRequest {
+  const verification = booted?.verification ?? 'none';
   if (verification === 'remote') {
     throw osFailure(
       'os.signature-unsupported',
       'the image is verified with the keys of an ostree remote',
     );
   }
-  const change = asksForChange(kernelArguments) ? { kernelArguments } : {};
-  const present =
-    driver.wantsPresentArguments && asksForChange(kernelArguments)
-      ? { present: await presentArguments(scope, commandLine) }
-      : {};
-  const stateroot = status.booted?.stateroot;
-  return driver.stageArgvs({
-    ...{ kind, image, verification, ...change, ...present },
-    ...(stateroot === undefined ? {} : { stateroot }),
-  });
-}
-
-async function presentArguments(
-  { host, signal }: NodeScope,
-  commandLine: string,
-): Promise<readonly string[]> {
-  const names = await host.list(entriesFolder, signal);
-  const entries: string[] = [];
-  for (const name of names) {
-    entries.push((await host.readText(`${entriesFolder}/${name}`, signal)) ?? '');
-  }
-  const found = bootEntryArguments(entries, commandLine);
-  if (found !== undefined) return found;
-  throw osFailure(
-    'os.kernel-arguments-unsupported',
-    'no boot loader entry matches the running system',
-  );
+  const stateroot = booted?.stateroot;
+  return { kind, image, verification, ...(stateroot === undefined ? {} : { stateroot }) };
 }
 
 const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {

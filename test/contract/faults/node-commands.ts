@@ -8,7 +8,7 @@ export const agentCommands: readonly CommandRow[] = [
   {
     where: {
       'node-agent/keep-node': [
-        ...['rpm-ostree rebase', 'rpm-ostree kargs', 'mkdir', 'chown', 'cp', 'mv'],
+        ...['rpm-ostree rebase', 'mkdir', 'chown', 'cp', 'mv'],
         ...['systemctl daemon-reload', 'systemctl enable', 'systemctl reenable'],
         ...['systemctl disable', 'systemctl mask', 'systemctl unmask', 'systemctl preset'],
         'systemctl reboot',
@@ -17,7 +17,16 @@ export const agentCommands: readonly CommandRow[] = [
     endings: needed(1),
   },
   {
-    where: { 'node-agent/keep-node': ['systemctl is-enabled', 'stat', 'uname', 'df'] },
+    where: {
+      'node-agent/keep-node': [
+        'systemctl is-enabled',
+        'stat',
+        'sha256sum',
+        'uname',
+        'df',
+        'rpm-ostree kargs',
+      ],
+    },
     endings: needed(1, { garbage: ends('command.unreadable') }),
   },
   {
