@@ -10,7 +10,7 @@ import { liveRoot, qemu } from './parts/guest.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import { furtherImages } from './parts/further-images.ts';
-import { ignitionMerge, layeringName } from './parts/oracles.ts';
+import { ignitionConvert, ignitionMerge, layeringName } from './parts/oracles.ts';
 import { networkLive } from './parts/network-live.ts';
 import { olderNpm } from './parts/older-npm.ts';
 import { oldUserland } from './parts/old-userland.ts';
@@ -49,6 +49,7 @@ const allParts: readonly Part[] = [
   oldUserland,
   s3Server,
   ignitionMerge,
+  ignitionConvert,
   layeringName,
   butane,
   kubeApi,

@@ -3,9 +3,10 @@ import { ignitionFailure } from './failures.ts';
 import { finding, type Finding, refuseErrors } from './finding.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { configShape } from './schema.ts';
+import { convertSpec2 } from './spec-2.ts';
 import type { Config } from './types.ts';
 import { validateConfig } from './validate.ts';
-import { readSpec, readSpecVersion, type SpecMinor } from './version.ts';
+import { isSpec2, readSpec, readSpecVersion, type SpecMinor } from './version.ts';
 
 /** A config, and the warnings about it. */
 export interface ParsedConfig {
@@ -26,18 +27,35 @@ const REASON_LENGTH = 200;
  * `ignition.not-json`, `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`,
  * `ignition.invalid`
  */
-export function parseConfig(input: Uint8Array | string): ParsedConfig {
-  const { value, notes, warnings } = parseJson(input);
+export const parseConfig = (input: Uint8Array | string): ParsedConfig => decoded(parseJson(input));
+
+/**
+ * Reads the Ignition of a MachineConfig, as the Machine Config Operator reads it: one of spec 2.0 to 2.2 is converted. Ignition
+ * itself takes no such config any more.
+ *
+ * @throws AgentError as {@link parseConfig}, `ignition.spec-2` where it cannot be converted
+ */
+export function parseMachineConfig(input: Uint8Array | string): ParsedConfig {
+  const json = parseJson(input);
+  const value = isJsonObject(json.value) ? json.value : {};
+  const version = statedVersion(value);
+  if (!isSpec2(version)) return decoded(json);
+  const { fractions } = json.notes;
+  const config = convertSpec2({ value, version, fractions });
+  return { config, minor: 0, warnings: json.warnings };
+}
+
+function decoded({ value, notes, warnings }: ReturnType<typeof parseJson>): ParsedConfig {
   const root = isJsonObject(value) ? value : {};
   refuseErrorBody(root);
   const version = statedVersion(root);
   const { minor } = readSpec(version);
   const decoder = new Decoder({ minor, fractions: notes.fractions });
-  const decoded = decoder.object(configShape, root, { path: '' });
+  const config = decoder.object(configShape, root, { path: '' });
   const findings = refuseUnlessNewer(version, [...warnings, ...decoder.findings]);
   // The shape guarantees the type; the version was found, so `ignition` is there.
   const newer = readSpec(version).isNewer ? [finding('newer-spec', 'ignition.version')] : [];
-  return { config: decoded as unknown as Config, minor, warnings: [...newer, ...findings] };
+  return { config: config as unknown as Config, minor, warnings: [...newer, ...findings] };
 }
 
 /**
@@ -45,8 +63,11 @@ export function parseConfig(input: Uint8Array | string): ParsedConfig {
  *
  * @throws AgentError as {@link parseConfig}
  */
-export function parseValidConfig(input: Uint8Array | string): ParsedConfig {
-  const parsed = parseConfig(input);
+export function parseValidConfig(
+  input: Uint8Array | string,
+  parse: typeof parseConfig = parseConfig,
+): ParsedConfig {
+  const parsed = parse(input);
   const { version } = parsed.config.ignition;
   const findings = refuseUnlessNewer(version, validateConfig(parsed.config));
   return { ...parsed, warnings: [...parsed.warnings, ...findings] };

@@ -55,7 +55,7 @@ const headers: ListShape = { ...keyed<HttpHeader>(header, byName), removesWithou
 const verification = object<Verification>('Verification', { hash: optional(text) });
 
 /** Content of a file, or a key file. Compression is as old as spec 3.0 here. */
-const resource = object<Resource>('Resource', {
+export const resource = object<Resource>('Resource', {
   compression: optional(text),
   httpHeaders: optional(headers, 1),
   source: optional(text),
@@ -63,14 +63,14 @@ const resource = object<Resource>('Resource', {
 });
 
 /** Another config or a certificate authority. Spec 3.0 knows only source and verification. */
-const reference = object<Resource>('Reference', {
+export const reference = object<Resource>('Reference', {
   compression: optional(text, 1),
   httpHeaders: optional(headers, 1),
   source: optional(text),
   verification: optional(verification),
 });
 
-const owner = object<Owner>('Owner', { id: optional(integer), name: optional(text) });
+export const owner = object<Owner>('Owner', { id: optional(integer), name: optional(text) });
 
 const node = {
   path: always(text),
@@ -111,13 +111,13 @@ function partitionKey({ number, label }: Partition): string {
   return label === undefined ? '' : `label:${label}`;
 }
 
-const disk = object<Disk>('Disk', {
+export const disk = object<Disk>('Disk', {
   device: always(text),
   partitions: optional(keyed<Partition>(partition, partitionKey)),
   wipeTable: optional(flag),
 });
 
-const filesystem = object<Filesystem>('Filesystem', {
+export const filesystem = object<Filesystem>('Filesystem', {
   device: always(text),
   format: optional(text),
   label: optional(text),
@@ -128,7 +128,7 @@ const filesystem = object<Filesystem>('Filesystem', {
   wipeFilesystem: optional(flag),
 });
 
-const raid = object<Raid>('Raid', {
+export const raid = object<Raid>('Raid', {
   name: always(text),
   devices: optional(textSet),
   level: always(text, 2),
@@ -186,6 +186,15 @@ const storage = object<Storage>(
 
 const references: ListShape = keyed<Resource>(reference, ({ source = '' }) => source);
 
+export const security = object<Security>('Security', {
+  tls: optional(object<Tls>('Tls', { certificateAuthorities: optional(references) })),
+});
+
+export const timeouts = object<Timeouts>('Timeouts', {
+  httpResponseHeaders: optional(integer),
+  httpTotal: optional(integer),
+});
+
 const ignition = object<Ignition>('Ignition', {
   version: always(text),
   config: optional(
@@ -202,17 +211,8 @@ const ignition = object<Ignition>('Ignition', {
     }),
     1,
   ),
-  security: optional(
-    object<Security>('Security', {
-      tls: optional(object<Tls>('Tls', { certificateAuthorities: optional(references) })),
-    }),
-  ),
-  timeouts: optional(
-    object<Timeouts>('Timeouts', {
-      httpResponseHeaders: optional(integer),
-      httpTotal: optional(integer),
-    }),
-  ),
+  security: optional(security),
+  timeouts: optional(timeouts),
 });
 
 const kernelArguments = object<KernelArguments>(
@@ -221,7 +221,7 @@ const kernelArguments = object<KernelArguments>(
   ['shouldExist', 'shouldNotExist'],
 );
 
-const group = object<PasswdGroup>('PasswdGroup', {
+export const group = object<PasswdGroup>('PasswdGroup', {
   name: always(text),
   gid: optional(integer),
   passwordHash: optional(text),
@@ -229,7 +229,7 @@ const group = object<PasswdGroup>('PasswdGroup', {
   system: optional(flag),
 });
 
-const user = object<PasswdUser>('PasswdUser', {
+export const user = object<PasswdUser>('PasswdUser', {
   name: always(text),
   gecos: optional(text),
   groups: optional(textSet),
@@ -246,9 +246,9 @@ const user = object<PasswdUser>('PasswdUser', {
   uid: optional(integer),
 });
 
-const dropin = object<Dropin>('Dropin', { name: always(text), contents: optional(text) });
+export const dropin = object<Dropin>('Dropin', { name: always(text), contents: optional(text) });
 
-const unit = object<Unit>('Unit', {
+export const unit = object<Unit>('Unit', {
   name: always(text),
   contents: optional(text),
   dropins: optional(keyed<Dropin>(dropin, byName)),

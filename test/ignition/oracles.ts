@@ -1,14 +1,28 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ignitionMerge } from '../../scripts/parts/oracles.ts';
-import { partFolder } from '../../scripts/parts/part.ts';
+import { ignitionConvert, ignitionMerge } from '../../scripts/parts/oracles.ts';
+import { type CachedPart, partFolder } from '../../scripts/parts/part.ts';
 import { parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
 import { validateConfig } from '../../src/ignition/validate.ts';
 import { AgentError } from '../../src/model/failure.ts';
 
 /** Names Debian's `ignition-validate`, where it is not on the path. */
 const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';
+
+/** What the operator's libraries make of Ignition of spec 2. */
+export interface ConvertOracle {
+  readonly ask: (
+    config: unknown,
+  ) => Promise<{ readonly converted?: unknown; readonly error?: string }>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the program that converts as the operator does. */
+export function startConvertOracle(): ConvertOracle {
+  const { ask, stop } = startOracle(ignitionConvert);
+  return { ask: async (config) => (await ask(JSON.stringify(config))) as object, stop };
+}
 
 /** What Ignition's own code says to a request. */
 interface MergeAnswer {
@@ -25,24 +39,33 @@ export interface MergeOracle {
 
 /** Starts the program that answers for Ignition. A string is sent as it is, other values as JSON. */
 export function startMergeOracle(): MergeOracle {
-  const binary = join(partFolder(ignitionMerge), 'bin', 'ignition-merge');
-  const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const { ask, stop } = startOracle(ignitionMerge);
   const asText = (config: unknown): string =>
     typeof config === 'string' ? config : JSON.stringify(config);
   return {
-    ask: async (parent, override) => {
-      const request = {
+    ask: async (parent, override) =>
+      (await ask({
         parent: asText(parent),
         ...(override === undefined ? {} : { child: asText(override) }),
-      };
+      })) as MergeAnswer,
+    stop,
+  };
+}
+
+/** Starts a program that answers each line of JSON with another. */
+function startOracle(part: CachedPart) {
+  const binary = join(partFolder(part), 'bin', part.name);
+  const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  return {
+    ask: async (request: unknown): Promise<unknown> => {
       child.stdin.write(`${JSON.stringify(request)}\n`);
       const answer = await answers.next();
       if (answer.done === true) throw new Error(`${binary} ended`);
-      return JSON.parse(answer.value) as MergeAnswer;
+      return JSON.parse(answer.value);
     },
-    stop: () => {
+    stop: (): Promise<void> => {
       child.stdin.end();
       return ended;
     },

@@ -82,6 +82,26 @@ describe('renderPool', () => {
     });
   });
 
+  it('converts what is of spec 2, and merges it with the rest of the pool', () => {
+    const old = {
+      ignition: { version: '2.2.0' },
+      passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['a'] }] },
+      storage: { files: [{ filesystem: 'root', ...file('/etc/a', 'ssh') }] },
+    };
+    expect(rendered([base, source('99-worker-ssh', { config: old })]).spec['config']).toEqual({
+      ignition: { version: '3.2.0' },
+      passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['a'] }] },
+      storage: { files: [{ ...file('/etc/a', 'ssh'), overwrite: true }] },
+    });
+  });
+
+  it('names the MachineConfig of spec 2 that cannot be converted', () => {
+    const old = { ignition: { version: '2.2.0' }, networkd: { units: [{ name: 'a.network' }] } };
+    expect(reasonOf([base, source('99-net', { config: old })])).toMatch(
+      /99-net.*2\.2\.0.*networkd/,
+    );
+  });
+
   it('lets a file say that it overwrites nothing', () => {
     const spec = { config: files({ ...file('/c', 'c'), overwrite: false }) };
     expect(JSON.stringify(rendered([base, source('50', spec)]).spec)).toContain(
@@ -143,7 +163,7 @@ describe('renderPool', () => {
     ],
     [
       'broken Ignition',
-      [base, source('50', { config: { ignition: { version: '2.2.0' } } })],
+      [base, source('50', { config: { ignition: { version: '2.3.0' } } })],
       /^MachineConfig 50: /,
     ],
     [

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { refuseErrors } from '../../ignition/finding.ts';
 import { mergeConfigs } from '../../ignition/merge.ts';
-import { parseValidConfig, renderConfig } from '../../ignition/parse.ts';
+import { parseMachineConfig, parseValidConfig, renderConfig } from '../../ignition/parse.ts';
 import type { Config } from '../../ignition/types.ts';
 import { validateConfig } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -110,7 +110,7 @@ function mergedConfig(sources: readonly KubeObject[]): Fields {
 
 function parsed(name: string, config: unknown): Config {
   try {
-    return parseValidConfig(JSON.stringify(config)).config;
+    return parseValidConfig(JSON.stringify(config), parseMachineConfig).config;
   } catch (error) {
     if (!(error instanceof AgentError)) throw error;
     const message = `MachineConfig ${name}: ${error.message}`;

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { parseConfig } from '../../ignition/parse.ts';
+import { parseMachineConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
 import { fieldsOf, type Fields, isList, type Value } from '../../layering/api/schema.ts';
@@ -43,7 +43,7 @@ export interface WantedHost {
  */
 export function wantedHost(machineConfig: Fields): WantedHost {
   const spec = fieldsOf(machineConfig['spec']);
-  const { config } = parseConfig(JSON.stringify(spec['config'] ?? {}));
+  const { config } = parseMachineConfig(JSON.stringify(spec['config'] ?? {}));
   const units = config.systemd?.units ?? [];
   return {
     osImageURL: textOf(spec['osImageURL']),

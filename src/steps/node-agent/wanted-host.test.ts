@@ -1,0 +1,14 @@
+import { Buffer } from 'node:buffer';
+import { expect, it } from 'vitest';
+import { wantedHost } from './wanted-host.ts';
+
+it('reads Ignition of spec 2 as the operator converts it', () => {
+  const config = {
+    ignition: { version: '2.2.0' },
+    storage: { files: [{ filesystem: 'root', path: '/etc/a', contents: { source: 'data:,a' } }] },
+    systemd: { units: [{ name: 'a.service', enable: true }] },
+  };
+  const { files, units } = wantedHost({ spec: { config } });
+  expect(files).toEqual([{ path: '/etc/a', content: Buffer.from('a'), mode: 0o644 }]);
+  expect(units).toEqual([{ name: 'a.service', state: 'enabled' }]);
+});
