@@ -188,6 +188,7 @@ const kind = (group: string, version: string, plural: string): KubeKind => ({
   plural,
 });
 const rbac = (plural: string): KubeKind => kind('rbac.authorization.k8s.io', 'v1', plural);
+const admission = (plural: string): KubeKind => kind('admissionregistration.k8s.io', 'v1', plural);
 
 /** Kinds that are written into a cluster, by the name that a manifest has for them. */
 export const kinds = {
@@ -207,6 +208,8 @@ export const kinds = {
   RoleBinding: rbac('rolebindings'),
   ClusterRole: rbac('clusterroles'),
   ClusterRoleBinding: rbac('clusterrolebindings'),
+  ValidatingAdmissionPolicy: admission('validatingadmissionpolicies'),
+  ValidatingAdmissionPolicyBinding: admission('validatingadmissionpolicybindings'),
   CertificateSigningRequest: kind('certificates.k8s.io', 'v1', 'certificatesigningrequests'),
   MachineConfig: kind('machineconfiguration.openshift.io', 'v1', 'machineconfigs'),
   MachineConfigPool: kind('machineconfiguration.openshift.io', 'v1', 'machineconfigpools'),

@@ -8,6 +8,12 @@ import {
   type WatchEvent,
 } from './transport.ts';
 
+/** A pod that a token is bound to. */
+export interface BoundPod {
+  readonly name: string;
+  readonly uid: string;
+}
+
 /**
  * Writes and reads objects for tests and for the stand-ins of what runs in a cluster. All but `get` and `remove`
  * reject with `KubeRefusal` when the server says no; "429 storage is (re)initializing" is retried.
@@ -38,8 +44,8 @@ export interface KubeClient {
     selection: KubeSelection,
     options: { readonly resourceVersion?: string; readonly signal: AbortSignal },
   ) => AsyncGenerator<WatchEvent>;
-  /** A token of a service account, for an hour (`TokenRequest`). */
-  readonly tokenOf: (namespace: string, name: string) => Promise<string>;
+  /** A token of a service account, for an hour (`TokenRequest`); that of a pod names the node of the pod, as its kubelet has it. */
+  readonly tokenOf: (namespace: string, name: string, pod?: BoundPod) => Promise<string>;
   /** The text behind any path, such as `/readyz`. */
   readonly read: (path: string, signal?: AbortSignal) => Promise<string>;
   /** Sends a text as it is, such as the YAML of a manifest, by server-side apply. */
@@ -88,9 +94,11 @@ export function openClient(options: TransportOptions): KubeClient {
       const limit = signal === undefined ? {} : { signal };
       return (await transport.send({ method: 'GET', path, ...limit })).text();
     },
-    tokenOf: async (namespace, name) => {
+    tokenOf: async (namespace, name, pod) => {
       const path = pathOfObject({ kind: serviceAccounts, namespace, name }, 'token');
-      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+      const spec =
+        pod === undefined ? {} : { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', ...pod } };
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
       const answer = await transport.send({ method: 'POST', path, body });
       const made = (await answer.json()) as { readonly status: { readonly token: string } };
       return made.status.token;

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { KubeClient } from './client.ts';
+import type { BoundPod, KubeClient } from './client.ts';
 import {
   type ApiServer,
   type ControlPlane,
@@ -58,6 +58,7 @@ export interface AuditedRequest {
 interface ServiceAccount {
   readonly namespace: string;
   readonly serviceAccount: string;
+  readonly pod?: BoundPod;
 }
 
 /** A real API server with its etcd on loopback, and everything that can befall them. */
@@ -147,7 +148,7 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
   const client = plane.clientFor(target);
   const kubeconfigFor: Kube['kubeconfigFor'] = async ({ user, server = forwarder.url }) => {
     if (user === undefined || !('serviceAccount' in user)) return plane.kubeconfigFor(server, user);
-    const token = await client.tokenOf(user.namespace, user.serviceAccount);
+    const token = await client.tokenOf(user.namespace, user.serviceAccount, user.pod);
     return plane.kubeconfigFor(server, { token });
   };
   return {

@@ -27,7 +27,7 @@ export interface TransportOptions {
   /** `https://127.0.0.1:PORT`, asked anew for each request. */
   readonly url: () => string;
   readonly ca: string;
-  readonly user: PemPair;
+  readonly user: PemPair | { readonly token: string };
 }
 
 /** The API server said no. */
@@ -49,9 +49,11 @@ const LIMIT_MILLIS = 30_000;
 const RETRY_AFTER_MILLIS = 200;
 const TOO_MANY_REQUESTS = 429;
 
-/** Opens connections to an API server with a client certificate. */
+/** Opens connections to an API server with a client certificate or a token. */
 export function openTransport({ url, ca, user }: TransportOptions): Transport {
-  const connect = { ca, cert: user.certificate, key: user.key };
+  const isToken = 'token' in user;
+  const connect = isToken ? { ca } : { ca, cert: user.certificate, key: user.key };
+  const authorization = isToken ? { authorization: `Bearer ${user.token}` } : {};
   // A watch says nothing for as long as nothing happens.
   const dispatcher = new Agent({ connect, bodyTimeout: 0 });
   const sendOnce = ({ method, path, body, contentType }: KubeRequest, signal: AbortSignal) =>
@@ -59,7 +61,11 @@ export function openTransport({ url, ca, user }: TransportOptions): Transport {
       method,
       dispatcher,
       signal,
-      headers: { accept: 'application/json', 'content-type': contentType ?? 'application/json' },
+      headers: {
+        accept: 'application/json',
+        'content-type': contentType ?? 'application/json',
+        ...authorization,
+      },
       ...(body === undefined ? {} : { body: bodyOf(body) }),
     });
   return {

@@ -20,6 +20,12 @@ export const clusterRoleBindings: KubeKind = {
   plural: 'clusterrolebindings',
 };
 
+export const validatingAdmissionPolicyBindings: KubeKind = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingadmissionpolicybindings',
+};
+
 export const certificateSigningRequests: KubeKind = {
   group: 'certificates.k8s.io',
   version: 'v1',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentNode, configFile } from '../../test/support/agent-node.ts';
+import { agentNode, configFile, machineConfig } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
 import { rest } from '../../test/support/fake-host.ts';
 import {
@@ -10,7 +10,17 @@ import {
   sum,
 } from '../../test/support/os-samples.ts';
 import { splitLine } from '../../mocks/host/kernel-arguments.ts';
-import { deployments, machineConfigs, nodes, pods } from '../cluster/kinds.ts';
+import {
+  deployments,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  nodes,
+  pods,
+  validatingAdmissionPolicyBindings,
+} from '../cluster/kinds.ts';
+
+type Agent = ReturnType<typeof agentNode>;
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
@@ -112,7 +122,7 @@ describe('the agent of a node', () => {
     seen.isDraining = false;
     annotate(toNext);
     await settle(3);
-    expect([annotations()['lastAppliedDrain'], seen.reboots]).toEqual([undefined, 0]);
+    expect([annotations().desiredDrain, seen.reboots]).toEqual(['uncordon-c2', 0]);
     seen.isDraining = true;
     await settle();
     expect(annotations()).toMatchObject(done);
@@ -312,6 +322,50 @@ describe('a node that cannot get there', () => {
   });
 });
 
+describe('a node that is to have what its pool has not', () => {
+  const foreign = { ...machineConfig('foreign', {}), metadata: { name: 'foreign' } };
+  it.each<[string, Parameters<Agent['annotate']>[0], (kube: Agent['kube']) => unknown, string]>([
+    [
+      'an image that no build has made',
+      { ...toNext, desiredImage: imageOf('3') },
+      () => undefined,
+      'node-agent.not-of-pool',
+    ],
+    [
+      'a MachineConfig of another pool',
+      { desiredConfig: 'foreign', desiredImage: imageOf('1') },
+      (kube) => kube.put(machineConfigs, foreign),
+      'node-agent.not-of-pool',
+    ],
+    [
+      'anything, in no pool',
+      toNext,
+      (kube) => kube.drop({ kind: machineConfigPools, name: 'worker' }),
+      'node-agent.not-of-pool',
+    ],
+    [
+      'anything, by agents that nothing confines',
+      toNext,
+      (kube) =>
+        kube.drop({ kind: validatingAdmissionPolicyBindings, name: 'bootwright-node-agent' }),
+      'node-agent.unconfined',
+    ],
+  ])('is degraded, and takes what is right: %s', async (...[, desired, prepare, code]) => {
+    const { annotate, annotations, host, kube, seen, settle } = agentNode();
+    prepare(kube);
+    seen.isDraining = false;
+    annotate({ ...desired, lastAppliedDrain: `drain-${desired.desiredConfig}` });
+    await settle(2);
+    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
+    expect(annotations().reason).toContain(code);
+    expect([seen.reboots, annotations().desiredDrain]).toEqual([0, undefined]);
+    expect(changing(host)).toEqual([]);
+    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    await settle(1);
+    expect(annotations()).toMatchObject({ state: 'Done' });
+  });
+});
+
 describe('a node of the Machine Config Operator', () => {
   const daemon = { kind: 'DaemonSet', name: 'machine-config-daemon' };
 
@@ -326,19 +380,25 @@ describe('a node of the Machine Config Operator', () => {
     expect(annotations()).toMatchObject(done);
   });
 
-  it.each(['pod', 'desired'] as const)(
+  it.each(['pod', 'desired', 'build', 'drain'] as const)(
     'is looked at once more before anything is written: %s',
     async (change) => {
-      const { annotate, host, kube, passes, putPod, seen, start, stopped } = agentNode({
-        next: { files: [configFile('/etc/x', 'new')] },
-      });
+      const { annotate, annotations, host, kube, passes, putPod, seen, start, stopped } = agentNode(
+        {
+          next: { files: [configFile('/etc/x', 'new')] },
+        },
+      );
       annotate(toNext);
       const ended = start({
         kube: {
           ...kube,
           get: (ref, signal) => {
-            if (ref.kind === nodes && change === 'pod') putPod('daemon-x', daemon);
-            if (ref.kind === nodes && change === 'desired') annotate({ desiredConfig: 'c3' });
+            const isDrained = annotations().lastAppliedDrain === 'drain-c2';
+            if (ref.kind !== nodes || !isDrained) return kube.get(ref, signal);
+            if (change === 'pod') putPod('daemon-x', daemon);
+            if (change === 'desired') annotate({ desiredConfig: 'c3' });
+            if (change === 'build') kube.drop({ kind: machineOSBuilds, name: 'worker-c2-2' });
+            if (change === 'drain') annotate({ lastAppliedDrain: 'drain-c1' });
             return kube.get(ref, signal);
           },
         },
@@ -346,7 +406,7 @@ describe('a node of the Machine Config Operator', () => {
       await passes();
       stopped.abort(new Error('the test ends'));
       await ended;
-      expect(seen.drains).toEqual(['drain-c2']);
+      expect(new Set(seen.drains)).toEqual(new Set(['drain-c2']));
       expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
     },
   );

@@ -6,7 +6,6 @@ import { clusterProxyRef } from '../../src/cluster/cluster-proxy.ts';
 import {
   bareMetalHosts,
   clusterOperators,
-  clusterRoleBindings,
   clusterServiceVersions,
   clusterVersions,
   configMaps,
@@ -28,22 +27,12 @@ import { bothSite as site, workerOsConfig } from '../layering/both-pools.ts';
 import { operator } from '../layering/hand-over-site.ts';
 import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import { putEtcdMember } from './pivoted-cluster.ts';
-import { clusterRoles, roleBindings, roles } from './rig.ts';
+import { deployedKinds } from './rig.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 // What a cluster has while its installation comes to its end, on a real API server.
 
 const top = resolve(import.meta.dirname, '../..');
-
-const kinds = new Map<string, KubeKind>([
-  ['Namespace', namespaces],
-  ['ServiceAccount', serviceAccounts],
-  ['ClusterRole', clusterRoles],
-  ['ClusterRoleBinding', clusterRoleBindings],
-  ['Role', roles],
-  ['RoleBinding', roleBindings],
-  ['DaemonSet', { group: 'apps', version: 'v1', plural: 'daemonsets' }],
-]);
 
 /** Applies what a folder of `deploy` has, but a job or a deployment: nothing here would run its pod. */
 export async function deploy(client: KubeClient, name = 'controller'): Promise<void> {
@@ -52,7 +41,7 @@ export async function deploy(client: KubeClient, name = 'controller'): Promise<v
   const { resources } = read('kustomization.yaml') as { readonly resources: readonly string[] };
   for (const name of resources) {
     const object = read(name) as KubeObject;
-    const kind = kinds.get(object.kind ?? '');
+    const kind = deployedKinds[object.kind ?? ''];
     if (kind !== undefined) await client.apply(kind, object);
   }
 }

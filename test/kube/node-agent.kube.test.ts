@@ -5,8 +5,9 @@ import { systemClock } from '../../src/adapters/clock.ts';
 import { noJournal } from '../../src/adapters/journal.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
-  clusterRoleBindings,
+  machineConfigPools,
   machineConfigs,
+  machineOSBuilds,
   namespaces,
   nodes,
   pods,
@@ -14,26 +15,17 @@ import {
 } from '../../src/cluster/kinds.ts';
 import { runRole } from '../../src/engine/run.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { conditionsOf } from '../../src/layering/api/os-build.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import type { KubeKind } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
 import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
 import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
-import { agentNode, configFile, machineConfig } from '../support/agent-node.ts';
+import { agentNode, configFile, machineConfig, osBuild } from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';
 import { until } from './pivoted-cluster.ts';
 import { unusedPermissions } from './permissions.ts';
-import { clusterOf, clusterRoles, nodeOf, roleBindings, roles } from './rig.ts';
+import { agentAccess, clusterOf, deployedKinds, nodeOf } from './rig.ts';
 
-const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
-const kinds: Readonly<Record<string, KubeKind>> = {
-  ServiceAccount: serviceAccounts,
-  ClusterRole: clusterRoles,
-  ClusterRoleBinding: clusterRoleBindings,
-  Role: roles,
-  RoleBinding: roleBindings,
-  DaemonSet: daemonSets,
-};
 const serviceAccount = 'bootwright-node-agent';
 const name = 'w0';
 const daemonPod = { kind: pods, namespace, name: 'machine-config-daemon-x' };
@@ -48,23 +40,56 @@ async function annotations(): Promise<Readonly<Record<string, string>>> {
   return (await rig.client.get({ kind: nodes, name }))?.metadata.annotations ?? {};
 }
 
+/** The pool of the node, and the build of its image. */
+async function putPool(): Promise<void> {
+  const apiVersion = 'machineconfiguration.openshift.io/v1';
+  await rig.client.apply(machineConfigPools, {
+    ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: 'worker' } },
+    spec: {
+      nodeSelector: { matchLabels: { 'node-role.kubernetes.io/worker': '' } },
+      configuration: { name: 'rendered-2' },
+    },
+  });
+  const build = osBuild('rendered-2', '2');
+  const { name: buildName } = build.metadata;
+  await rig.client.apply(machineOSBuilds, {
+    ...{ apiVersion, kind: 'MachineOSBuild', metadata: build.metadata },
+    spec: {
+      ...(build['spec'] as object),
+      renderedImagePushSpec: 'registry.example.com/os/os:latest',
+    },
+  });
+  const ref = { kind: machineOSBuilds, name: buildName };
+  const begun = Date.parse('2026-01-01T00:00:00Z');
+  await rig.client.mergeStatus(ref, { buildStart: '2026-01-01T00:00:00Z' });
+  await rig.client.mergeStatus(ref, {
+    ...{ buildEnd: '2026-01-01T00:00:01Z', digestedImagePushSpec: imageOf('2') },
+    conditions: conditionsOf('succeeded', new Date(begun)),
+  });
+}
+
 beforeAll(async () => {
   rig = await startRig({ isAudited: true });
-  await rig.client.apply(nodes, nodeOf(name));
+  const labels = { 'node-role.kubernetes.io/worker': '' };
+  await rig.client.apply(nodes, { ...nodeOf(name), metadata: { name, labels } });
   await rig.client.apply(namespaces, {
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: namespace },
   });
   for (const object of nodeAgentManifests('registry.example/bootwright')) {
-    const kind = kinds[object.kind ?? ''];
+    const kind = deployedKinds[object.kind ?? ''];
     if (kind === undefined) throw new Error(`no kind ${object.kind}`);
     await rig.client.apply(kind, object);
   }
   const type = { apiVersion: 'machineconfiguration.openshift.io/v1' };
   const next = { files: [configFile('/var/lib/x', 'new')] };
-  await rig.client.apply(machineConfigs, { ...type, ...machineConfig('c1', {}) });
-  await rig.client.apply(machineConfigs, { ...type, ...machineConfig('c2', next) });
+  for (const one of [machineConfig('rendered-1', {}), machineConfig('rendered-2', next)])
+    await rig.client.apply(machineConfigs, {
+      ...type,
+      ...one,
+      metadata: { name: one.metadata.name },
+    });
   await rig.client.apply(serviceAccounts, {
     apiVersion: 'v1',
     kind: 'ServiceAccount',
@@ -88,8 +113,8 @@ beforeAll(async () => {
       terminationGracePeriodSeconds: 0,
     },
   });
-  const user = { namespace, serviceAccount };
-  cluster = clusterOf(await rig.kubeconfigFor({ user }));
+  await putPool();
+  cluster = clusterOf(await agentAccess(rig, name));
 });
 afterAll(async () => {
   await cluster.close();
@@ -114,9 +139,9 @@ describe('the agent of a node on a real API server', () => {
 
   it('leaves a node to the daemon, then switches it with its own permissions', async () => {
     await annotate({
-      [nodeKeys.currentConfig]: 'c1',
+      [nodeKeys.currentConfig]: 'rendered-1',
       [nodeKeys.currentImage]: imageOf('1'),
-      [nodeKeys.desiredConfig]: 'c2',
+      [nodeKeys.desiredConfig]: 'rendered-2',
       [nodeKeys.desiredImage]: imageOf('2'),
       [nodeKeys.state]: 'Done',
     });
@@ -136,16 +161,16 @@ describe('the agent of a node on a real API server', () => {
       await until(async () => (await annotations())[nodeKeys.desiredDrain] === drain);
       await annotate({ [nodeKeys.lastAppliedDrain]: drain });
     };
-    await drained('drain-c2');
+    await drained('drain-rendered-2');
     await until(() => Promise.resolve(seen.reboots === 1));
     again.abort(new Error('the host reboots'));
     await first;
     const back = new AbortController();
     const second = start(back.signal);
-    await drained('uncordon-c2');
+    await drained('uncordon-rendered-2');
     await until(async () => (await annotations())[nodeKeys.state] === 'Done');
     expect(await annotations()).toMatchObject({
-      [nodeKeys.currentConfig]: 'c2',
+      [nodeKeys.currentConfig]: 'rendered-2',
       [nodeKeys.currentImage]: imageOf('2'),
     });
     expect(host.textOf('/var/lib/x')).toBe('new');

@@ -37,7 +37,7 @@ import { imageOf } from '../support/os-samples.ts';
 import { deploy, putNode } from './new-cluster.ts';
 import { putEtcdMember, until } from './pivoted-cluster.ts';
 import { expectNeeded, unusedPermissions } from './permissions.ts';
-import { clusterOf, serviceAccountOf } from './rig.ts';
+import { agentAccess, clusterOf, serviceAccountOf } from './rig.ts';
 
 const top = resolve(import.meta.dirname, '../..');
 const masters = ['m0', 'm1', 'm2'];
@@ -204,9 +204,7 @@ describe('deploy/layering on a real API server', () => {
       };
       await rig.client.merge({ kind: nodes, name }, { metadata: { annotations } });
     }
-    const user = { namespace, serviceAccount: agent };
-    const kubeconfig = await rig.kubeconfigFor({ user });
-    for (const name of masters) ends.push(runAgent(name, kubeconfig));
+    for (const name of masters) ends.push(runAgent(name, await agentAccess(rig, name)));
     const busiest = watchBusy();
     const files = [configFile('/var/lib/x', 'new')];
     const config = { ignition: { version: '3.4.0' }, storage: { files } };

@@ -28,6 +28,16 @@ export const stepMutants: MutantsByFile = {
   ],
   'src/steps/node-agent/prepare.ts': [
     {
+      means: 'a node reboots into what its pool has no longer',
+      from: '  await checkTarget(scope, change);\n  const boots',
+      to: '  const boots',
+    },
+    {
+      means: 'a node reboots by a drain that no longer counts',
+      from: "if (now.lastAppliedDrain !== node.lastAppliedDrain) return 'the drain no longer counts';",
+      to: '',
+    },
+    {
       means: 'kernel arguments of what a dead agent staged are changed a second time',
       from: 'if (isBegun) await dropNextBoot',
       to: 'if (isBegun === undefined) await dropNextBoot',
@@ -217,6 +227,37 @@ export const stepMutants: MutantsByFile = {
       means: 'the format of a DASD counts as standing still',
       from: '    formatted = next;\n    movedAt = now();',
       to: '    formatted = next;',
+    },
+  ],
+  'src/steps/node-agent/change-node.ts': [
+    {
+      means: 'a node begins whatever its annotations say',
+      from: "if (marker?.phase !== 'rebooting') await checkTarget(scope, change);",
+      to: '',
+    },
+  ],
+  'src/layering/roll-out/target.ts': [
+    {
+      means: 'a node takes the configuration of any pool',
+      from: " && owner['name'] === name",
+      to: '',
+    },
+    {
+      means: 'a node takes an image that was built for another pool',
+      from: "textAt(build, 'spec', 'machineOSConfig', 'name') === name &&\n      ",
+      to: '',
+    },
+    {
+      means: 'a node takes an image of another configuration',
+      from: 'configOf(build) === target.config &&\n      hasSucceeded',
+      to: 'hasSucceeded',
+    },
+  ],
+  'src/steps/node-agent/permissions.ts': [
+    {
+      means: 'an agent may write what the controller writes',
+      from: '...[nodeKeys.state, nodeKeys.reason, nodeKeys.desiredDrain],',
+      to: '...Object.values(nodeKeys),',
     },
   ],
   'src/layering/api/machine-config-pool.ts': [

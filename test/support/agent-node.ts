@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto';
 import { noJournal } from '../../src/adapters/journal.ts';
-import { machineConfigs, nodes, pods } from '../../src/cluster/kinds.ts';
+import {
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  nodes,
+  pods,
+  validatingAdmissionPolicyBindings,
+} from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { runRole } from '../../src/engine/run.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
-import type { Kube } from '../../src/ports/kube.ts';
+import { kubeFailure } from '../../src/ports/kube-failures.ts';
+import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
+import { agentKeys, agentName } from '../../src/steps/node-agent/permissions.ts';
 import { coreOsNode, type NodeWorld } from './core-os-node.ts';
 import { fakeClock } from './fake-clock.ts';
 import { any, rest } from './fake-host.ts';
@@ -45,7 +54,10 @@ interface ConfigSketch {
 
 /** A rendered MachineConfig. */
 export const machineConfig = (name: string, sketch: ConfigSketch) => ({
-  metadata: { name },
+  metadata: {
+    name,
+    ownerReferences: [{ kind: 'MachineConfigPool', name: pool }],
+  } as KubeObject['metadata'],
   kind: 'MachineConfig',
   spec: {
     osImageURL: imageOf('1'),
@@ -61,6 +73,31 @@ export const machineConfig = (name: string, sketch: ConfigSketch) => ({
 
 const name = 'w0';
 const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const pool = 'worker';
+const labels = { 'node-role.kubernetes.io/worker': '' };
+
+/** A build of the pool that has succeeded. */
+export const osBuild = (config: string, digit: string): KubeObject => ({
+  metadata: { name: `worker-${config}-${digit}` },
+  spec: { machineConfig: { name: config }, machineOSConfig: { name: pool } },
+  status: {
+    digestedImagePushSpec: imageOf(digit),
+    conditions: [{ type: 'Succeeded', status: 'True' }],
+  },
+});
+
+/** Refuses what the policy of the agents refuses. */
+const confine =
+  (patch: Kube['patch']): Kube['patch'] =>
+  (ref, change, signal) => {
+    const { metadata, ...more } = change.body as KubeObject;
+    const { annotations = {}, ...others } = metadata;
+    const foreign = Object.keys(annotations).filter((key) => !agentKeys.includes(key as never));
+    return Object.keys({ ...more, ...others }).length + foreign.length === 0
+      ? patch(ref, change, signal)
+      : Promise.reject(kubeFailure('kube.denied', foreign.join()));
+  };
+
 const bootIdPath = '/proc/sys/kernel/random/boot_id';
 
 /** A node with its host, its agent, and a controller that drains at once. */
@@ -76,9 +113,18 @@ export function agentNode({
   const node = coreOsNode(world);
   const { host } = node;
   const kube = fakeKube()
+    .put(validatingAdmissionPolicyBindings, { metadata: { name: agentName } })
+    .put(machineConfigPools, {
+      metadata: { name: pool },
+      spec: { nodeSelector: { matchLabels: labels } },
+    })
+    .put(machineOSBuilds, osBuild('c1', '1'))
+    .put(machineOSBuilds, osBuild('c2', '1'))
+    .put(machineOSBuilds, osBuild('c2', '2'))
     .put(machineConfigs, machineConfig('c1', old))
     .put(machineConfigs, machineConfig('c2', next))
-    .put(nodes, { metadata: { name } });
+    .put(nodes, { metadata: { name, labels } });
+  const confined = { ...kube, patch: confine(kube.patch) };
   const annotations = (): Annotations => {
     const all = kube.objectsOf(nodes)[0]?.metadata.annotations ?? {};
     return Object.fromEntries(
@@ -94,7 +140,7 @@ export function agentNode({
         .filter(([, value]) => value !== '')
         .map(([key, value]) => [nodeKeys[key as keyof typeof nodeKeys], value]),
     );
-    kube.put(nodes, { metadata: { name, annotations: long } });
+    kube.put(nodes, { metadata: { name, labels, annotations: long } });
   };
   const seen = {
     reboots: 0,
@@ -214,7 +260,7 @@ export function agentNode({
     runRole({
       role: nodeAgent,
       config: { nodeName: name },
-      ports: { kube: ports.kube ?? kube, host: ports.host ?? host, clock },
+      ports: { kube: ports.kube ?? confined, host: ports.host ?? host, clock },
       clock,
       journal: noJournal,
       header: { version: '1', fingerprint: 'f', bootId: 'b' },

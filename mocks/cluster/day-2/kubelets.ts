@@ -196,7 +196,11 @@ async function startProgram(
     ...{ name, podId, files, signal },
     args: partAt(containerOf(pod), 'args') as readonly string[],
     ...(hasToken
-      ? { kubeconfig: await kubeconfigFor({ user: { namespace, serviceAccount } }) }
+      ? {
+          kubeconfig: await kubeconfigFor({
+            user: { namespace, serviceAccount, pod: { name, uid: podId } },
+          }),
+        }
       : {}),
     hostPid: partAt(pod, 'spec', 'hostPID') === true ? node : undefined,
     env: partAt(containerOf(pod), 'env') === undefined ? {} : { NODE_NAME: node },

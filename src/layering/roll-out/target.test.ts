@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { rolledBackKey } from './image-origin.ts';
-import { rollOutTarget } from './target.ts';
+import { foreignReason, rollOutTarget } from './target.ts';
 
 const machineConfigPool = { metadata: { name: 'w' }, spec: { configuration: { name: 'r2' } } };
 
@@ -105,5 +105,44 @@ describe('rollOutTarget', () => {
     expect(rollOutTarget({ ...bare, builds: [], nodes: [], jobs: [] })).toEqual({
       waitsFor: 'a rendered MachineConfig of the pool',
     });
+  });
+});
+
+describe('foreignReason', () => {
+  const owned = (name: string, kind = 'MachineConfigPool'): KubeObject['metadata'] =>
+    ({ name: 'r1', ownerReferences: [{ kind, name }] }) as KubeObject['metadata'];
+  const ofPool = (one: ReturnType<typeof build>, name = 'w') => ({
+    ...one,
+    spec: { ...one.spec, machineOSConfig: { name } },
+  });
+  const [r1, r2] = [{ name: 'r1' }, { name: 'r2' }];
+  const [b1, b2] = [previous, build('b2')];
+  const image = 'image-of-b2';
+  it.each<[string, object, KubeObject['metadata'], readonly KubeObject[], boolean]>([
+    ['the configuration of the pool', { config: 'r2' }, r2, [], false],
+    ['one that was the pool’s', { config: 'r1' }, owned('w'), [], false],
+    ['one without an owner', { config: 'r1' }, r1, [], true],
+    ['one of another pool', { config: 'r1' }, owned('x'), [], true],
+    ['one of another kind', { config: 'r1' }, owned('w', 'KubeletConfig'), [], true],
+    ['a built image', { config: 'r2', image }, r2, [ofPool(b1), ofPool(b2)], false],
+    [
+      'an image built of another configuration',
+      { config: 'r1', image },
+      owned('w'),
+      [ofPool(b2)],
+      true,
+    ],
+    ['an image built for another pool', { config: 'r2', image }, r2, [ofPool(b2, 'x')], true],
+    [
+      'an image whose build has not succeeded',
+      { config: 'r2', image },
+      r2,
+      [ofPool(build('b2', { succeeded: 'False' }))],
+      true,
+    ],
+  ])('of %s', (...[, target, metadata, builds, isForeign]) => {
+    const { config = '', image: desired } = target as { config?: string; image?: string };
+    const origin = { pool: machineConfigPool, config: { metadata }, builds };
+    expect(foreignReason({ config, image: desired }, origin) !== undefined).toBe(isForeign);
   });
 });

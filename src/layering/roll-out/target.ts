@@ -1,7 +1,8 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, textAt } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, listAt, textAt } from '../api/cluster-object.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
+import { fieldsOf, type Value } from '../api/schema.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { imageOf, isSetAside, newestBuild, setAsideBuilds } from './image-origin.ts';
 
@@ -10,7 +11,7 @@ export interface RollOutTarget {
   /** Name of the rendered MachineConfig. */
   readonly config: string;
   /** By digest; undefined for a pool that is not layered. */
-  readonly image: string | undefined;
+  readonly image?: string | undefined;
 }
 
 /** The target of a pool, or what has to be there before it has one. */
@@ -55,4 +56,36 @@ function previous(snapshot: PoolSnapshot): TargetStatus {
   );
   if (newest === undefined) return { waitsFor: `a MachineOSBuild other than ${name}` };
   return { target: { config: configOf(newest), image: imageOf(newest) } };
+}
+
+/** What shows whether a target of a node came from its pool. */
+interface TargetOrigin {
+  /** The pool of the node. */
+  readonly pool: KubeObject | undefined;
+  /** The MachineConfig of the target. */
+  readonly config: KubeObject;
+  readonly builds: readonly KubeObject[];
+}
+
+/** Why the pool of a node cannot have given it a target, now or before; undefined where it can. */
+export function foreignReason(
+  target: RollOutTarget,
+  { pool, config, builds }: TargetOrigin,
+): string | undefined {
+  if (pool === undefined) return 'the node is in no pool';
+  const { name } = pool.metadata;
+  const isOwned = listAt(config, 'metadata', 'ownerReferences')
+    .map((one) => fieldsOf(one as Value))
+    .some((owner) => owner['kind'] === 'MachineConfigPool' && owner['name'] === name);
+  if (!isOwned && renderedNameOf(pool) !== target.config)
+    return `MachineConfig ${target.config} is none of pool ${name}`;
+  const isBuilt = builds.some(
+    (build) =>
+      textAt(build, 'spec', 'machineOSConfig', 'name') === name &&
+      configOf(build) === target.config &&
+      hasSucceeded(build) &&
+      imageOf(build) === target.image,
+  );
+  if (target.image === undefined || isBuilt) return undefined;
+  return `no MachineOSBuild of pool ${name} and ${target.config} has the image ${target.image}`;
 }

@@ -25,7 +25,14 @@ import {
   removeMarker,
   writeMarker,
 } from './marker.ts';
-import { annotate, findConfig, isOperators, type NodeState, targetOf } from './node-object.ts';
+import {
+  annotate,
+  checkTarget,
+  findConfig,
+  isOperators,
+  type NodeState,
+  targetOf,
+} from './node-object.ts';
 import { daemonRuns, prepare } from './prepare.ts';
 import { wantedHost } from './wanted-host.ts';
 import type { NodeAgentScope } from './world.ts';
@@ -78,6 +85,8 @@ async function goOn(scope: NodeAgentScope, asked: Asked): Promise<string> {
     return marker.failed;
   }
   const change = await readChange(scope, asked);
+  // What it was rebooted into was checked then.
+  if (marker?.phase !== 'rebooting') await checkTarget(scope, change);
   if (node.state !== 'Degraded') {
     await annotate(scope, node, { state: 'Working', reason: undefined });
   }

@@ -7,6 +7,16 @@ export const nodeAgentFailures = {
     title: 'The MachineConfig of the node does not exist',
     hint: 'check the annotation desiredConfig of the node: the pool names its MachineConfig',
   },
+  'node-agent.not-of-pool': {
+    kind: 'remote',
+    title: 'What the node should have is not what its pool has',
+    hint: 'metadata.managedFields of the node says who wrote desiredConfig and desiredImage; only the controller of pools may',
+  },
+  'node-agent.unconfined': {
+    kind: 'unsupported',
+    title: 'Nothing keeps an agent from changing other nodes',
+    hint: 'apply deploy/layering as a whole; it needs Kubernetes 1.30 (OpenShift 4.17)',
+  },
   'node-agent.came-back': {
     kind: 'host',
     title: 'The node came back with another image than the desired one',

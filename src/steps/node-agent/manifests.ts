@@ -1,7 +1,7 @@
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { PolicyRule } from '../controller/permissions.ts';
-import { agentNamespaceRules, agentRules } from './permissions.ts';
+import { agentName as name, agentNamespaceRules, agentPolicy, agentRules } from './permissions.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const rbac = { apiVersion: `${group}/v1` };
@@ -25,12 +25,12 @@ export function accountManifests(
   return [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account }, ...roles];
 }
 
-const name = 'bootwright-node-agent';
 const app = { app: name };
 
 /** The objects by which every node has an agent, in the order in which they are applied. */
 export const nodeAgentManifests = (image: string): readonly KubeObject[] => [
   ...accountManifests(name, { '': agentRules, [operatorNamespace]: agentNamespaceRules }),
+  ...agentPolicy,
   {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',

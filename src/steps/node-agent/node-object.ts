@@ -1,11 +1,20 @@
-import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import {
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  nodes,
+  validatingAdmissionPolicyBindings,
+} from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import type { Fields } from '../../layering/api/schema.ts';
+import { poolOfNode } from '../../layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { foreignReason } from '../../layering/roll-out/target.ts';
 import { operatorReasonNow } from '../cluster/operator-now.ts';
 import { nodeAgentFailure } from './failures.ts';
 import type { Target } from './marker.ts';
+import { agentName } from './permissions.ts';
 import type { NodeAgentScope } from './world.ts';
 
 /** What the annotations of a node say; undefined where there is none. */
@@ -79,3 +88,26 @@ export async function readConfig(scope: NodeAgentScope, name: string): Promise<F
 /** There is no MachineConfig of that name, neither in the cluster nor on the host. */
 export const configMissing = (name: string): Error =>
   nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);
+
+/**
+ * Refuses what the controller of pools would not have asked for, by a fresh reading: whoever else can write the annotations of a
+ * node would boot it into anything.
+ * @throws AgentError `node-agent.not-of-pool`; `node-agent.unconfined` where the policy of the agents is missing
+ */
+export async function checkTarget(
+  { kube, config, signal }: NodeAgentScope,
+  { target, object }: { readonly target: Target; readonly object: Fields },
+): Promise<void> {
+  const binding = { kind: validatingAdmissionPolicyBindings, name: agentName };
+  if ((await kube.get(binding, signal)) === undefined) {
+    const text = `there is no ValidatingAdmissionPolicyBinding ${agentName}`;
+    throw nodeAgentFailure('node-agent.unconfined', text);
+  }
+  const node = await kube.get({ kind: nodes, name: config.nodeName }, signal);
+  const pools = await kube.list({ kind: machineConfigPools }, signal);
+  const builds = await kube.list({ kind: machineOSBuilds }, signal);
+  const found = node && poolOfNode(node, { pools, nodes: [node] });
+  const pool = pools.find(({ metadata }) => metadata.name === found?.name);
+  const reason = foreignReason(target, { pool, config: object as object as KubeObject, builds });
+  if (reason !== undefined) throw nodeAgentFailure('node-agent.not-of-pool', reason);
+}

@@ -1,39 +1,112 @@
+import { validatingAdmissionPolicyBindings } from '../../cluster/kinds.ts';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { operatorDeployment } from '../../layering/roll-out/ownership.ts';
-import type { PolicyRule } from '../controller/permissions.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { type PolicyRule, rule } from '../controller/permissions.ts';
 
-/**
- * What the agent may do in the whole cluster. RBAC cannot name the own node: an agent may patch others, and touches its
- * own alone.
- */
+/** The service account of the agents, their roles, and the policy that confines them. */
+export const agentName = 'bootwright-node-agent';
+
+const machineConfiguration = 'machineconfiguration.openshift.io';
+
+/** What the agent may do in the whole cluster. RBAC cannot name the own node: `agentPolicy` does. */
 export const agentRules: readonly PolicyRule[] = [
-  { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
-  {
-    apiGroups: ['machineconfiguration.openshift.io'],
-    resources: ['machineconfigs'],
-    verbs: ['get'],
-  },
+  rule('', ['nodes'], [['get', 'list', 'watch', 'patch']]),
+  rule(machineConfiguration, ['machineconfigs'], [['get']]),
+  // What its node should have is held against what its pool has.
+  rule(machineConfiguration, ['machineconfigpools', 'machineosbuilds'], [['list']]),
+  rule(
+    validatingAdmissionPolicyBindings.group,
+    [validatingAdmissionPolicyBindings.plural],
+    [['get'], agentName],
+  ),
   // Its pod is privileged and shares the PID namespace of its host.
-  {
-    apiGroups: ['security.openshift.io'],
-    resources: ['securitycontextconstraints'],
-    resourceNames: ['privileged'],
-    verbs: ['use'],
-  },
+  rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'privileged']),
 ];
 
 /** What it may do in the namespace of the Machine Config Operator: see whether that is there, and whose pods are on its node. */
 export const agentNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
-  {
-    apiGroups: ['apps'],
-    resources: ['deployments'],
-    resourceNames: [operatorDeployment],
-    verbs: ['get'],
-  },
-  {
-    apiGroups: ['coordination.k8s.io'],
-    resources: ['leases'],
-    resourceNames: [operatorDeployment],
-    verbs: ['get'],
-  },
+  rule('', ['pods'], [['list']]),
+  rule('apps', ['deployments'], [['get'], operatorDeployment]),
+  rule('coordination.k8s.io', ['leases'], [['get'], operatorDeployment]),
 ];
+
+/** The annotations that an agent writes; the others of `nodeKeys` are the controller's. */
+export const agentKeys = [
+  ...[nodeKeys.currentConfig, nodeKeys.currentImage],
+  ...[nodeKeys.state, nodeKeys.reason, nodeKeys.desiredDrain],
+];
+
+const tokenNode = 'authentication.kubernetes.io/node-name';
+const annotationsOf = (object: string): string => `${object}.metadata.?annotations.orValue({})`;
+
+/** What holds of each write of an agent, with what it is told otherwise. */
+const validations = [
+  ['an agent only changes nodes', "request.operation == 'UPDATE'"],
+  ['an agent changes no subresource', "request.?subResource.orValue('') == ''"],
+  [
+    'an agent changes the node that its token is bound to',
+    `request.userInfo.?extra[?'${tokenNode}'].orValue([]) == [object.metadata.name]`,
+  ],
+  ['an agent changes no spec', 'object.?spec == oldObject.?spec'],
+  ...['labels', 'finalizers', 'ownerReferences'].map((name) => [
+    `an agent changes no ${name}`,
+    `object.metadata.?${name} == oldObject.metadata.?${name}`,
+  ]),
+  [
+    'an agent changes no annotations but its own',
+    [
+      ['after', 'before'],
+      ['before', 'after'],
+    ]
+      .map(
+        ([one, other]) =>
+          `variables.${one}.all(key, key in variables.own || (key in variables.${other} && variables.${one}[key] == variables.${other}[key]))`,
+      )
+      .join(' && '),
+  ],
+];
+
+/**
+ * Lets an agent write nothing but its own annotations of the node on which its pod runs, as the operator does it for its daemon
+ * (machine-config-operator, `mcn-guards`). It needs Kubernetes 1.30: policies, and tokens that name the node of their pod.
+ */
+export const agentPolicy: readonly KubeObject[] = [
+  {
+    kind: 'ValidatingAdmissionPolicy',
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          {
+            ...{ apiGroups: [''], apiVersions: ['*'], operations: ['*'] },
+            resources: ['nodes', 'nodes/*'],
+          },
+        ],
+      },
+      matchConditions: [
+        {
+          name: 'of-an-agent',
+          expression: `request.userInfo.username == 'system:serviceaccount:${operatorNamespace}:${agentName}'`,
+        },
+      ],
+      variables: [
+        { name: 'own', expression: `['${agentKeys.join("', '")}']` },
+        { name: 'before', expression: annotationsOf('oldObject') },
+        { name: 'after', expression: annotationsOf('object') },
+      ],
+      validations: validations.map(([message, expression]) => ({
+        ...{ expression, message, reason: 'Forbidden' },
+      })),
+    },
+  },
+  {
+    kind: 'ValidatingAdmissionPolicyBinding',
+    spec: { policyName: agentName, validationActions: ['Deny'] },
+  },
+].map((object) => ({
+  apiVersion: `${validatingAdmissionPolicyBindings.group}/v1`,
+  metadata: { name: agentName },
+  ...object,
+}));

@@ -9,7 +9,7 @@ import { argumentChange, argumentsAfter, type Change, hasArguments } from './cha
 import { complete } from './finish.ts';
 import { applyChange, type HostChange, hostChange, isChange } from './host-files.ts';
 import { isSame, type Marker, writeMarker } from './marker.ts';
-import { annotate, isOperators, targetOf } from './node-object.ts';
+import { annotate, checkTarget, isOperators, targetOf } from './node-object.ts';
 import type { NodeAgentScope } from './world.ts';
 
 /** What a node waits for while another runs it, or while it goes down. */
@@ -25,8 +25,8 @@ export async function prepare(scope: NodeAgentScope, change: Change): Promise<st
   checkNextBoot(change, isDue);
   const drain = `drain-${target.config}`;
   if (marker === undefined && node.lastAppliedDrain === drain) {
-    // Of an earlier change to another image: the node may have pods again.
-    await annotate(scope, node, { lastAppliedDrain: undefined });
+    // Of an earlier change to another image: the node may have pods again. What was applied only the controller may write.
+    await annotate(scope, node, { state: 'Working', desiredDrain: `uncordon-${target.config}` });
     return 'an earlier drain does not count';
   }
   if (isDue && !isStaged(change)) await stage(scope, change);
@@ -92,11 +92,13 @@ async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
 }
 
 async function leave(scope: NodeAgentScope, change: Change, files: HostChange): Promise<string> {
-  const { target, marker, reread } = change;
+  const { target, node, marker, reread } = change;
   const now = await reread();
   const desired = targetOf(now.desiredConfig, now.desiredImage);
   if (desired === undefined || !isSame(desired, target)) return 'something else is desired now';
+  if (now.lastAppliedDrain !== node.lastAppliedDrain) return 'the drain no longer counts';
   if (await isOperators(scope)) return daemonRuns;
+  await checkTarget(scope, change);
   const boots = (marker?.boots ?? 0) + (hasBegunReboot(change) ? 0 : 1);
   await mark(scope, change, { phase: 'rebooting', boots, object: change.object });
   await applyChange(scope, files);

@@ -1,6 +1,7 @@
 import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { annotationOf, nodeKeys } from '../../layering/api/cluster-object.ts';
+import { poolOfNode } from '../../layering/hand-over/pool-status.ts';
 import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
 import { isCordoned } from '../../layering/roll-out/node-state.ts';
 import { operatorReason } from '../../layering/roll-out/ownership.ts';
@@ -8,7 +9,7 @@ import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { poolEvent } from './pool-event.ts';
-import { followedPools, operatorNow, poolOfNode, type PoolsView } from './pools-view.ts';
+import { followedPools, operatorNow, type PoolsView } from './pools-view.ts';
 import { type NodeControllerScope, nodeControllerStep } from './world.ts';
 
 /** On a node: this controller has cordoned it. One that a person has cordoned stays so after its reboot. */

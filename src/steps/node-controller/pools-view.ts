@@ -79,13 +79,3 @@ export const operatorNow = (
   const names = nodes.map(({ metadata: { name } }) => name);
   return operatorReasonNow({ kube, clock, namespace, nodes: names }, signal);
 };
-
-/** The pool of a node with all its nodes; undefined for a node of none. */
-export function poolOfNode(
-  { metadata: { name: node } }: KubeObject,
-  view: Pick<PoolsView, 'pools' | 'nodes'>,
-): { readonly name: string; readonly nodes: readonly KubeObject[] } | undefined {
-  return view.pools
-    .map(({ metadata: { name } }) => ({ name, nodes: nodesOfPool(name, view) }))
-    .find(({ nodes }) => nodes.some(({ metadata }) => metadata.name === node));
-}

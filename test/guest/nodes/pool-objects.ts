@@ -1,6 +1,5 @@
 import type { KubeClient } from '../../../mocks/kube/client.ts';
 import {
-  clusterRoleBindings,
   machineConfigPools,
   machineConfigs,
   machineOSBuilds,
@@ -14,9 +13,9 @@ import {
 import { annotationOf, nodeKeys, textAt } from '../../../src/layering/api/cluster-object.ts';
 import { buildKeys, conditionsOf } from '../../../src/layering/api/os-build.ts';
 import { operatorNamespace } from '../../../src/layering/manifests/bootstrap-manifests.ts';
-import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
+import type { KubeObject } from '../../../src/ports/kube.ts';
 import { nodeAgentManifests } from '../../../src/steps/node-agent/manifests.ts';
-import { clusterRoles, roleBindings, roles, serviceAccountOf } from '../../kube/rig.ts';
+import { deployedKinds, serviceAccountOf } from '../../kube/rig.ts';
 
 /** The pool of the machines; no operator runs it. */
 export const pool = 'worker';
@@ -27,27 +26,13 @@ const selected = { [`node-role.kubernetes.io/${pool}`]: '' };
 /** As the API has it, by the second. */
 const moment = (at = Date.now()): string => `${new Date(at).toISOString().slice(0, -5)}Z`;
 
-const agentKinds: Readonly<Record<string, KubeKind>> = {
-  ServiceAccount: serviceAccounts,
-  ClusterRole: clusterRoles,
-  ClusterRoleBinding: clusterRoleBindings,
-  Role: roles,
-  RoleBinding: roleBindings,
-};
-
-/** Whose rights the agents have. */
-export const agentAccount = {
-  namespace: operatorNamespace,
-  serviceAccount: 'bootwright-node-agent',
-} as const;
-
 /** Puts a pool with one MachineConfig there, and what agents may do. */
 export async function putPool(client: KubeClient, osImageURL: string): Promise<void> {
   const metadata = { name: operatorNamespace };
   await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
   await client.apply(serviceAccounts, serviceAccountOf('default'));
   for (const object of nodeAgentManifests('registry.example/bootwright')) {
-    const kind = agentKinds[object.kind ?? ''];
+    const kind = deployedKinds[object.kind ?? ''];
     if (kind !== undefined) await client.apply(kind, object);
   }
   await client.apply(machineConfigs, {

@@ -18,7 +18,6 @@ import { createAgentDisk } from '../install/prepare.ts';
 import { createNodeDisks, growRoot } from './node-disk.ts';
 import { type NodeMachine, startNodeMachine } from './node-machine.ts';
 import {
-  agentAccount,
   allowDisruptions,
   endBuild,
   openBuild,
@@ -29,6 +28,7 @@ import {
   putPool,
   setReady,
 } from './pool-objects.ts';
+import { agentAccess } from '../../kube/rig.ts';
 import { type Moment, recordPool, type SeenNode } from './pool-record.ts';
 
 /** How the switch of a pool went. */
@@ -164,7 +164,6 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
   await build('', images.before);
 
   const server = seenByGuests(rig.forwarder.url);
-  const kubeconfig = await rig.kubeconfigFor({ user: agentAccount, server });
   const machines: Record<string, NodeMachine> = {};
   const start = async (name: string): Promise<void> => {
     const at = names.indexOf(name as (typeof names)[number]);
@@ -182,7 +181,7 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
         'export NODE_NAME=$(cat /job/name)',
         'run-agent --env NODE_NAME /usr/bin/installer node agent --kubeconfig /tmp/kubeconfig',
       ].join('\n'),
-      texts: { kubeconfig, name },
+      texts: { kubeconfig: await agentAccess(rig, name, { server }), name },
     };
     const failed = (reason: unknown): void => {
       over.abort(reason);
