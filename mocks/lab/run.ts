@@ -12,7 +12,7 @@ import { startInventory } from '../inventory/server.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
-import { planOfAgent } from './agent.ts';
+import { afterGivenTime, planOfAgent } from './agent.ts';
 import { openCluster, withoutPrefix } from './start-cluster.ts';
 import {
   differencesOf,
@@ -62,7 +62,10 @@ interface RunOptions {
 export async function runScenario(options: RunOptions): Promise<LabReport> {
   const { name, scenario } = options;
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
-  const over = AbortSignal.timeout(scenario.limitSeconds * 1000);
+  const over = new AbortController();
+  using _limit = afterGivenTime(scenario.limitSeconds, () => {
+    over.abort(new Error(`the limit of ${scenario.limitSeconds} s is over`));
+  });
   const world = await openWorld(scenario);
   const alone: Lab = {
     scenario,
@@ -72,7 +75,7 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     layered: undefined,
     bundle: options.bundle,
     kube: options.kube,
-    signal: AbortSignal.any([options.signal, over]),
+    signal: AbortSignal.any([options.signal, over.signal]),
   };
   const ground = layeredGround(scenario);
   const hosts = await openHosts(alone, { folder, site: ground?.hosts ?? {} });

@@ -68,8 +68,8 @@ const remove = (name: string): Promise<void> => rig.client.remove({ kind: nodes,
 const errors = (): readonly string[] =>
   views.flatMap(({ lastError }) => (lastError === undefined ? [] : lastError.code));
 
-/** Waits until just these nodes are seen, without trouble; resolves with the milliseconds of it. */
-async function seen(expected: readonly string[]): Promise<number> {
+/** Waits until just these nodes are seen, without trouble. */
+async function seen(expected: readonly string[]): Promise<void> {
   const since = performance.now();
   await vi.waitFor(
     () => {
@@ -79,7 +79,6 @@ async function seen(expected: readonly string[]): Promise<number> {
     },
     { timeout: timeout, interval: 2 },
   );
-  return performance.now() - since;
 }
 
 const inError = (): Promise<void> =>
@@ -98,8 +97,6 @@ async function counted(verb: 'LIST' | 'WATCH'): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.replace(/.* /, '')), 0);
 }
 
-const took = (milliseconds: number): string => `seen ${Math.round(milliseconds)} ms later`;
-
 describe('a follower goes on', () => {
   it('after a server that was killed', async () => {
     await rig.api.kill();
@@ -107,8 +104,7 @@ describe('a follower goes on', () => {
     expect(names()).toEqual(['first']);
     await rig.api.start();
     await Promise.all([add('after'), remove('first')]);
-    const time = await seen(['after']);
-    expect(time, took(time)).toBeLessThan(timeout);
+    await seen(['after']);
   });
 
   it('after a server that was told to stop', async () => {
@@ -116,8 +112,7 @@ describe('a follower goes on', () => {
     await inError();
     await rig.api.start();
     await add('after');
-    const time = await seen(['after', 'first']);
-    expect(time, took(time)).toBeLessThan(timeout);
+    await seen(['after', 'first']);
   });
 
   it('after a server that froze', async () => {
@@ -125,8 +120,7 @@ describe('a follower goes on', () => {
     await inError();
     await rig.api.thaw();
     await add('after');
-    const time = await seen(['after', 'first']);
-    expect(time, took(time)).toBeLessThan(timeout);
+    await seen(['after', 'first']);
   });
 
   it('after a network that lost everything, and sees what happened meanwhile', async () => {
@@ -135,8 +129,7 @@ describe('a follower goes on', () => {
     await remove('first');
     await inError();
     rig.forwarder.heal();
-    const time = await seen(['meanwhile']);
-    expect(time, took(time)).toBeLessThan(timeout);
+    await seen(['meanwhile']);
   });
 
   it('after the server forgot its history', async () => {
@@ -151,8 +144,7 @@ describe('a follower goes on', () => {
     await rig.compact();
     await rig.api.restart();
     rig.forwarder.heal();
-    const time = await seen(['meanwhile']);
-    expect(time, took(time)).toBeLessThan(timeout);
+    await seen(['meanwhile']);
     expect(lists.length).toBeGreaterThan(1);
   });
 
@@ -161,12 +153,10 @@ describe('a follower goes on', () => {
     async (connections) => {
       rig.forwarder.moveTo(await (final ??= rig.startFinal()), connections);
       await add('meanwhile');
-      const time = await seen(['first', 'meanwhile']);
-      expect(time, took(time)).toBeLessThan(timeout);
+      await seen(['first', 'meanwhile']);
       await rig.api.stop();
       await add('after');
-      const later = await seen(['after', 'first', 'meanwhile']);
-      expect(later, took(later)).toBeLessThan(timeout);
+      await seen(['after', 'first', 'meanwhile']);
       expect(errors(), 'another server was there all the time').toEqual([]);
     },
   );
@@ -174,15 +164,16 @@ describe('a follower goes on', () => {
   it('with a new watch and no new list when nothing happens for a while', async () => {
     const before = { lists: await counted('LIST'), watches: await counted('WATCH') };
     const reported = views.length;
+    const since = performance.now();
     await pause(25_000); // sleeps: two watches end by the server's own limit
     expect(await counted('LIST')).toBe(before.lists);
     const watches = (await counted('WATCH')) - before.watches;
     expect(watches).toBeGreaterThanOrEqual(2);
-    expect(watches).toBeLessThanOrEqual(3);
+    // The server ends each after 10 to 20 s.
+    expect(watches).toBeLessThanOrEqual(1 + Math.ceil((performance.now() - since) / 10_000));
     expect(views).toHaveLength(reported);
     await add('after');
-    const time = await seen(['after', 'first']);
-    expect(time, took(time)).toBeLessThan(timeout);
+    await seen(['after', 'first']);
     expect(errors()).toEqual([]);
   });
 });

