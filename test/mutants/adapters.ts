@@ -219,13 +219,13 @@ export const adapterMutants: MutantsByFile = {
   'src/adapters/http/proxies.ts': [
     {
       means: 'loopback is asked for at the proxy',
-      from: 'if (isLoopback(host)) return true;',
+      from: String.raw`if (name === 'localhost' || /^(?:127\.|::1$)/.test(target.address ?? '')) return true;`,
       to: '',
     },
     {
       means: 'notexample.com needs no proxy where example.com needs none',
-      from: 'target.host.endsWith(`.${name}`)',
-      to: 'target.host.endsWith(name)',
+      from: "target.name.endsWith(domain.startsWith('.') ? domain : `.${domain}`)",
+      to: 'target.name.endsWith(domain)',
     },
   ],
   'src/adapters/kube/follow.ts': [

@@ -69,7 +69,7 @@ export const diskFailures = {
   'disk.other-system': {
     kind: 'input',
     title: 'Another disk has a file system that the first boot takes for its own',
-    hint: 'CoreOS stops at its first boot while two file systems are labelled boot (coreos-unique-boot.service), and mounts any that is labelled root: if the disk is not needed, add it to disk.format (--format-disk) or wipe it (wipefs --all on its partitions); else label the file system otherwise, or disconnect the disk',
+    hint: 'its first boot stops while two file systems are labelled boot (coreos-unique-boot.service), and mounts any that is labelled root: if the disk is not needed, add it to disk.format (--format-disk) or wipe it (wipefs --all on its partitions); else label the file system otherwise, or disconnect the disk',
   },
   'disk.extra-refused': {
     kind: 'input',
