@@ -87,7 +87,8 @@ async function test(copy: string, files: readonly string[]): Promise<Verdict> {
 /** @throws Error where no test ran */
 function verdictOf(output: string): Verdict {
   const report = JSON.parse(readFileSync(output, 'utf8')) as JsonReport;
-  if (report.numTotalTests === 0) throw new Error('no test ran');
+  // A role that breaks a rule fails each file that imports it, before a test.
+  if (report.numTotalTests === 0 && report.success) throw new Error('no test ran');
   const failed = report.testResults.flatMap(({ name, message, assertionResults }) => {
     const tests = assertionResults.filter(({ status }) => status === 'failed');
     if (tests.length > 0) return tests.map(({ fullName }) => fullName);

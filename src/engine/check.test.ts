@@ -36,6 +36,20 @@ const mayNeedDisk = step({
   run: () => Promise.resolve(),
 });
 const wipes = step({ ...base, id: 'disk/wipe', destroys: true, run: () => Promise.resolve() });
+const fetches = step({ ...base, id: 'input/fetch', fetches: true, run: () => Promise.resolve() });
+const givesImage = step({
+  ...base,
+  id: 'image/find',
+  gives: Image,
+  run: () => Promise.resolve('i'),
+});
+const writes = step({
+  ...base,
+  id: 'image/write',
+  needs: { image: Image },
+  destroys: true,
+  run: () => Promise.resolve(),
+});
 const reboots = step({ ...base, id: 'host/reboot', leaves: true, run: () => Promise.resolve() });
 
 const toy = (parts: Partial<ToyRole>): ToyRole => ({
@@ -87,6 +101,28 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
     'disk/find',
   ],
   ['a preflight step after one that destroys', toy({ steps: [wipes, inspect] }), 'disk/look'],
+  ['an input that is fetched after a loss', toy({ steps: [wipes, fetches] }), 'input/fetch'],
+  [
+    'an input that is fetched beside a loss',
+    toy({ steps: [lanes({ a: [fetches], b: [wipes] })] }),
+    'input/fetch',
+  ],
+  ['an input that destroys', toy({ steps: [{ ...fetches, destroys: true }] }), 'input/fetch'],
+  [
+    'a need of a step that destroys, known after a loss',
+    toy({ steps: [wipes, givesImage, writes] }),
+    'image/find',
+  ],
+  [
+    'the same beside a loss',
+    toy({ steps: [lanes({ a: [wipes], b: [givesImage] }), writes] }),
+    'image/find',
+  ],
+  [
+    'the same behind something that was known before',
+    toy({ steps: [givesDisk, wipes, { ...givesImage, needs: { disk: Disk } }, writes] }),
+    'image/find',
+  ],
   ['a preflight step that destroys', toy({ steps: [{ ...wipes, preflight: true }] }), 'disk/wipe'],
   ['a probe that is missing', toy({ steps: [{ ...inspect, rerun: 'probe' }] }), 'disk/look'],
   ['a doubt without a word on it', toy({ steps: [{ ...inspect, rerun: 'never' }] }), 'disk/look'],
@@ -164,6 +200,32 @@ describe('checkRole accepts', () => {
           { ...givesDisk, id: 'disk/other', when: not(isSmall, 'the toy is large') },
           needsDisk,
         ],
+      }),
+    ],
+    ['inputs before a loss', toy({ steps: [fetches, givesImage, wipes, writes] })],
+    [
+      'an input in another lane, for which the loss waits',
+      toy({ steps: [lanes({ a: [writes], b: [fetches, givesImage] })] }),
+    ],
+    [
+      'what cannot be known before',
+      toy({ steps: [wipes, { ...givesImage, knownLate: 'it is rendered then' }, writes] }),
+    ],
+    [
+      'what follows from something that cannot be known before',
+      toy({
+        steps: [
+          wipes,
+          { ...givesDisk, knownLate: 'it is made then' },
+          { ...givesImage, needs: { disk: Disk } },
+          writes,
+        ],
+      }),
+    ],
+    [
+      'what follows from a step that destroys',
+      toy({
+        steps: [{ ...givesDisk, destroys: true }, { ...givesImage, needs: { disk: Disk } }, writes],
       }),
     ],
     ['looking, destroying, leaving, in this order', toy({ steps: [inspect, wipes, reboots] })],

@@ -14,6 +14,7 @@ export function checkRole<W extends World>(role: Role<W>): Role<W> {
   checkIds(role);
   checkStages(role);
   checkPreflight(role);
+  checkInputs(role);
   checkProbes(role);
   checkFresh(role);
   checkEnd(role);
@@ -71,17 +72,75 @@ function checkStages<W extends World>(role: Role<W>): void {
   }
 }
 
+/** Steps of the main line, each with what may have destroyed something before it begins: before it, or in another lane. */
+function underLoss<W extends World>(
+  role: Role<W>,
+): readonly { readonly step: AnyStep<W>; readonly destroyer: string | undefined }[] {
+  let before: string | undefined;
+  return role.steps.flatMap((item) => {
+    const lists = isLanes(item) ? Object.values(item.lanes) : [[item]];
+    const losses = lists.map((steps) => {
+      const at = steps.findIndex(({ destroys }) => destroys === true);
+      const awaited = steps.slice(0, at + 1).flatMap(needsOf);
+      return { id: steps[at]?.id, awaited: new Set(awaited.map(({ name }) => name)) };
+    });
+    const earlier = before;
+    before ??= losses.find(({ id }) => id !== undefined)?.id;
+    return lists.flatMap((steps, lane) =>
+      steps.map((step, at) => {
+        // A lane that waits for what this step, or one after it, gives has destroyed nothing yet.
+        const isBeside = ({ awaited }: (typeof losses)[number], other: number): boolean =>
+          other !== lane && !steps.slice(at).some((one) => awaited.has(nameGiven(one) ?? ''));
+        const own = steps.slice(0, at).find(({ destroys }) => destroys === true)?.id;
+        const beside = losses.filter(isBeside).find(({ id }) => id !== undefined)?.id;
+        return { step, destroyer: earlier ?? own ?? beside };
+      }),
+    );
+  });
+}
+
+const nameGiven = <W extends World>({ gives }: AnyStep<W>): string | undefined =>
+  (gives as AnyFact | undefined)?.name;
+
 function checkPreflight<W extends World>(role: Role<W>): void {
-  let destroyer: string | undefined;
-  for (const { step } of mainLine(role)) {
-    if (step.preflight === true && destroyer !== undefined) {
-      throw broken(role, step.id, `a preflight step comes after ${destroyer}, which destroys`);
+  for (const { step, destroyer } of underLoss(role)) {
+    if (step.preflight !== true && step.fetches !== true) continue;
+    if (destroyer !== undefined) {
+      throw broken(role, step.id, `it checks or fetches after ${destroyer}, which destroys`);
     }
-    if (step.preflight === true && step.destroys === true) {
-      throw broken(role, step.id, 'a preflight step only looks, it cannot destroy');
+    if (step.destroys === true) {
+      throw broken(role, step.id, 'a step that checks or fetches cannot destroy');
     }
-    if (step.destroys === true) destroyer ??= step.id;
   }
+}
+
+/** Nothing is destroyed before what later steps that destroy need is known, as far as it can be. */
+function checkInputs<W extends World>(role: Role<W>): void {
+  const late = givenLate(role);
+  for (const { step } of underLoss(role)) {
+    const needs = step.destroys === true ? needsOf(step) : [];
+    const [giver] = needs.flatMap(({ name }) => late.get(name) ?? []);
+    if (giver === undefined) continue;
+    throw broken(role, giver, `it comes after a loss, and ${step.id}, which destroys, needs it`);
+  }
+}
+
+/** Facts that are given after a loss although nothing keeps them from being known before, with who gives them. */
+function givenLate<W extends World>(role: Role<W>): ReadonlyMap<string, string> {
+  const late = new Map<string, string>();
+  const follows = new Set<string>();
+  for (const { step, destroyer } of underLoss(role)) {
+    const gives = nameGiven(step);
+    if (gives === undefined) continue;
+    if (
+      step.destroys === true ||
+      step.knownLate !== undefined ||
+      needsOf(step).some(({ name }) => follows.has(name))
+    ) {
+      follows.add(gives);
+    } else if (destroyer !== undefined) late.set(gives, step.id);
+  }
+  return late;
 }
 
 function checkProbes<W extends World>(role: Role<W>): void {

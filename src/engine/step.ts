@@ -86,6 +86,10 @@ export interface Step<
   readonly destroys?: boolean;
   /** The step only looks; every such step comes before the first that destroys. */
   readonly preflight?: boolean;
+  /** The step brings an input of the installation, and checks it; every such step comes before the first that destroys. */
+  readonly fetches?: boolean;
+  /** Why what the step gives cannot be known before something is destroyed; a step that destroys may need it all the same. */
+  readonly knownLate?: string;
   /** The host goes away with this step; nothing comes after it. */
   readonly leaves?: boolean;
   /** Things that two lanes must not touch at once: `disk:install`, `network`. */

@@ -1,6 +1,5 @@
 import { applyIgnition, placePullSecret } from '../steps/bootstrap/apply-ignition.ts';
 import { addControllerManifests } from '../steps/bootstrap/controller-manifests.ts';
-import { fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
 import { restartNetwork, setHostname } from '../steps/bootstrap/network.ts';
 import { overlayNodeImage } from '../steps/bootstrap/overlay-node-image.ts';
 import { addSshManifest, makeSshDirectory, makeSshKey } from '../steps/bootstrap/ssh.ts';
@@ -17,7 +16,6 @@ import { waitForArbiter, waitForMasters } from '../steps/cluster/wait-for-master
  */
 export const applyBootstrap = [
   makeSshDirectory,
-  fetchIgnition,
   placePullSecret,
   applyIgnition,
   makeSshKey,

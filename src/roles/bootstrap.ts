@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { role } from '../engine/check.ts';
 import { condition } from '../engine/condition.ts';
 import { lanes } from '../engine/role.ts';
-import { checkBootstrapSettings } from '../steps/bootstrap/fetch-ignition.ts';
+import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
 import { followControllerLogs } from '../steps/cluster/controller.ts';
 import { followHosts } from '../steps/cluster/follow-hosts.ts';
 import { leaveRecordAlone } from '../steps/cluster/leave-record.ts';
@@ -12,19 +12,13 @@ import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs
 import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
 import { decideRebootDelayAfterHandover } from '../steps/finish/finish.ts';
+import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { gatherLogsAtTheEnd } from '../steps/layering/gather-logs.ts';
 import { unpausePools } from '../steps/layering/pool-pause.ts';
 import { applyBootstrap, startControlPlane, waitForCluster } from './bootstrap-phases.ts';
 import { buildLayeredImages, finishLayering, readLayering } from './layering-phases.ts';
-import {
-  clearDisks,
-  keepAndReboot,
-  makeBootable,
-  preflight,
-  sendLogs,
-  writeSystem,
-} from './phases.ts';
+import { keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
 
 const inTurn = condition<Config>(
   'the lanes are to run in turn',
@@ -38,13 +32,15 @@ export const bootstrapHost = role('bootstrap', {
   steps: [
     ...preflight,
     checkBootstrapSettings,
-    ...clearDisks,
+    confirmInstallation,
+    fetchIgnition,
+    fetchHost,
     ...applyBootstrap,
     ...readLayering,
     lanes(
       {
         'control plane': startControlPlane,
-        disk: [fetchHost, ...writeSystem, ...makeBootable, ...buildLayeredImages],
+        disk: [...writeSystem, ...makeBootable, ...buildLayeredImages],
         cluster: waitForCluster,
       },
       { inTurn },

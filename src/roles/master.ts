@@ -1,15 +1,23 @@
 import { role } from '../engine/check.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
+import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { overwriteOs } from '../steps/image/overwrite-os.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
-import { clearDisks, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
+import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Writes the disk of a control-plane node and reboots into it. */
 export const master = role('master', {
   title: 'Installs a control-plane node',
   ladder: 'master',
-  steps: [...preflight, ...clearDisks, fetchHost, ...writeSystem, ...prepareFirstBoot, ...leave],
+  steps: [
+    ...preflight,
+    confirmInstallation,
+    fetchHost,
+    ...writeSystem,
+    ...prepareFirstBoot,
+    ...leave,
+  ],
 });
 
 /** An arbiter is a master for the installer, except that it takes no registry data along. */
@@ -18,7 +26,7 @@ export const arbiter = role('arbiter', {
   ladder: 'master',
   steps: [
     ...preflight,
-    ...clearDisks,
+    confirmInstallation,
     fetchHost,
     ...writeSystem,
     overwriteOs,

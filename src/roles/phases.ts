@@ -5,7 +5,6 @@ import { cleanDisk } from '../steps/disk/clean.ts';
 import { formatExtraDisks } from '../steps/disk/format-extra.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
-import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
 import { chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
@@ -26,11 +25,11 @@ export const preflight = [
   chooseImage,
 ] as const;
 
-/** Removes what would be in the way of the write, unless the service has cancelled the installation. */
-export const clearDisks = [confirmInstallation, formatExtraDisks, cleanDisk] as const;
-
-/** Writes the operating system, with the Ignition of this host, to where the host boots from. */
-export const writeSystem = [writeImage, deployToExistingRoot] as const;
+/**
+ * Writes the operating system, with the Ignition of this host, to where the host boots from. Nothing is destroyed before,
+ * and by then every input has been fetched and checked.
+ */
+export const writeSystem = [formatExtraDisks, cleanDisk, writeImage, deployToExistingRoot] as const;
 
 /** Makes the written system bootable, with the registry of its medium. */
 export const makeBootable = [

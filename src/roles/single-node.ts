@@ -1,13 +1,12 @@
 import { role } from '../engine/check.ts';
-import { checkBootstrapSettings } from '../steps/bootstrap/fetch-ignition.ts';
+import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
+import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { mergeSingleNode } from '../steps/ignition/merge-single-node.ts';
 import { checkSingleNode } from '../steps/layering/os-configs.ts';
 import { applyBootstrap, startControlPlane } from './bootstrap-phases.ts';
-import { clearDisks, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
-
-const [firstOfBootstrap, ...restOfBootstrap] = applyBootstrap;
+import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Renders the Ignition of the only node with a temporary control plane on the node itself. */
 export const singleNode = role('single-node', {
@@ -16,10 +15,10 @@ export const singleNode = role('single-node', {
   steps: [
     ...preflight,
     checkBootstrapSettings,
-    ...clearDisks,
+    confirmInstallation,
     // The service lists Installing before Waiting for bootkube here, and wants the role beside it.
-    { ...firstOfBootstrap, stage: 'Installing', stageInfo: ({ role: given }) => given },
-    ...restOfBootstrap,
+    { ...fetchIgnition, stage: 'Installing', stageInfo: ({ role: given }) => given },
+    ...applyBootstrap,
     checkSingleNode,
     ...startControlPlane,
     waitForBootkube,

@@ -1,12 +1,13 @@
 import { role } from '../engine/check.ts';
 import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
+import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { overwriteOs } from '../steps/image/overwrite-os.ts';
 import { deployWorkerImage, overlayWorkerConfig } from '../steps/layering/deploy-image.ts';
 import { findWorkerImage } from '../steps/layering/find-worker-image.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
-import { clearDisks, leave, preflight, writeSystem } from './phases.ts';
+import { leave, preflight, writeSystem } from './phases.ts';
 
 /** Writes the disk of a worker, waits until two masters are done, and reboots into it. */
 export const worker = role('worker', {
@@ -14,7 +15,7 @@ export const worker = role('worker', {
   ladder: 'worker',
   steps: [
     ...preflight,
-    ...clearDisks,
+    confirmInstallation,
     fetchHost,
     ...writeSystem,
     waitForControlPlane,

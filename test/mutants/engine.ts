@@ -2,6 +2,46 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of resuming, running, stopping and waiting. */
 export const engineMutants: MutantsByFile = {
+  'src/engine/check.ts': [
+    {
+      means: 'an input may be fetched after a loss',
+      from: 'if (step.preflight !== true && step.fetches !== true) continue;',
+      to: 'if (step.preflight !== true) continue;',
+    },
+    {
+      means: 'a disk is cleaned before what the write needs is known',
+      from: 'late.set(gives, step.id)',
+      to: 'late.delete(gives)',
+    },
+    {
+      means: 'what another lane destroys meanwhile is not counted',
+      from: 'destroyer: earlier ?? own ?? beside',
+      to: 'destroyer: earlier ?? own',
+    },
+    {
+      means: 'what follows from the world after a loss is wanted before it',
+      from: 'needsOf(step).some(({ name }) => follows.has(name))',
+      to: 'false',
+    },
+  ],
+  'src/roles/phases.ts': [
+    {
+      means: 'the disk is cleaned before the Ignition is there',
+      from: `  chooseImage,
+] as const;
+
+/**
+ * Writes the operating system, with the Ignition of this host, to where the host boots from. Nothing is destroyed before,
+ * and by then every input has been fetched and checked.
+ */
+export const writeSystem = [formatExtraDisks, cleanDisk, writeImage`,
+      to: `  chooseImage,
+  cleanDisk,
+] as const;
+
+export const writeSystem = [formatExtraDisks, writeImage`,
+    },
+  ],
   'src/engine/resume.ts': [
     {
       means: 'a journal of another configuration is gone on with',

@@ -18,6 +18,7 @@ const mkdirManifests = 'mkdir -p /opt/openshift/manifests';
 const logsSender = (token: { readonly podman: string; readonly own: string }): string =>
   `podman run --rm --privileged --net=host --pid=host${token.podman} -v /run/systemd/journal/socket:/run/systemd/journal/socket -v /var/log:/var/log registry.example/agent:1 logs_sender -cluster-id C -url http://inventory.example -host-id H -infra-env-id I${token.own} -insecure=false -bootstrap=true`;
 
+/** The Go agent cleans first of all; here it comes when every input is there, right before the write (ADR 0052). */
 const cleaning: Phase = [
   'vgs --noheadings -o vg_name,pv_name',
   'pvs --noheadings -o pv_name',
@@ -65,14 +66,13 @@ const now = "shutdown -r now 'Installation completed, server is going to reboot.
 export const bootstrapCommands: Readonly<Record<string, Phase>> = {
   'makes its directory': ['mkdir -p /opt/install-dir'],
   'starts the control plane': [
-    ...cleaning,
     ...preparing,
     'ssh-keygen -q -f /root/.ssh/id_rsa -N ',
     'systemctl daemon-reload',
     'systemctl restart NetworkManager.service',
     ...starting,
   ],
-  'writes its disk': writing('/opt/install-dir/master-H.ign'),
+  'writes its disk': [...cleaning, ...writing('/opt/install-dir/master-H.ign')],
   'waits and leaves': [
     { argv: 'cat /etc/resolv.conf', row: 'api-int is resolved by a copy' },
     ...bootkube,
@@ -88,12 +88,12 @@ export const bootstrapCommands: Readonly<Record<string, Phase>> = {
 export const singleNodeCommands: typeof bootstrapCommands = {
   'makes its directory': ['mkdir -p /opt/install-dir'],
   'goes one way': [
-    ...cleaning,
     ...preparing,
     'systemctl daemon-reload',
     ...starting,
     ...bootkube,
     'stat /opt/openshift/master.ign',
+    ...cleaning,
     ...writing('/opt/openshift/master.ign'),
     ...leaving,
     now,

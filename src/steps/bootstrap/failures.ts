@@ -22,6 +22,11 @@ export const bootstrapFailures = {
     title: 'Nobody would put the settings of etcd back that this release needs',
     hint: 'let the service name the image of this program as controller, or set bootstrap.etcdOverride to never',
   },
+  'bootstrap.bad-pull-secret': {
+    kind: 'input',
+    title: 'The pull secret in bootstrap.ign is none',
+    hint: 'create the manifests and bootstrap.ign again, with the pull secret as it was downloaded',
+  },
   'bootstrap.not-applied': {
     kind: 'host',
     title: 'The bootstrap Ignition could not be applied',

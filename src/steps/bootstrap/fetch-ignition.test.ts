@@ -103,7 +103,16 @@ describe('bootstrap/check', () => {
   });
 });
 
-const bootstrap = '{"ignition":{"version":"3.2.0"}, "storage": {}}\n';
+/** A config with this pull secret; none without. */
+const withSecret = (secret?: string): string => {
+  const file = {
+    path: '/root/.docker/config.json',
+    contents: { source: `data:,${encodeURIComponent(secret ?? '')}` },
+  };
+  const storage = { files: secret === undefined ? [] : [file] };
+  return `${JSON.stringify({ ignition: { version: '3.2.0' }, storage }, undefined, 1)}\n`;
+};
+const bootstrap = withSecret('{"auths":{"registry.example":{"auth":"dTpw"}}}');
 const path = '/opt/install-dir/bootstrap.ign';
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
 
@@ -154,6 +163,10 @@ describe('bootstrap/fetch-ignition', () => {
     ['a page of HTML', '<!DOCTYPE html><html>log in</html>', 'ignition.html-page'],
     ['an error of the service', '{"code":"409","reason":"no"}', 'ignition.error-body'],
     ['spec 2', '{"ignition":{"version":"2.2.0"}}', 'ignition.spec-2'],
+    ['a config without a pull secret', withSecret(), 'ignition.file-missing'],
+    ['an empty pull secret', withSecret(''), 'bootstrap.bad-pull-secret'],
+    ['a cut pull secret', withSecret('{"auths":{"re'), 'bootstrap.bad-pull-secret'],
+    ['a pull secret of another kind', withSecret('{"token":"t"}'), 'bootstrap.bad-pull-secret'],
   ])('leaves no file behind when %s comes', async (_, text, code) => {
     const host = fakeHost();
     const inventory = fakeInventory({ files: { 'bootstrap.ign': text } });
@@ -164,7 +177,7 @@ describe('bootstrap/fetch-ignition', () => {
 
   it('notes the warnings about a valid config', async () => {
     const inventory = fakeInventory({
-      files: { 'bootstrap.ign': '{"ignition":{"version":"3.2.0"},"storag":{}}' },
+      files: { 'bootstrap.ign': bootstrap.replace('{', '{"storag":{},') },
     });
     const { notes } = await runStep(fetchIgnition, { config, inventory });
     expect(notes).toEqual([expect.stringMatching(/^warn: bootstrap\.ign: .*storag/)]);

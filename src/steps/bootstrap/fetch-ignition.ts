@@ -3,6 +3,8 @@ import { needsOverride } from '../../cluster/etcd.ts';
 import { fact } from '../../engine/fact.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
+import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -123,12 +125,20 @@ export const BootstrapIgnition = fact('ignition.bootstrap', z.strictObject({ pat
 /** Where bootstrap.ign is kept; the machine-config-daemon reads it there. */
 const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
 
+/** A pull secret as podman reads it (containers-auth.json(5)); its text is never quoted. */
+function requirePullSecret(content: Uint8Array): void {
+  const secret = jsonIn(Buffer.from(content).toString('utf8'));
+  if (z.object({ auths: z.record(z.string(), z.object({})) }).safeParse(secret).success) return;
+  throw bootstrapFailure('bootstrap.bad-pull-secret', `${PULL_SECRET_PATH} has no \`auths\``);
+}
+
 /** Fetches bootstrap.ign, and validates it before it is written. */
 export const fetchIgnition = step({
   id: 'bootstrap/fetch-ignition',
   title: 'Fetch bootstrap.ign',
   uses: ['host', 'inventory', 'objects'],
   gives: BootstrapIgnition,
+  fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
   explain: (config) => `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
@@ -137,9 +147,11 @@ export const fetchIgnition = step({
     const download = await source.open({ inventory, objects }, signal);
     // ignition.sha256 is that of this host's config, not of bootstrap.ign.
     const { bytes } = await receive(download, { sha256: '' });
-    for (const { message, path, rule } of parseValidConfig(bytes).warnings) {
+    const { config: parsed, warnings } = parseValidConfig(bytes);
+    for (const { message, path, rule } of warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });
     }
+    requirePullSecret(readFileContent(parsed, PULL_SECRET_PATH));
     await host.writeFile(bootstrapIgnitionPath, bytes, { signal, mode: 0o600 });
     return { path: bootstrapIgnitionPath };
   },

@@ -127,6 +127,7 @@ export const fetchHost = step({
   stageInfo: hostRole,
   uses: ['host', 'inventory', 'objects', 'web'],
   gives: HostIgnition,
+  fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
   explain: (config) => `${explainSource(config)}, to ${hostIgnitionPath(config)}`,

@@ -27,6 +27,7 @@ export const mergeSingleNode = step({
   title: "Merge this host's Ignition into the rendered master.ign",
   uses: ['host', 'inventory', 'objects', 'web'],
   gives: HostIgnition,
+  fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
   explain: (config) => `${explainSource(config)}, merged into ${renderedIgnitionPath}`,

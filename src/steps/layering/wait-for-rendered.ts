@@ -26,6 +26,7 @@ export const waitForRendered = step({
   uses: ['host', 'clock'],
   needs: { request: BuildRequest },
   gives: RenderedConfigs,
+  knownLate: 'the control plane renders it while the disk is written',
   when: buildsOsImages,
   limit: longestWait + minutes(10),
   waitsFor: `${controllerConfig}, which the bootstrap controller writes last`,

@@ -1,0 +1,141 @@
+// With an input that is not there, or not what it should be, no role has changed a disk.
+import { describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/schema.ts';
+import { inventoryFailure } from '../../src/adapters/http/failures.ts';
+import { downloadOf } from '../support/download.ts';
+import { cornerOf, type Kind } from './corners.ts';
+import { live } from './processes.ts';
+import { memoryJournal } from '../support/memory-journal.ts';
+import { newWorld, type World } from './world.ts';
+
+interface Input {
+  readonly name: string;
+  readonly code: string;
+  readonly config?: ConfigInput;
+  readonly spoil?: (world: World) => void;
+  /** The roles that have it; every one unless given. */
+  readonly kinds?: readonly Kind[];
+}
+
+const kinds = ['bootstrap', 'master', 'arbiter', 'worker', 'single node'] as const;
+const ofOwnSource: readonly Kind[] = ['master', 'arbiter', 'worker'];
+const ofBootstrap: readonly Kind[] = ['bootstrap', 'single node'];
+const notFound = inventoryFailure('inventory.not-found', 'the service answered 404');
+const fromStore = { source: 's3' } as const;
+const noSum = 'a'.repeat(64);
+
+const inputs: readonly Input[] = [
+  {
+    name: 'the Ignition, 404 at the service',
+    code: 'inventory.not-found',
+    spoil: ({ inventory }) => inventory.failing('hostIgnition', notFound, 99),
+  },
+  {
+    name: 'the Ignition, a web page',
+    code: 'ignition.html-page',
+    spoil: ({ inventory }) =>
+      inventory.answering({ hostIgnition: () => Promise.resolve(downloadOf('<!DOCTYPE html>')) }),
+  },
+  {
+    name: 'the Ignition, 404 at a URL',
+    code: 'web.refused',
+    config: { ignition: { url: 'http://mirror.example/none.ign' } },
+  },
+  {
+    name: 'the Ignition, no such file',
+    code: 'ignition.file-not-found',
+    config: { ignition: { file: '/opt/none.ign' } },
+  },
+  {
+    name: 'the Ignition, not in the object store',
+    code: 'objects.not-found',
+    config: { ignition: fromStore, s3: { endpoint: 'http://s3.example', bucket: 'none' } },
+  },
+  {
+    name: 'the Ignition, another digest',
+    code: 'ignition.wrong-digest',
+    config: { ignition: { sha256: noSum } },
+  },
+  {
+    name: 'certificates for the Ignition, no such file',
+    code: 'ignition.file-not-found',
+    config: { ignition: { url: 'https://mirror.example/host.ign', caFile: '/opt/none.pem' } },
+  },
+  {
+    name: 'bootstrap.ign, 404 at the service',
+    code: 'inventory.not-found',
+    spoil: ({ inventory }) => inventory.failing('clusterFile', notFound, 99),
+    kinds: ofBootstrap,
+  },
+  {
+    name: 'bootstrap.ign, without a pull secret',
+    code: 'ignition.file-missing',
+    spoil: ({ inventory }) =>
+      inventory.answering({
+        clusterFile: () => Promise.resolve(downloadOf('{"ignition":{"version":"3.2.0"}}')),
+      }),
+    kinds: ofBootstrap,
+  },
+  {
+    name: 'the image, 404 at its URL',
+    code: 'web.refused',
+    config: { image: { url: 'http://mirror.example/none.raw' } },
+  },
+  {
+    name: 'the image, no such file',
+    code: 'image.file-missing',
+    config: { image: { file: '/run/media/iso/none.raw' } },
+  },
+  {
+    name: 'the image, another digest',
+    code: 'image.wrong-digest',
+    config: { image: { file: '/run/media/iso/image.raw', sha256: noSum } },
+  },
+  {
+    name: 'the stream metadata, no such file',
+    code: 'image.file-missing',
+    config: { image: { stream: '/opt/none.json' } },
+  },
+  {
+    name: 'a configuration file for coreos-installer, no such file',
+    code: 'image.writer-config',
+    config: { image: { writerArgs: ['-c', '/opt/none.yaml'] } },
+  },
+];
+
+/** A single node merges the Ignition of its service with what it has rendered, and nothing else. */
+const has = (kind: Kind, { kinds: given, config }: Input): boolean =>
+  given === undefined
+    ? (config?.ignition?.url ?? config?.ignition?.file) === undefined || ofOwnSource.includes(kind)
+    : given.includes(kind);
+
+const cases = kinds.flatMap((kind) =>
+  inputs.filter((input) => has(kind, input)).map((input) => [kind, input.name, input] as const),
+);
+
+/** Programs that change what is on a disk. */
+const destroying =
+  /^(vgchange|vgremove|pvremove|mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer)$/;
+
+describe('no disk is changed', () => {
+  it.each(cases)('of a %s: %s', async (kind, _, { code, config = {}, spoil }) => {
+    const host = {
+      config: cornerOf(kind, { disk: { format: ['/dev/sdb'] }, ...config }),
+      plan: {
+        disks: [
+          { name: 'sda', leftovers: 'lvm' as const },
+          { name: 'sdb', leftovers: 'raid' as const },
+        ],
+      },
+    };
+    const world = newWorld(host);
+    spoil?.(world);
+    const { machine } = world;
+    const before = structuredClone(machine.devices.all());
+    const { error } = await live(world, { ...host, journal: memoryJournal(), commands: 1e6 });
+    expect(error).toMatchObject({ code });
+    const ran = machine.ran.map(({ argv: [program = ''] }) => program);
+    expect(ran.filter((program) => destroying.test(program))).toEqual([]);
+    expect(machine.devices.all()).toEqual(before);
+  });
+});
