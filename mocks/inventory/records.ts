@@ -10,10 +10,12 @@ export type HostStatus =
   | 'installed'
   | 'added-to-existing-cluster'
   | 'error'
-  | 'cancelled';
+  | 'cancelled'
+  | 'resetting-pending-user-action';
 
 /** Status of a cluster; only those that an installation passes through. */
 export type ClusterStatus =
+  | 'insufficient'
   | 'ready'
   | 'installing'
   | 'installing-pending-user-action'

@@ -62,9 +62,19 @@ export interface InventoryStore {
   readonly checkStages: () => void;
   /** Cancels the installation as a user does. */
   readonly cancel: () => void;
+  /**
+   * Resets it as a user does (assisted-service, `ResetCluster` and `TransitionTypeResettingPendingUserAction`): the
+   * hosts keep their stage and their place in the list, and no step that stops their agent is handed out.
+   */
+  readonly reset: () => void;
 }
 
 const cancelled = { status: 'cancelled', statusInfo: 'Installation cancelled by user' } as const;
+const reset = {
+  status: 'resetting-pending-user-action',
+  statusInfo:
+    'Host requires booting into the discovery image to complete resetting the installation',
+} as const;
 
 /** What a service begins with. */
 export interface StoreSeed extends ClusterView {
@@ -88,6 +98,15 @@ export function inventoryStore(
   const find = (id: string): HostRecord | undefined => view.hosts.find((one) => one.id === id);
   const replace = (host: HostRecord): void => {
     view = { ...view, hosts: view.hosts.map((one) => (one.id === host.id ? host : one)) };
+  };
+  const end = (
+    status: ClusterRecord['status'],
+    ended: Pick<HostRecord, 'status' | 'statusInfo'>,
+  ): void => {
+    view = {
+      cluster: { ...view.cluster, status },
+      hosts: view.hosts.map((host) => (host.status === 'disabled' ? host : { ...host, ...ended })),
+    };
   };
   return {
     cluster: () => view.cluster,
@@ -161,13 +180,7 @@ export function inventoryStore(
         cluster: overdue(view.cluster, now(), finalizingLimits) ?? view.cluster,
       });
     },
-    cancel: () => {
-      view = {
-        cluster: { ...view.cluster, status: 'cancelled' },
-        hosts: view.hosts.map((host) =>
-          host.status === 'disabled' ? host : { ...host, ...cancelled },
-        ),
-      };
-    },
+    cancel: () => end('cancelled', cancelled),
+    reset: () => end('insufficient', reset),
   };
 }

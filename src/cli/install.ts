@@ -19,6 +19,7 @@ import type { InstallWorld } from '../steps/step.ts';
 import type { SentReport } from './first-report.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
+import { withdrawal } from '../steps/host/confirm-installation.ts';
 import { readBootId } from '../steps/host-commands.ts';
 import { reporterFor, takeAgentLock } from './service.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -106,8 +107,13 @@ async function runAlone(run: Run): Promise<void> {
   const { ports, hub, mask } = run.world;
   const { config } = loaded;
   const { inventory } = ports;
+  const halt = new AbortController();
   const reporter = reporterFor(config, {
     ...{ ladder: role.ladder, inventory, emit: hub.emit, mask },
+    onRefused: (status) => {
+      const failure = withdrawal(config, status);
+      if (failure !== undefined) halt.abort(failure);
+    },
     ...(run.early === undefined ? {} : { early: run.early.report }),
   });
   hub.add(reporter.sink);
@@ -127,8 +133,11 @@ async function runAlone(run: Run): Promise<void> {
       run: hub.run,
       sinks: [hub.sink],
       signal: stop.signal,
+      halt: halt.signal,
       beforeLeaving: async (signal) => {
         await Promise.all([reporter.flush(signal), run.world.flush()]);
+        // The last report was answered in this moment.
+        halt.signal.throwIfAborted();
         stop.ignore();
       },
       mask,

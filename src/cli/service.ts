@@ -24,6 +24,7 @@ import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
 import { proxyEnv, revealedProxies } from '../steps/host-commands.ts';
+import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
 import type { EventHub } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -130,15 +131,16 @@ export async function takeAgentLock(host: Host, reporter: Reporter): Promise<voi
   throw cliFailure('cli.already-running', 'another agent is running on this host');
 }
 
-interface ReporterContext extends Pick<ReporterOptions, 'ladder' | 'mask' | 'early' | 'emit'> {
+interface ReporterContext extends Pick<
+  ReporterOptions,
+  'ladder' | 'mask' | 'early' | 'emit' | 'onRefused'
+> {
   readonly inventory: Inventory;
 }
 
 /** Reports to the service that a configuration names; to none where it names none. */
-export function reporterFor(
-  { service, cluster }: Config,
-  { inventory, ...context }: ReporterContext,
-): Reporter {
+export function reporterFor(config: Config, { inventory, ...context }: ReporterContext): Reporter {
+  const { service, cluster } = config;
   const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
   const isReported = !service.url.isEmpty && cluster.hostId !== '';
   return reporterOf({
@@ -147,6 +149,9 @@ export function reporterFor(
     send: async (report, signal) => {
       if (isReported) await inventory.report(host, report, signal);
     },
+    hostStatus: async (signal) =>
+      (await inventory.hosts(hostRole(config), signal)).find(({ id }) => id === cluster.hostId)
+        ?.status,
   });
 }
 

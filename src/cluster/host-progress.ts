@@ -27,10 +27,6 @@ const ended: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
 /** Whether a host is on its way into the cluster. */
 export const isUnderWay = ({ status }: InventoryHost): boolean => !ended.has(status);
 
-/** Whether the service installs a host now; one that waits for a person to act is among them. */
-export const isBeingInstalled = ({ status }: InventoryHost): boolean =>
-  status.startsWith('installing');
-
 /**
  * The stage to report of a host next, or undefined. It is never one that the service has already, or has answered;
  * a host whose node is Ready at once is Joined first, as with the controller that is replaced.

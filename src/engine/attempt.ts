@@ -1,4 +1,4 @@
-import { about, noteFailure, record, type RunContext } from './context.ts';
+import { about, noteFailure, orHalted, record, type RunContext } from './context.ts';
 import { asAgentError, reportOf, withFirst } from './failures.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { PlacedStep } from './role.ts';
@@ -132,7 +132,7 @@ function scopeOf<W extends World>(
       const text = doing === undefined ? {} : { doing };
       context.emit({ type: 'step.alive', ...who, ...text });
     },
-    until: untilOf(context.clock, signal, {
+    until: untilOf(context.clock, orHalted(context, signal), {
       updated: (update) => {
         context.emit({ type: 'wait.updated', ...who, ...update });
       },

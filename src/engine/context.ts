@@ -19,7 +19,15 @@ export interface RunContext<W extends World> {
   readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;
   /** Takes secrets out of words that are kept. */
   readonly mask: (text: string) => string;
+  /** Aborted when nobody wants the run any more. */
+  readonly halt?: AbortSignal | undefined;
 }
+
+/** Aborted by a stop, and when the run is halted: for what waits, and for the moment between two steps. */
+export const orHalted = <W extends World>(
+  { halt }: RunContext<W>,
+  signal: AbortSignal,
+): AbortSignal => (halt === undefined ? signal : AbortSignal.any([signal, halt]));
 
 type Timeless<Entry> = Entry extends JournalEntry ? Omit<Entry, 'at'> : never;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { condition, not } from './condition.ts';
 import { lanes } from './role.ts';
-import { settle } from '../../test/support/fake-clock.ts';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import {
   doing,
   failure,
@@ -77,5 +77,98 @@ describe('lanes', () => {
   it('must be able to run in turn when they may', () => {
     const crossing = lanes({ one: [wipe], two: [findDisk] }, { inTurn: isSmall });
     expect(() => toy({ steps: [crossing] })).toThrow('nothing before it gives toy.disk');
+  });
+});
+
+describe('a run that nobody wants any more', () => {
+  const withdrawn = failure('toy.wrong', 'cancelled');
+  const waiting = (id: string) =>
+    step({
+      id,
+      title: id,
+      uses: [],
+      limit,
+      run: async ({ until }) => {
+        await until('it is there', () => Promise.resolve({ status: 'no' }), {
+          every: limit / 10,
+          within: limit,
+        });
+      },
+    });
+
+  it('ends before its next step, and what is under way comes to its end', async () => {
+    const halt = new AbortController();
+    const world = worldOf((what) => {
+      if (what === 'a/one') halt.abort(withdrawn);
+      return Promise.resolve();
+    });
+    const { error, events } = await runToy(toy({ steps: [doing('a/one'), doing('a/two')] }), {
+      ...{ world, halt: halt.signal },
+    });
+    expect(error).toBe(withdrawn);
+    expect(world.did).toEqual(['a/one']);
+    expect(types(events)).toContain('step.finished a/one');
+    expect(types(events).at(-1)).toBe('run.failed');
+  });
+
+  it('ends in a wait, at once, and does what is always done', async () => {
+    const halt = new AbortController();
+    const run = runToy(
+      toy({ steps: [waiting('a/waits'), doing('a/two')], always: [doing('a/always')] }),
+      { clock: fakeClock({ auto: false }), halt: halt.signal },
+    );
+    await settle();
+    halt.abort(withdrawn);
+    const { error, world } = await run;
+    expect(error).toBe(withdrawn);
+    expect(world.did).toEqual(['a/always']);
+  });
+
+  it('ends no sooner than the lane that writes has come to a step', async () => {
+    const halt = new AbortController();
+    const { promise: written, resolve: end } = Promise.withResolvers<void>();
+    const signals: AbortSignal[] = [];
+    const writes = step({
+      id: 'b/writes',
+      title: 'Write',
+      uses: [],
+      limit,
+      run: async ({ signal }) => {
+        signals.push(signal);
+        halt.abort(withdrawn);
+        await written;
+      },
+    });
+    const run = runToy(
+      toy({ steps: [lanes({ one: [waiting('a/waits')], two: [writes, doing('b/two')] })] }),
+      { clock: fakeClock({ auto: false }), halt: halt.signal },
+    );
+    await settle();
+    end();
+    const { error, events, world } = await run;
+    expect(error).toBe(withdrawn);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    expect(types(events)).toContain('step.finished b/writes');
+    expect(world.did).toEqual([]);
+  });
+
+  it('waits for no fact that a lane which has ended would give', async () => {
+    const halt = new AbortController();
+    const withoutFact: typeof findDisk = {
+      ...findDisk,
+      run: ({ until }) => {
+        halt.abort(withdrawn);
+        return until('there is one', () => Promise.resolve({ status: 'no' }), {
+          every: limit,
+          within: limit,
+        });
+      },
+    };
+    const { error, world } = await runToy(
+      toy({ steps: [lanes({ one: [wipe], two: [withoutFact] })] }),
+      { clock: fakeClock({ auto: false }), halt: halt.signal },
+    );
+    expect(error).toBe(withdrawn);
+    expect(world.did).toEqual([]);
   });
 });

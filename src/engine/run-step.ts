@@ -6,7 +6,7 @@ import { plainText } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import { type Needs, runAttempts, stageOf } from './attempt.ts';
 import { isActive, renderCondition } from './condition.ts';
-import { about, noteFailure, record, type RunContext } from './context.ts';
+import { about, noteFailure, orHalted, record, type RunContext } from './context.ts';
 import { asAgentError, engineFailure, reportOf } from './failures.ts';
 import { type AnyFact, isOptional } from './fact.ts';
 import { limited } from './limit.ts';
@@ -28,11 +28,12 @@ export async function runStep<W extends World>(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { step } = placed;
-  signal.throwIfAborted();
+  const orEnded = orHalted(context, signal);
+  orEnded.throwIfAborted();
   if (step.when !== undefined && !isActive(step.when, context.config)) {
     return skip(context, placed, `only when ${renderCondition(step.when, context.config)}`);
   }
-  const needs = await gather(context, step, signal);
+  const needs = await gather(context, step, orEnded);
   const needless = step.skipIf?.(needs, context.config);
   if (needless !== undefined) return skip(context, placed, needless);
   const earlier = context.past.get(step.id);

@@ -28,6 +28,8 @@ export interface RunOptions<W extends World> {
   readonly sinks: readonly Sink[];
   /** Stops the run from outside. */
   readonly signal: AbortSignal;
+  /** Aborted when nobody wants the run any more: it fails with the reason at its next step or in a wait, and nothing is cut off. */
+  readonly halt?: AbortSignal;
   /** The last chance to report: awaited once the step that leaves the host is announced. */
   readonly beforeLeaving?: (signal: AbortSignal) => Promise<void>;
   /** Takes secrets out of the message of a failure before the journal keeps it. */
@@ -60,6 +62,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     emit,
     beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
     mask: options.mask ?? ((text) => text),
+    halt: options.halt,
   };
   emit({
     type: 'run.started',
@@ -167,11 +170,14 @@ async function runItem<W extends World>(
       for (const step of steps) await runStep(context, { step, lane }, shared);
       context.emit({ type: 'lane.finished', lane });
     } catch (error) {
-      if (!shared.aborted) first.abort(error);
+      // Another lane may be writing a disk: it ends at its own next step or wait.
+      const isHalted = context.halt?.aborted === true && error === context.halt.reason;
+      if (!shared.aborted && !isHalted) first.abort(error);
     }
   });
   await Promise.all(runs);
   shared.throwIfAborted();
+  context.halt?.throwIfAborted();
 }
 
 const stagedLanes = <W extends World>({ lanes }: Lanes<W>): readonly StagedLane[] =>
@@ -201,7 +207,7 @@ async function runAside<W extends World>(
   await Promise.all(
     steps.map(async (step) => {
       try {
-        await runStep({ ...context, journal }, { step }, signal);
+        await runStep({ ...context, journal, halt: undefined }, { step }, signal);
       } catch {
         // runStep has emitted the failure; it must not end the run.
       }

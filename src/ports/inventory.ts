@@ -28,6 +28,10 @@ export interface InventoryHost {
   readonly addresses: readonly string[];
 }
 
+/** Whether the service installs a host now; one that waits for a person to act is among them. */
+export const isBeingInstalled = ({ status }: Pick<InventoryHost, 'status'>): boolean =>
+  status.startsWith('installing');
+
 /** A body that is being downloaded, with what the server says of it. */
 export interface Download {
   readonly body: AsyncIterable<Uint8Array>;
@@ -45,14 +49,22 @@ export type LogsState = 'requested' | 'collecting' | 'completed';
 export interface ReportStatus {
   /** Reports that it has not answered, the oldest first; none where a later one was answered. */
   readonly unanswered: readonly { readonly stage: Stage; readonly info: string }[];
-  /** Status of this host for which the service takes no new stage of it: `cancelled`, `error`. */
+  /** Status in which the service installs this host no more, by its last answer: `cancelled`, `error`. */
   readonly refusedIn?: string;
 }
 
 /** How the reports of this run's own stages fare; they leave by themselves. */
 export interface Reports {
-  /** Waits until every report so far has been answered, at most so long; it never rejects. */
+  /**
+   * Waits until every report so far has been answered, at most so long; it never rejects. From then on a refusal ends
+   * the run at its next step or in a wait.
+   */
   readonly settled: (within: Millis, signal: AbortSignal) => Promise<ReportStatus>;
+  /**
+   * Asks the service for the status of this host, where others show that the installation may be over: it takes each
+   * new text of a stage whatever the status is.
+   */
+  readonly confirm: (signal: AbortSignal) => Promise<void>;
   /**
    * The same for the last report of a run, at most a minute; once the signal aborts, for `Failed` alone,
    * two seconds at most. When that was in vain once, nothing is waited for again.

@@ -9,6 +9,7 @@ import { type ReporterOptions, reporterOf } from './reporter.ts';
 const failure = failuresOf({
   'inventory.unreachable': { kind: 'remote', title: 't', hint: 'h' },
   'inventory.refused': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
+  'inventory.denied': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
 });
 
 const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody => ({
@@ -28,7 +29,7 @@ const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }
 
 function setUp(
   answer: (report: StageReport, attempt: number) => Promise<void> | void,
-  more: Pick<ReporterOptions, 'early' | 'mask'> = {},
+  more: Pick<ReporterOptions, 'early' | 'mask' | 'hostStatus' | 'onRefused'> = {},
 ) {
   const clock = fakeClock({ auto: false });
   const sent: string[] = [];
@@ -250,6 +251,82 @@ describe('reporter', () => {
     emit(stageStarted('Installing', 'master'));
     const status = await reporter.settled(seconds(10), new AbortController().signal);
     expect(status).toEqual({ unanswered: [], refusedIn: 'cancelled' });
+  });
+
+  it.each([
+    ['a list that shows it', 'cancelled', 'resetting', 'resetting'],
+    ['a list that shows another than the reason', 'error', 'cancelled', 'cancelled'],
+    ['a list without this host', 'error', undefined, 'error'],
+    ['a host that is being installed', 'error', 'installing-in-progress', undefined],
+  ])(
+    'reads the status of a refused host from the list: %s',
+    async (_, named, listed, refusedIn) => {
+      const heard: string[] = [];
+      const { reporter, emit } = setUp(
+        () => {
+          throw failure('inventory.refused', 'x', { context: { hostStatus: named } });
+        },
+        {
+          hostStatus: () => Promise.resolve(listed),
+          onRefused: (status) => heard.push(status),
+        },
+      );
+      const { signal } = new AbortController();
+      emit(stageStarted('Installing', 'master'));
+      const status = await reporter.settled(seconds(10), signal);
+      expect(status.refusedIn).toBe(refusedIn);
+      // Whoever waited has the answer; what comes later is told.
+      expect(heard).toEqual([]);
+      emit(stageStarted('Rebooting'));
+      await reporter.settled(seconds(10), signal);
+      expect(heard).toEqual(refusedIn === undefined ? [] : [refusedIn]);
+    },
+  );
+
+  it('waits for the list of hosts no longer than for an answer', async () => {
+    const { clock, reporter, emit } = setUp(
+      () => {
+        throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
+      },
+      { hostStatus: () => new Promise(() => undefined) },
+    );
+    emit(stageStarted('Installing', 'master'));
+    const settled = reporter.settled(seconds(10), new AbortController().signal);
+    await clock.advance(seconds(9));
+    expect((await settled).refusedIn).toBe('cancelled');
+  });
+
+  it('asks for no list where a report was not refused for a status', async () => {
+    let lists = 0;
+    const { reporter, emit } = setUp(
+      () => {
+        throw failure('inventory.denied', 'x', { context: { status: 401 } });
+      },
+      {
+        hostStatus: () => {
+          lists += 1;
+          return Promise.resolve('cancelled');
+        },
+      },
+    );
+    emit(stageStarted('Installing', 'master'));
+    const { refusedIn } = await reporter.settled(seconds(10), new AbortController().signal);
+    expect({ refusedIn, lists }).toEqual({ refusedIn: undefined, lists: 0 });
+  });
+
+  it('tells a status that is found beside the reports, and a lost list changes nothing', async () => {
+    const heard: string[] = [];
+    const lists = [Promise.reject(new Error('gone')), Promise.resolve('resetting')];
+    const { reporter } = setUp(() => undefined, {
+      hostStatus: () => lists.shift() ?? Promise.resolve(undefined),
+      onRefused: (status) => heard.push(status),
+    });
+    const { signal } = new AbortController();
+    await reporter.settled(seconds(10), signal);
+    await reporter.confirm(signal);
+    expect(heard).toEqual([]);
+    await reporter.confirm(signal);
+    expect(heard).toEqual(['resetting']);
   });
 
   const refusal = failure('inventory.refused', 'lower stage');

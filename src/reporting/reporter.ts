@@ -7,12 +7,13 @@
 // 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it off.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
+import { limited } from '../engine/limit.ts';
 import { plainText } from '../lib/plain-text.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { LadderName } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Reports, ReportStatus } from '../ports/inventory.ts';
+import { isBeingInstalled, type Reports, type ReportStatus } from '../ports/inventory.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
 
 /** Failures of telling the inventory service how a run goes; none of them ends a run. */
@@ -48,6 +49,10 @@ export interface ReporterOptions {
   readonly clock: Clock;
   /** Sends one report, once; rejects with AgentError. */
   readonly send: (report: StageReport, signal: AbortSignal) => Promise<void>;
+  /** The status of this host as the service lists it; undefined where it is not listed. */
+  readonly hostStatus?: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Hears each status in which the service installs this host no more, once somebody has waited for its answers. */
+  readonly onRefused?: (status: string) => void;
   readonly emit: (body: RunEventBody) => void;
   /** Takes secrets out of a text; before it is cut, so that no half of one is left. */
   readonly mask?: (text: string) => string;
@@ -67,7 +72,7 @@ export interface Reporter extends Reports {
 export function reporterOf(options: ReporterOptions): Reporter {
   const { ladder, clock, mask = (text: string) => text } = options;
   const climb = ladderOf(ladder);
-  const answers = knownAnswers();
+  const answers = knownAnswers(options.onRefused);
   const ended = new AbortController();
   const { deliver, idle } = deliveryOf(options, answers, ended.signal);
   let isGivenUp = false;
@@ -97,7 +102,11 @@ export function reporterOf(options: ReporterOptions): Reporter {
     },
     settled: async (within, signal) => {
       await firstOf({ clock, signal, within }, idle);
+      answers.follow();
       return answers.status();
+    },
+    confirm: async (signal) => {
+      answers.refused(await listedStatus(options, AbortSignal.any([signal, ended.signal])));
     },
     flush: async (signal) => {
       if (isGivenUp) return answers.status();
@@ -177,13 +186,27 @@ type AttemptEnd = 'accepted' | 'unanswered' | { readonly refusedIn: string | und
 interface KnownAnswers {
   readonly added: (report: StageReport) => void;
   readonly answered: (report: StageReport, end: Exclude<AttemptEnd, 'unanswered'>) => void;
+  /** The service has this host in a status; one in which it is installed takes an earlier refusal back. */
+  readonly refused: (status: string | undefined) => void;
+  /** From now on refusals are told as they come. */
+  readonly follow: () => void;
   readonly status: () => ReportStatus;
 }
 
-function knownAnswers(): KnownAnswers {
+function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
   let unanswered: readonly StageReport[] = [];
   let refusedIn: string | undefined;
+  let isFollowed = false;
+  const refused = (status: string | undefined): void => {
+    if (status === undefined) return;
+    refusedIn = isBeingInstalled({ status }) ? undefined : status;
+    if (isFollowed && refusedIn !== undefined) onRefused?.(refusedIn);
+  };
   return {
+    refused,
+    follow: () => {
+      isFollowed = true;
+    },
     added: (report) => {
       unanswered = withNewest(unanswered, report);
     },
@@ -192,17 +215,45 @@ function knownAnswers(): KnownAnswers {
       const upTo = unanswered.findIndex(({ stage }) => stage === report.stage);
       const isNewest = isSame(unanswered[upTo] ?? report, report);
       unanswered = unanswered.slice(isNewest ? upTo + 1 : upTo);
-      if (end !== 'accepted') refusedIn = end.refusedIn ?? refusedIn;
+      if (end !== 'accepted') refused(end.refusedIn);
     },
     status: () => ({ unanswered, ...(refusedIn === undefined ? {} : { refusedIn }) }),
   };
 }
 
+/** How long the list of hosts may take when a report was refused: what the refusal says is known already. */
+const listLimit: Millis = seconds(5);
+
+/** The status of this host by the list of the service; undefined where it cannot be had in time. */
+async function listedStatus(
+  { hostStatus, clock }: ReporterOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const late = () => new Error('the list of hosts takes too long');
+  const listed = (inner: AbortSignal) => hostStatus?.(inner) ?? Promise.resolve(undefined);
+  return limited(clock, { limit: listLimit, signal, late }, listed).catch(() => undefined);
+}
+
+/**
+ * The status that a refusal means. It is read from the list of hosts: a stage that is repeated, or comes out of order, is
+ * refused with the same 409. Without the list, the reason of the refusal names it (assisted-service, `UpdateInstallProgress`).
+ */
+async function refusedStatus(
+  options: ReporterOptions,
+  { code, context: { hostStatus } }: AgentError,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (code !== 'inventory.refused') return undefined;
+  const named = typeof hostStatus === 'string' ? hostStatus : undefined;
+  return (await listedStatus(options, signal)) ?? named;
+}
+
 async function attemptOnce(
-  { send, emit, early }: ReporterOptions,
+  options: ReporterOptions,
   ended: AbortSignal,
   report: StageReport,
 ): Promise<AttemptEnd> {
+  const { send, emit, early } = options;
   try {
     const outcome = early && isSame(early, report) ? await early.sent : undefined;
     if (outcome instanceof AgentError) throw outcome;
@@ -215,8 +266,9 @@ async function attemptOnce(
       emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
     }
     if (!error.isFinal || ended.aborted) return 'unanswered';
-    const status = error.context['hostStatus'];
-    return { refusedIn: typeof status === 'string' ? status : undefined };
+    // Nothing comes after a failure.
+    if (report.stage === 'Failed') return { refusedIn: undefined };
+    return { refusedIn: await refusedStatus(options, error, ended) };
   }
 }
 

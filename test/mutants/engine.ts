@@ -91,6 +91,16 @@ export const writeSystem = [formatExtraDisks, writeImage`,
   ],
   'src/engine/run-step.ts': [
     {
+      means: 'a step begins in a run that nobody wants any more',
+      from: 'orEnded.throwIfAborted();',
+      to: 'signal.throwIfAborted();',
+    },
+    {
+      means: 'a fact of a lane that has ended is waited for',
+      from: 'gather(context, step, orEnded)',
+      to: 'gather(context, step, signal)',
+    },
+    {
       means: 'a fact is not checked by its schema',
       from: 'gives.schema.parse(value)',
       to: 'value',
@@ -132,6 +142,11 @@ export const writeSystem = [formatExtraDisks, writeImage`,
     },
   ],
   'src/engine/attempt.ts': [
+    {
+      means: 'a run that nobody wants any more goes on waiting',
+      from: 'untilOf(context.clock, orHalted(context, signal), {',
+      to: 'untilOf(context.clock, signal, {',
+    },
     {
       means: 'what an attempt or a probe set up stays',
       from: "await unwind(context, placed, undo.unwind('success'));",
@@ -204,6 +219,12 @@ export const writeSystem = [formatExtraDisks, writeImage`,
     },
   ],
   'src/engine/run.ts': [
+    {
+      means:
+        'a lane that writes a disk is cut off where another has found that nobody wants the run',
+      from: 'if (!shared.aborted && !isHalted)',
+      to: 'if (!shared.aborted)',
+    },
     {
       means: 'a follow step outlives the run',
       from: '    await following;\n',

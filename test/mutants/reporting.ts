@@ -48,6 +48,16 @@ export const reportingMutants: MutantsByFile = {
   ],
   'src/reporting/reporter.ts': [
     {
+      means: 'a refusal means what its sentence says',
+      from: '(await listedStatus(options, signal)) ?? named',
+      to: 'named ?? (await listedStatus(options, signal))',
+    },
+    {
+      means: 'a host that is being installed counts as refused',
+      from: 'refusedIn = isBeingInstalled({ status }) ? undefined : status;',
+      to: 'refusedIn = status;',
+    },
+    {
       means: 'half a secret is left where a report is cut',
       from: 'plainText(mask(report.info), longestInfo)',
       to: 'mask(plainText(report.info, longestInfo))',

@@ -50,6 +50,13 @@ export const stepMutants: MutantsByFile = {
       to: 'return found.mode',
     },
   ],
+  'src/steps/cluster/wait-for-control-plane.ts': [
+    {
+      means: 'a worker waits for masters that nobody installs any more',
+      from: 'if (masters.some(isGivenUp)) {',
+      to: 'if (masters.length > 99) {',
+    },
+  ],
   'src/steps/disk/target.ts': [
     {
       means: 'a DASD is another disk once the writer has labelled it',

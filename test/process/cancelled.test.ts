@@ -1,18 +1,31 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { InventoryServer } from '../../mocks/inventory/server.ts';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
 
 const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
 
-async function install(own: NonNullable<SingleHostPlan['own']>, settings = {}) {
+async function becomes(what: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 2000 && !what(); turn += 1) await pause(10);
+  expect(what()).toBe(true);
+}
+
+interface InstallPlan extends Partial<SingleHostPlan> {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Happens once the service has had a report of such a body. */
+  readonly after?: { readonly body: RegExp; readonly act: (service: InventoryServer) => void };
+}
+
+async function install({ settings = {}, after, ...plan }: InstallPlan) {
   await using host = await openSingleHost({
     role: 'master',
     isControlPlaneDone: false,
     write: { seconds: 0.2, flushSeconds: 0, lineMillis: 20 },
     token: 'token-of-the-test',
-    own,
+    ...plan,
   });
   const agent = startAgent({
     bundle,
@@ -20,6 +33,10 @@ async function install(own: NonNullable<SingleHostPlan['own']>, settings = {}) {
     env: { ...host.environment, ...settings },
     logFile: join(host.folder, 'agent.log'),
   });
+  if (after !== undefined) {
+    await becomes(() => host.inventory.requests.some(({ body }) => after.body.test(body)));
+    after.act(host.inventory);
+  }
   const { exitCode } = await agent.ended;
   const programs = new Set(
     // The logs of the failure ask the writer for its version.
@@ -42,7 +59,7 @@ describe('a host that the service has stopped to install', () => {
     ],
     ['because another host failed', { status: 'error', stage: 'Starting installation' }],
   ] as const)('keeps its disk: %s', async (_, own) => {
-    const { exitCode, programs, log, installed } = await install(own);
+    const { exitCode, programs, log, installed } = await install({ own });
     expect(log).toContain('install.cancelled');
     expect(log).toContain(`in status ${own.status}`);
     expect(exitCode).toBe(5);
@@ -52,7 +69,61 @@ describe('a host that the service has stopped to install', () => {
 
   it('is installed where the settings say so', async () => {
     const settings = { BOOTWRIGHT_SERVICE_STOP_IF_CANCELLED: 'false' };
-    const { exitCode, programs } = await install({ status: 'cancelled' }, settings);
+    const { exitCode, programs } = await install({ own: { status: 'cancelled' }, settings });
+    expect(exitCode).toBe(0);
+    expect(programs).toContain('shutdown');
+  });
+});
+
+const ends = [
+  ['cancels', 'cancelled', ({ store }: InventoryServer) => store.cancel()],
+  ['resets', 'resetting-pending-user-action', ({ store }: InventoryServer) => store.reset()],
+] as const;
+
+describe('a host whose installation the service ends meanwhile', () => {
+  const slowly = { seconds: 1, flushSeconds: 0, lineMillis: 20 };
+
+  it.each(ends)('is not rebooted where it %s while the disk is written', async (_, status, act) => {
+    const { exitCode, programs, log, installed } = await install({
+      write: slowly,
+      after: { body: /"\d+%"/, act },
+    });
+    expect(log).toContain('install.withdrawn');
+    expect(log).toContain(`in status ${status}`);
+    expect(exitCode).toBe(5);
+    // What was begun is not cut off.
+    expect(installed).toBeDefined();
+    expect(programs).not.toContain('shutdown');
+  });
+
+  it('waits for no control plane where it resets meanwhile', async () => {
+    const { exitCode, programs, log } = await install({
+      role: 'worker',
+      // From here on each report is a new text of one stage, which the service takes in any status.
+      after: {
+        body: /Waiting for control plane","progress_info/,
+        act: ({ store }) => store.reset(),
+      },
+    });
+    expect(log).toContain('install.withdrawn');
+    expect(exitCode).toBe(5);
+    expect(programs).not.toContain('shutdown');
+  });
+
+  it('is rebooted all the same where the settings say so', async () => {
+    const { exitCode, programs } = await install({
+      write: slowly,
+      after: { body: /"\d+%"/, act: ({ store }) => store.reset() },
+      settings: { BOOTWRIGHT_SERVICE_STOP_IF_CANCELLED: 'false' },
+    });
+    expect(exitCode).toBe(0);
+    expect(programs).toContain('shutdown');
+  });
+
+  it('is rebooted where its stages are refused because it has been in later ones', async () => {
+    const { exitCode, programs } = await install({
+      own: { status: 'installing-in-progress', stage: 'Done' },
+    });
     expect(exitCode).toBe(0);
     expect(programs).toContain('shutdown');
   });

@@ -158,6 +158,7 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
 /** Reports that fare as a test says: all taken, unless given. */
 export const fakeReports = (status: ReportStatus = { unanswered: [] }): Reports => ({
   settled: () => Promise.resolve(status),
+  confirm: () => Promise.resolve(),
   flush: () => Promise.resolve(status),
 });
 

@@ -72,7 +72,7 @@ export function worldOf(
   };
 }
 
-interface ToyRun extends Partial<Pick<RunOptions<Toy>, 'beforeLeaving' | 'mask'>> {
+interface ToyRun extends Partial<Pick<RunOptions<Toy>, 'beforeLeaving' | 'mask' | 'halt'>> {
   readonly clock?: FakeClock;
   readonly world?: ToyWorld;
   readonly journal?: MemoryJournal;
@@ -103,6 +103,7 @@ export async function runToy(
       sinks: [(event) => events.push(event)],
       signal: more.signal ?? new AbortController().signal,
       ...(more.beforeLeaving && { beforeLeaving: more.beforeLeaving }),
+      ...(more.halt && { halt: more.halt }),
       ...(more.mask && { mask: more.mask }),
     });
     return { outcome, events, world };

@@ -1,7 +1,6 @@
 import { type Millis, seconds } from '../../model/duration.ts';
-import type { InventoryHost } from '../../ports/inventory.ts';
+import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import type { KubeMetadata, KubeObject } from '../../ports/kube.ts';
-import { isBeingInstalled } from '../host-progress.ts';
 import { internalAddresses } from '../node.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { SigningRequest } from './signing-request.ts';

@@ -1,10 +1,9 @@
-import { isBeingInstalled } from '../../cluster/host-progress.ts';
 import { internalAddresses } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
-import type { InventoryHost } from '../../ports/inventory.ts';
+import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';

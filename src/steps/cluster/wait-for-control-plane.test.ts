@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { fakeInventory, fakeReports, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
@@ -171,6 +171,34 @@ describe('control-plane/wait-for-masters', () => {
     // A text about the service would be one more request to it.
     expect(statusesOf(events)).toEqual(['the inventory service has not answered yet']);
     expect(notes).toEqual(['warn: the inventory service cannot be asked; asking again']);
+  });
+
+  it.each([
+    ['cancelled', true],
+    ['resetting-pending-user-action', true],
+    ['error', true],
+    ['installing-pending-user-action', false],
+    ['disabled', false],
+  ])('asks for its own status where a master is %s: %s', async (status, isAsked) => {
+    const { clock, inventory } = slowInventory(minutes(2), {
+      hosts: (role) => {
+        if (role !== 'master') return Promise.resolve([]);
+        const isOver = clock.now() >= minutes(2);
+        return Promise.resolve(
+          isOver ? [done('m1'), done('m2')] : [joined('m1'), { ...joined('m2'), status }],
+        );
+      },
+    });
+    let asked = 0;
+    const reports = {
+      ...fakeReports(),
+      confirm: () => {
+        asked += 1;
+        return Promise.resolve();
+      },
+    };
+    await runStep(waitForControlPlane, { config, clock, inventory, reports });
+    expect(asked > 0).toBe(isAsked);
   });
 
   it('gives up after a day with what it saw last', async () => {

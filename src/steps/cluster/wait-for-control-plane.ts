@@ -3,7 +3,7 @@ import { all, condition } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes } from '../../model/duration.ts';
-import type { InventoryHost } from '../../ports/inventory.ts';
+import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
 import {
@@ -33,7 +33,7 @@ export const waitForControlPlane = step({
   id: 'control-plane/wait-for-masters',
   title: 'Wait for two masters to finish installing',
   stage: 'Waiting for control plane',
-  uses: ['inventory', 'clock'],
+  uses: ['inventory', 'reports', 'clock'],
   when: all(hasService, hasWorkerStage),
   limit: longestWait + minutes(30),
   waitsFor: 'two masters in stage Done, at most 24 hours; skipped for an existing cluster',
@@ -43,7 +43,11 @@ export const waitForControlPlane = step({
   },
 });
 
-type WaitScope = StepScope<'inventory' | 'clock'>;
+/** A host that is neither installed nor being installed. */
+const isGivenUp = (host: InventoryHost): boolean =>
+  !isBeingInstalled(host) && host.status !== 'installed' && host.status !== 'disabled';
+
+type WaitScope = StepScope<'inventory' | 'reports' | 'clock'>;
 
 /** What is remembered between polls. */
 interface Known {
@@ -83,7 +87,7 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollRe
 }
 
 async function isReady(scope: WaitScope, budget: RequestBudget, known: Known): Promise<boolean> {
-  const { inventory, signal } = scope;
+  const { inventory, reports, signal } = scope;
   if (known.isDayTwo === undefined) {
     budget.spend();
     known.isDayTwo = (await inventory.cluster(signal)).kind === dayTwo;
@@ -93,6 +97,11 @@ async function isReady(scope: WaitScope, budget: RequestBudget, known: Known): P
   const masters = await inventory.hosts('master', signal);
   const others = await arbiters(scope, budget, known);
   if (controlPlaneProgress([...masters, ...others]).isReady) return true;
+  // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused a text of the stage that it has.
+  if (masters.some(isGivenUp)) {
+    budget.spend();
+    await reports.confirm(signal);
+  }
   const named = [
     ...(await known.named('master', masters, signal)),
     ...(await known.named('arbiter', others, signal)),

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import { knowsHost } from '../conditions.ts';
 import { hostRole } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
@@ -13,9 +13,28 @@ export const installFailures = {
     title: 'The inventory service has cancelled the installation of this host, or failed it',
     hint: 'this run has changed no disk; reset the host in the service, or set service.stopIfCancelled to false to install it all the same',
   },
+  'install.withdrawn': {
+    kind: 'remote',
+    isFinal: true,
+    title: 'The inventory service has cancelled, failed or reset this host while it was installed',
+    hint: 'the host was not rebooted, and its disk may be written in part or in full; boot it from the discovery image again after a reset in the service, or set service.stopIfCancelled to false to finish it all the same',
+  },
 } as const satisfies FailureTable;
 
 const installFailure = failuresOf(installFailures);
+
+/** Statuses of a host that the service has installed: it takes no stage of it any more, and wants nothing back. */
+const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
+
+/**
+ * What a run ends with, at its next step or in a wait, when the service is found to have this host in a status;
+ * undefined where it goes on.
+ */
+export function withdrawal({ service }: Config, hostStatus: string): AgentError | undefined {
+  if (!service.stopIfCancelled || installed.has(hostStatus)) return undefined;
+  const said = `the inventory service has this host in status ${hostStatus}`;
+  return installFailure('install.withdrawn', said, { context: { hostStatus } });
+}
 
 /** How long the service has to answer; then the installation goes on, as reports never block it. */
 const answerLimit = seconds(10);
