@@ -70,6 +70,31 @@ describe('a ladder of one line', () => {
     expect(shown.slice(1).map(([, info]) => info)).toEqual(reported);
   });
 
+  const waiting = (status: string): RunEventBody => ({
+    ...{ type: 'wait.updated', step: 'a/waits', sentence: 's', status, waited: 0, limit: 1 },
+  });
+  const reached: RunEventBody = {
+    ...{ type: 'wait.finished', step: 'a/waits', sentence: 's', isReached: true, waited: 0 },
+  };
+  const stage = started('a/waits', 'Waiting for bootkube', { stageInfo: 'waits' });
+
+  it.each([
+    ['to the next step', [started('b/works')], 'waits'],
+    ['where the next step waits too', [started('b/works'), waiting('the next')], 'the next'],
+    ['where the next step has a text', [started('b/works', 'Waiting for controller')], ''],
+  ])('has the text of a wait that is over no longer than %s', (_, after, info) => {
+    const shown = read('bootstrap', [stage, waiting('not listed yet'), reached, ...after]);
+    expect(shown.at(1)).toEqual(['Waiting for bootkube', 'not listed yet']);
+    expect(shown.at(-1)?.[1]).toBe(info);
+  });
+
+  it('keeps the text of a wait that is not over, and of progress after one', () => {
+    const shown = (...bodies: readonly RunEventBody[]) =>
+      read('bootstrap', [stage, ...bodies, started('b/works')]).at(-1)?.[1];
+    expect(shown(waiting('not listed yet'))).toBe('not listed yet');
+    expect(shown(waiting('not listed yet'), reached, percent(60))).toBe('60%');
+  });
+
   it('has the text of a second attempt, and its percentages above those of the first', () => {
     const again: RunEventBody = {
       ...{ type: 'step.progress', step: 'image/write' },

@@ -3,7 +3,8 @@
 // 2. with several lanes the lowest rung that a lane stands on is shown; a higher one is held back
 //    until the lanes below have come up or ended;
 // 3. the text beside a stage is renewed by progress and by the heartbeat, and by nothing else for long: each
-//    new text gives the host the whole time of its stage again.
+//    new text gives the host the whole time of its stage again;
+// 4. what a wait has missed is shown no longer than to the next step.
 import type { RunEvent } from '../engine/events.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
 import { type LadderName, ladders, type Stage, stageLimits } from '../model/stage.ts';
@@ -109,9 +110,12 @@ function textClock(): TextClock {
  */
 export function ladderOf(name: LadderName): Ladder {
   const read = climbingLadder(name);
+  const pastWait = pastWaits();
   let unreported: StageReport | undefined;
   return (event) => {
-    const report = read(event);
+    const ownReport = read(event);
+    const earlier = pastWait(event);
+    const report = earlier === undefined ? ownReport : read(earlier);
     if (event.type === 'step.reused') {
       unreported = report ?? unreported;
       return undefined;
@@ -120,6 +124,25 @@ export function ladderOf(name: LadderName): Ladder {
     const due = report ?? unreported;
     unreported = undefined;
     return due;
+  };
+}
+
+/**
+ * At the first step behind a wait, where that step stands on no stage of its own: the text with which the stage began, as
+ * progress of that step.
+ */
+function pastWaits(): (event: RunEvent) => ProgressEvent | undefined {
+  const begun = new Map<string | undefined, string>();
+  const over = new Set<string | undefined>();
+  return (event) => {
+    if (event.type === 'wait.finished') over.add(event.lane);
+    if (event.type === 'wait.updated' || event.type === 'step.progress') over.delete(event.lane);
+    if (event.type !== 'step.started' && event.type !== 'step.reused') return undefined;
+    const { lane, stage, stageInfo = '' } = event;
+    const isOver = over.delete(lane);
+    if (stage !== undefined) begun.set(lane, stageInfo);
+    if (!isOver || stage !== undefined) return undefined;
+    return { ...event, type: 'step.progress', progress: { info: begun.get(lane) ?? '' } };
   };
 }
 

@@ -260,7 +260,7 @@ describe('reporter', () => {
     ['a host that is being installed', 'error', 'installing-in-progress', undefined],
   ])(
     'reads the status of a refused host from the list: %s',
-    async (_, named, listed, refusedIn) => {
+    async (...[, named, listed, refusedIn]) => {
       const heard: string[] = [];
       const { reporter, emit } = setUp(
         () => {
@@ -363,13 +363,75 @@ describe('reporter', () => {
 
   it('sends of the texts that wait for one stage the newest', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { sent, emit } = setUp(() => promise);
+    const { clock, sent, emit } = setUp(() => promise);
     emit(stageStarted('Installing', 'master'));
     for (const info of ['one', 'two', 'three']) {
       emit({ type: 'step.progress', step: 'a/b', progress: { info } });
     }
     resolve();
     await settle();
+    expect(sent).toEqual(['Installing/master']);
+    await clock.advance(seconds(10));
     expect(sent).toEqual(['Installing/master', 'Installing/three']);
+  });
+
+  const text = (info: string): RunEventBody => ({
+    ...{ type: 'step.progress', step: 'a/b', progress: { info } },
+  });
+
+  it('changes the text of one stage each ten seconds at most', async () => {
+    const times: number[] = [];
+    const { clock, sent, emit } = setUp(() => void times.push(clock.elapsed()));
+    emit(stageStarted('Installing', 'master'));
+    for (let change = 0; change < 250; change += 1) {
+      emit(text(`text ${change}`));
+      await clock.advance(100);
+    }
+    await clock.advance(seconds(60));
+    expect(times.map((at) => at / seconds(1))).toEqual([0, 10, 20, 30]);
+    expect(sent.at(-1)).toBe('Installing/text 249');
+  });
+
+  it('sends the last text of a stage before the next stage, which it does not hold up', async () => {
+    const { sent, emit } = setUp(() => undefined);
+    emit(stageStarted('Installing', 'master'));
+    await settle();
+    emit(text('half'));
+    emit(text('whole'));
+    await settle();
+    emit(stageStarted('Writing image to disk'));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+    expect(sent).toEqual(['Installing/master', 'Installing/whole', 'Writing image to disk/']);
+  });
+
+  it('sends the last text at once when somebody waits for the answers', async () => {
+    const { sent, reporter, emit } = setUp(() => undefined);
+    emit(stageStarted('Installing', 'master'));
+    await settle();
+    emit(text('whole'));
+    await reporter.settled(seconds(10), new AbortController().signal);
+    expect(sent).toEqual(['Installing/master', 'Installing/whole']);
+  });
+
+  it('sends no text that is the one which the service has', async () => {
+    const { clock, sent, reporter, emit } = setUp(() => undefined);
+    emit(stageStarted('Installing', 'master'));
+    await settle();
+    emit(text('passing'));
+    emit(stageStarted('Installing', 'master'));
+    await clock.advance(seconds(20));
+    expect(sent).toEqual(['Installing/master']);
+    const { unanswered } = await reporter.settled(seconds(10), new AbortController().signal);
+    expect(unanswered).toEqual([]);
+  });
+
+  it('sends the failure at once although a text has to wait', async () => {
+    const { sent, emit } = setUp(() => undefined);
+    emit(stageStarted('Installing', 'master'));
+    await settle();
+    emit(text('half'));
+    emit(failedBy('busy'));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+    expect(sent).toEqual(['Installing/master', 'Failed/disk.busy: busy — unmount it']);
   });
 });

@@ -4,7 +4,9 @@
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
 // 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step that has to
 //    know how the reports fare names a limit of its own;
-// 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it off.
+// 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it off;
+// 6. the text of one stage changes at most each `textsApart`, and its last one is always sent: at the latest
+//    before the next stage, or when somebody waits for the answers.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
@@ -33,6 +35,9 @@ const lastReportLimit: Millis = seconds(60);
 
 /** How long the last report of a run that was stopped may take: podman gives 5 s in all. */
 const stoppedReportLimit: Millis = seconds(2);
+
+/** From one text of a stage to the next; the service writes an event for each. */
+const textsApart: Millis = seconds(10);
 
 /** Pause after an attempt that failed, and after each further one. */
 const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
@@ -74,7 +79,11 @@ export function reporterOf(options: ReporterOptions): Reporter {
   const climb = ladderOf(ladder);
   const answers = knownAnswers(options.onRefused);
   const ended = new AbortController();
-  const { deliver, idle } = deliveryOf(options, answers, ended.signal);
+  const { deliver, idle, hurry } = deliveryOf(options, answers, ended.signal);
+  const allSent = (): Promise<void> => {
+    hurry();
+    return idle();
+  };
   let isGivenUp = false;
   let isLastAdded = false;
 
@@ -101,7 +110,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
       ended.abort(unsent());
     },
     settled: async (within, signal) => {
-      await firstOf({ clock, signal, within }, idle);
+      await firstOf({ clock, signal, within }, allSent);
       answers.follow();
       return answers.status();
     },
@@ -110,11 +119,11 @@ export function reporterOf(options: ReporterOptions): Reporter {
     },
     flush: async (signal) => {
       if (isGivenUp) return answers.status();
-      const end = await firstOf({ clock, signal, within: lastReportLimit }, idle);
+      const end = await firstOf({ clock, signal, within: lastReportLimit }, allSent);
       isGivenUp = end === 'late';
       if (end === 'stopped' && isLastAdded) {
         isGivenUp = true;
-        await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, idle);
+        await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, allSent);
       }
       return answers.status();
     },
@@ -125,34 +134,46 @@ export function reporterOf(options: ReporterOptions): Reporter {
 interface Delivery {
   /** Sends a report in its turn; `Failed` next, and at once where a pause is under way. */
   readonly deliver: (report: StageReport) => void;
+  /** Sends the text that waits for its time. */
+  readonly hurry: () => void;
   /** Resolves when nothing is under way any more. */
   readonly idle: () => Promise<void>;
 }
 
 function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: AbortSignal): Delivery {
+  const { clock } = options;
   const queue = reportQueue();
-  const hurry = new AbortController();
+  const failed = new AbortController();
   let work: Promise<void> | undefined;
 
-  const pause = async (duration: Millis): Promise<void> => {
-    const signal = hurry.signal.aborted ? ended : AbortSignal.any([ended, hurry.signal]);
-    await options.clock.sleep(duration, signal).catch(() => undefined);
+  const pause = async (duration: Millis, early: AbortSignal): Promise<void> => {
+    const signal = early.aborted ? ended : AbortSignal.any([ended, early]);
+    await clock.sleep(duration, signal).catch(() => undefined);
     ended.throwIfAborted();
   };
+  const pacer = textPacer(clock, pause);
 
   const deliver = async (report: StageReport): Promise<void> => {
     let current = report;
     for (let failures = 0; ; failures += 1) {
+      pacer.sent(current);
       const end = await attemptOnce(options, ended, current);
       if (end !== 'unanswered') answers.answered(current, end);
       if (end !== 'unanswered' || ended.aborted) return;
-      await pause(pauses[Math.min(failures, pauses.length - 1)] ?? 0);
+      await pause(pauses[Math.min(failures, pauses.length - 1)] ?? 0, failed.signal);
       current = queue.newest() ?? current;
     }
   };
 
   const drain = async (): Promise<void> => {
-    for (let next = queue.take(); next !== undefined; next = queue.take()) await deliver(next);
+    for (;;) {
+      const early = pacer.early(queue.onlyStage());
+      if (early !== undefined) await early;
+      const next = queue.take();
+      if (next === undefined) return;
+      if (pacer.isKnown(next)) answers.answered(next, 'accepted');
+      else await deliver(next);
+    }
   };
 
   const start = (): void => {
@@ -165,16 +186,52 @@ function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: Abor
   };
 
   return {
+    hurry: pacer.hurry,
     deliver: (report) => {
-      if (report.stage === 'Failed') {
+      const isFailed = report.stage === 'Failed';
+      if (isFailed) {
         queue.newest();
-        hurry.abort();
+        failed.abort();
       }
       queue.add(report);
+      if (isFailed || queue.onlyStage() === undefined) pacer.hurry();
       start();
     },
     idle: async () => {
       while (work !== undefined) await work;
+    },
+  };
+}
+
+/** Keeps the texts of one stage apart. */
+interface TextPacer {
+  readonly sent: (report: StageReport) => void;
+  /** Whether it says what was sent last. */
+  readonly isKnown: (report: StageReport) => boolean;
+  /** Where all that waits is a text of the stage that was sent last: the time until it may be sent. */
+  readonly early: (stage: StageReport['stage'] | undefined) => Promise<void> | undefined;
+  readonly hurry: () => void;
+}
+
+function textPacer(
+  clock: Clock,
+  pause: (duration: Millis, early: AbortSignal) => Promise<void>,
+): TextPacer {
+  let last: (StageReport & { readonly at: Millis }) | undefined;
+  let due = new AbortController();
+  return {
+    sent: (report) => {
+      last = { ...report, at: clock.elapsed() };
+    },
+    isKnown: (report) => last !== undefined && isSame(last, report),
+    early: (stage) => {
+      if (last === undefined || stage !== last.stage) return undefined;
+      const rest = last.at + textsApart - clock.elapsed();
+      due = new AbortController();
+      return rest > 0 ? pause(rest, due.signal) : undefined;
+    },
+    hurry: () => {
+      due.abort();
     },
   };
 }
@@ -323,6 +380,8 @@ interface ReportQueue {
   /** After a failed attempt: the newest report, and none when a newer one makes the failed needless. */
   readonly newest: () => StageReport | undefined;
   readonly size: () => number;
+  /** The stage that all reports which wait are of; undefined where there are several, or none. */
+  readonly onlyStage: () => StageReport['stage'] | undefined;
 }
 
 function reportQueue(): ReportQueue {
@@ -342,5 +401,6 @@ function reportQueue(): ReportQueue {
       return last;
     },
     size: () => waiting.length,
+    onlyStage: () => (waiting.length === 1 ? waiting[0]?.stage : undefined),
   };
 }

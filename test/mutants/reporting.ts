@@ -48,6 +48,21 @@ export const reportingMutants: MutantsByFile = {
   ],
   'src/reporting/reporter.ts': [
     {
+      means: 'texts of one stage are sent as they come',
+      from: 'const textsApart: Millis = seconds(10);',
+      to: 'const textsApart: Millis = 0;',
+    },
+    {
+      means: 'a text that waits holds up the next stage',
+      from: 'if (isFailed || queue.onlyStage() === undefined) pacer.hurry();',
+      to: 'if (isFailed) pacer.hurry();',
+    },
+    {
+      means: 'who waits for the answers waits for a text',
+      from: '    hurry();\n    return idle();',
+      to: '    return idle();',
+    },
+    {
       means: 'a refusal means what its sentence says',
       from: '(await listedStatus(options, signal)) ?? named',
       to: 'named ?? (await listedStatus(options, signal))',
@@ -104,13 +119,13 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'the failure waits for the pause of a report before it',
-      from: '        hurry.abort();\n',
+      from: '        failed.abort();\n',
       to: '',
     },
     {
       means: 'older reports are sent before the failure',
-      from: '        queue.newest();\n        hurry',
-      to: '        hurry',
+      from: '        queue.newest();\n        failed',
+      to: '        failed',
     },
     {
       means: 'an old report is sent again where a newer one waits',
@@ -139,6 +154,11 @@ export const reportingMutants: MutantsByFile = {
     },
   ],
   'src/reporting/ladder.ts': [
+    {
+      means: 'what a wait has missed is shown when it is over',
+      from: "if (event.type === 'wait.finished') over.add(event.lane);",
+      to: '',
+    },
     {
       means: 'a lower stage is reported, which the service refuses',
       from: '!status.isReached || status.position < shown.position',

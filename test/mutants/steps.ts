@@ -50,6 +50,18 @@ export const stepMutants: MutantsByFile = {
       to: 'return found.mode',
     },
   ],
+  'src/steps/controller/wait-for-end.ts': [
+    {
+      means: 'a controller whose token is rejected ends as if it had succeeded',
+      from: 'if (end === tokenRejected) await failRejected(scope);',
+      to: '',
+    },
+    {
+      means: 'a controller goes on after a reset',
+      from: 'endStatuses.has(cluster.status) || resetStatuses.has(cluster.status)',
+      to: 'endStatuses.has(cluster.status)',
+    },
+  ],
   'src/steps/cluster/wait-for-control-plane.ts': [
     {
       means: 'a worker waits for masters that nobody installs any more',

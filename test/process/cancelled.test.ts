@@ -16,7 +16,7 @@ async function becomes(what: () => boolean): Promise<void> {
 interface InstallPlan extends Partial<SingleHostPlan> {
   readonly settings?: Readonly<Record<string, string>>;
   /** Happens once the service has had a report of such a body. */
-  readonly after?: { readonly body: RegExp; readonly act: (service: InventoryServer) => void };
+  readonly after?: { readonly body: RegExp; readonly happens: (service: InventoryServer) => void };
 }
 
 async function install({ settings = {}, after, ...plan }: InstallPlan) {
@@ -35,7 +35,7 @@ async function install({ settings = {}, after, ...plan }: InstallPlan) {
   });
   if (after !== undefined) {
     await becomes(() => host.inventory.requests.some(({ body }) => after.body.test(body)));
-    after.act(host.inventory);
+    after.happens(host.inventory);
   }
   const { exitCode } = await agent.ended;
   const programs = new Set(
@@ -83,18 +83,21 @@ const ends = [
 describe('a host whose installation the service ends meanwhile', () => {
   const slowly = { seconds: 1, flushSeconds: 0, lineMillis: 20 };
 
-  it.each(ends)('is not rebooted where it %s while the disk is written', async (_, status, act) => {
-    const { exitCode, programs, log, installed } = await install({
-      write: slowly,
-      after: { body: /"\d+%"/, act },
-    });
-    expect(log).toContain('install.withdrawn');
-    expect(log).toContain(`in status ${status}`);
-    expect(exitCode).toBe(5);
-    // What was begun is not cut off.
-    expect(installed).toBeDefined();
-    expect(programs).not.toContain('shutdown');
-  });
+  it.each(ends)(
+    'is not rebooted where it %s while the disk is written',
+    async (_, status, happens) => {
+      const { exitCode, programs, log, installed } = await install({
+        write: slowly,
+        after: { body: /Writing image/, happens },
+      });
+      expect(log).toContain('install.withdrawn');
+      expect(log).toContain(`in status ${status}`);
+      expect(exitCode).toBe(5);
+      // What was begun is not cut off.
+      expect(installed).toBeDefined();
+      expect(programs).not.toContain('shutdown');
+    },
+  );
 
   it('waits for no control plane where it resets meanwhile', async () => {
     const { exitCode, programs, log } = await install({
@@ -102,7 +105,7 @@ describe('a host whose installation the service ends meanwhile', () => {
       // From here on each report is a new text of one stage, which the service takes in any status.
       after: {
         body: /Waiting for control plane","progress_info/,
-        act: ({ store }) => store.reset(),
+        happens: ({ store }) => store.reset(),
       },
     });
     expect(log).toContain('install.withdrawn');
@@ -113,7 +116,7 @@ describe('a host whose installation the service ends meanwhile', () => {
   it('is rebooted all the same where the settings say so', async () => {
     const { exitCode, programs } = await install({
       write: slowly,
-      after: { body: /"\d+%"/, act: ({ store }) => store.reset() },
+      after: { body: /Writing image/, happens: ({ store }) => store.reset() },
       settings: { BOOTWRIGHT_SERVICE_STOP_IF_CANCELLED: 'false' },
     });
     expect(exitCode).toBe(0);

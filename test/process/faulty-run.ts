@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
@@ -94,6 +94,12 @@ export const imports = (script: string): string =>
 /** Waits until something is true, as long as the test may take. */
 export async function becomes(what: () => boolean): Promise<void> {
   while (!what()) await pause(5);
+}
+
+/** The writer has told how far it is; the service hears of that up to ten seconds later. */
+export function hasWritten({ folder }: SingleHost): boolean {
+  const path = join(folder, 'root/opt/install-dir/status.json');
+  return existsSync(path) && /"percent":[1-9]/.test(readFileSync(path, 'utf8'));
 }
 
 export const cannotWrite = ({ machine }: SingleHost): void => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { StatusDocument } from '../../src/cli/status.ts';
 import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
-import { becomes, bundle } from './faulty-run.ts';
+import { becomes, bundle, hasWritten } from './faulty-run.ts';
 
 const start = (host: SingleHost): AgentProcess =>
   startAgent({
@@ -24,7 +24,7 @@ it('says how an agent stands while it runs, when it was killed, and at its end',
     write: { seconds: 30, lineMillis: 50 },
   });
   const agent = start(host);
-  await becomes(() => host.inventory.requests.some(({ body }) => /"\d+%"/.test(body)));
+  await becomes(() => hasWritten(host));
   const running = await status(host);
   expect(running).toMatchObject({ agent: 'running', status: { state: 'running' } });
   expect(running.status.running.map(({ step }) => step)).toContain('image/write');

@@ -8,6 +8,7 @@ import {
   type SingleHost,
   type SingleHostPlan,
 } from '../../mocks/lab/single-host.ts';
+import { hasWritten } from './faulty-run.ts';
 
 const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
 
@@ -47,7 +48,7 @@ describe('SIGTERM ends the agent', () => {
     await using host = await open({});
     const agent = start(host);
     await becomes(() => ran(host, 'coreos-installer'));
-    await becomes(() => host.inventory.requests.some(({ body }) => /"\d+%"/.test(body)));
+    await becomes(() => hasWritten(host));
     await stopped(agent);
     const writer = host.machine.ran.find(({ argv }) => argv[0] === 'coreos-installer');
     expect(writer?.exitCode).toBeUndefined();

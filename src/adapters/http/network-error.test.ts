@@ -48,4 +48,16 @@ describe('faults of the network', () => {
   ])('%s', (...[, error, kind, code]) => {
     expect(networkErrorOf(error)).toMatchObject({ kind, code });
   });
+
+  // Word for word as Node 24 has them.
+  it.each([
+    [
+      'unable to verify the first certificate; if the root CA is installed locally, try running Node.js with --use-system-ca',
+      'unable to verify the first certificate',
+    ],
+    ['Header overflow; raise it with --max-http-header-size', 'Header overflow'],
+    ['certificate has expired', 'certificate has expired'],
+  ])('carry no advice of Node: %s', (message, words) => {
+    expect(networkErrorOf(coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE', message)).words).toBe(words);
+  });
 });

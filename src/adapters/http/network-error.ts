@@ -91,5 +91,9 @@ function codeIn(error: unknown, depth = 0): string {
   return inner ?? own ?? '';
 }
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+/** The message without what Node advises its users: the options of a program that ours only runs on. */
+const messageOf = (error: unknown): string => {
+  const message = error instanceof Error ? error.message : String(error);
+  const said = message.split(/;\s*/).filter((clause) => !/\bNode(?:\.js)?\b|--[a-z]/.test(clause));
+  return said.join('; ');
+};

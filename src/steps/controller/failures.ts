@@ -17,6 +17,11 @@ export const controllerFailures = {
     title: 'The state of the cluster could not be gathered and uploaded',
     hint: 'run `oc adm must-gather` by hand; the message has what the pod said last',
   },
+  'controller.token-rejected': {
+    kind: 'remote',
+    title: 'The inventory service has rejected the token of the controller for two minutes',
+    hint: 'put a token that it takes into the Secret assisted-installer-controller-secret; the job starts the controller again, and it continues where it stopped',
+  },
 } as const satisfies FailureTable;
 
 /** Builds an error of the controller. */

@@ -230,6 +230,23 @@ describe('controller/upload-final-logs', () => {
     expect(clock.now()).toBe(seconds(30));
   });
 
+  it('gathers less and less often where that fails', async () => {
+    const failing = Array.from({ length: 40 }, () => ({ phase: 'Failed', log: 'no' }) as const);
+    const admin = withEndedPods(fakeKube(), ...failing);
+    const clock = fakeClock();
+    const times: number[] = [];
+    const { create } = admin;
+    Object.assign(admin, {
+      create: (...args: Parameters<typeof create>) => {
+        if (args[0].kind.plural === 'pods') times.push(clock.now());
+        return create(...args);
+      },
+    });
+    const run = { facts, kube: kubeWith(), adminKube: admin, installation: failed(), config };
+    await runStep(uploadFinalLogs, { ...run, clock });
+    expect(times.map((at) => at / seconds(30))).toEqual([0, 1, 3, 7, 15, 31, 51, 71, 91, 111, 131]);
+  });
+
   it('takes the operators for sound where the service does not list them', async () => {
     const installation = fakeInstallation({ status: 'installed' });
     installation.failing('operators', away);

@@ -4,7 +4,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { LogsState } from '../../ports/inventory.ts';
 import { controllerLogArchive } from '../logs/controller-log.ts';
-import { gatherCluster, neededGathering } from './must-gather.ts';
+import { gatherCluster, type Gathering, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
 import { runningPod } from './own-pod.ts';
 import { noLimit } from '../reconcile.ts';
@@ -45,6 +45,9 @@ export const uploadLogsRegularly = controllerStep({
   },
 });
 
+/** The pause after a gathering that failed; it pulls an image and runs on every node, so each later one is twice as long. */
+const gatherPause = { first: seconds(30), longest: minutes(10) } as const;
+
 /** How long the controller tries to leave its logs at the service before it ends without. */
 const longestUpload = minutes(70);
 
@@ -65,20 +68,28 @@ export const uploadFinalLogs = controllerStep({
     await announce(scope, 'requested');
     const gathering = await neededGathering(scope);
     if (gathering !== undefined) await noteResolvers(scope);
-    let isGathered = gathering === undefined;
+    let [after, pause, status] = [0, gatherPause.first, ''];
+    const gather = async (needed: Gathering): Promise<void> => {
+      try {
+        await gatherCluster(scope, { ...needed, pod: await runningPod(scope) });
+      } catch (error) {
+        after = scope.clock.elapsed() + pause;
+        pause = Math.min(gatherPause.longest, pause * 2);
+        throw error;
+      }
+    };
     const poll = async (): Promise<PollResult<true>> => {
+      if (scope.clock.elapsed() < after) return { status };
       try {
         await uploadLog(scope);
-        if (!isGathered && gathering !== undefined) {
-          await gatherCluster(scope, { ...gathering, pod: await runningPod(scope) });
-        }
-        isGathered = true;
+        if (gathering !== undefined) await gather(gathering);
         return { done: true };
       } catch (error) {
         noteFailed(scope, 'could not upload the logs of the installation', error);
         // That is how the installation ended; another 70 minutes change nothing.
         if (isRejection(asAgentError(error))) return { done: true };
-        return { status: `the last attempt failed (${asAgentError(error).code})` };
+        status = `the last attempt failed (${asAgentError(error).code})`;
+        return { status };
       }
     };
     try {

@@ -5,7 +5,7 @@ import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { installConfigRef, invokerRef } from '../../cluster/install-config.ts';
-import { clusterVersions, configMaps, nodes } from '../../cluster/kinds.ts';
+import { clusterVersions, configMaps, events, nodes } from '../../cluster/kinds.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -37,6 +37,9 @@ describe('the end by the service', () => {
     ['cancelled', 'cancelled'],
     ['in error', 'error'],
     ['adding hosts', 'adding-hosts'],
+    ['reset', 'insufficient'],
+    ['reset, and can be installed again', 'ready'],
+    ['being installed again', 'preparing-for-installation'],
   ])('comes when the cluster is %s, after answers that were missing', async (_, status) => {
     const { clock, installation, later, run } = setUp();
     later(minutes(1), () => installation.lose(away));
@@ -44,20 +47,36 @@ describe('the end by the service', () => {
     later(minutes(95), () => installation.set({ status }));
     const { failure, notes } = await run();
     expect(failure).toBeUndefined();
-    expect(notes).toEqual([`info: the cluster is ${status}`]);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain(`the cluster is ${status}`);
     expect(clock.elapsed()).toBe(minutes(95));
   });
 
-  it.each([
-    ['does not know the cluster', unknown],
-    ['does not take our token', refused],
-  ])('comes where the service %s for two minutes', async (what, error) => {
+  it('comes where the service does not know the cluster for two minutes', async () => {
     const { clock, installation, later, run } = setUp();
-    for (const at of [1, 2, 3]) later(minutes(at), () => installation.lose(error));
+    for (const at of [1, 2, 3]) later(minutes(at), () => installation.lose(unknown));
     const { notes } = await run();
-    expect(notes).toEqual([`info: the service ${what} any more`]);
+    expect(notes).toEqual(['info: the service does not know the cluster any more']);
     expect(clock.elapsed()).toBe(minutes(3));
   });
+
+  it.each([false, true])(
+    'is a failure where the service does not take the token for two minutes, also without an event: %s',
+    async (isWithoutEvent) => {
+      const { clock, installation, kube, later, run } = setUp();
+      if (isWithoutEvent) {
+        Object.assign(kube, { create: () => Promise.reject(kubeFailure('kube.denied', 'no')) });
+      }
+      for (const at of [1, 2, 3]) later(minutes(at), () => installation.lose(refused));
+      const { failure } = await run();
+      // Its job starts it again after any code but 0.
+      expect(failure).toMatchObject({ code: 'controller.token-rejected', kind: 'remote' });
+      expect(clock.elapsed()).toBe(minutes(3));
+      expect(kube.objectsOf(events)).toMatchObject(
+        isWithoutEvent ? [] : [{ reason: 'InventoryTokenRejected', type: 'Warning' }],
+      );
+    },
+  );
 
   it('does not come by what is rejected for a moment, nor by what else is refused', async () => {
     const { installation, later, run } = setUp();

@@ -1,5 +1,6 @@
 import { installConfigRef, readInstallConfig } from '../../cluster/install-config.ts';
-import { nodes } from '../../cluster/kinds.ts';
+import { controllerEvent, controllerName } from '../../cluster/controller.ts';
+import { events, nodes } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import {
   clusterVersionRef,
@@ -7,6 +8,7 @@ import {
   type OperatorSnapshot,
 } from '../../cluster/operators.ts';
 import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -15,6 +17,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, followedOne, gapIn, together } from '../cluster/kube-watch.ts';
 import { decideUntaint } from '../cluster/untaint.ts';
+import { controllerFailure } from './failures.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
@@ -41,9 +44,17 @@ const endStatuses: ReadonlySet<string> = new Set([
   'error',
 ]);
 
+/** Statuses from before an installation: once this controller runs, a reset alone leads there (assisted-service, `ResetCluster`). */
+const resetStatuses: ReadonlySet<string> = new Set([
+  'insufficient',
+  'pending-for-input',
+  'ready',
+  'preparing-for-installation',
+]);
+
 /** Whether the service takes nothing more of an installation. */
 export const isEnded = ({ cluster }: Pick<InstallationView, 'cluster'>): boolean =>
-  cluster !== undefined && endStatuses.has(cluster.status);
+  cluster !== undefined && (endStatuses.has(cluster.status) || resetStatuses.has(cluster.status));
 
 /** As long as three polls, a minute apart: a service that is being restarted may reject us for a moment. */
 const rejectedFor: Millis = minutes(2);
@@ -61,7 +72,9 @@ function rejectedSince(
   return isRejection(lastError) ? (before ?? now) : before;
 }
 
-async function waitForService(scope: ControllerScope<'installation' | 'clock'>): Promise<void> {
+async function waitForService(
+  scope: ControllerScope<'installation' | 'kube' | 'clock'>,
+): Promise<void> {
   const { installation, clock, until, note } = scope;
   const service = followedInstallation(installation);
   let since: number | undefined;
@@ -74,17 +87,47 @@ async function waitForService(scope: ControllerScope<'installation' | 'clock'>):
     },
     { watch: service.watch, every: seconds(30), within: noLimit },
   );
+  if (end === tokenRejected) await failRejected(scope);
   note('info', end);
+}
+
+const tokenRejected = 'the service does not take our token any more';
+
+/**
+ * Says so in the cluster, and fails: the job starts the controller again, after growing pauses and with the token that its
+ * Secret has then. Nobody else would complete the installation.
+ */
+async function failRejected(scope: ControllerScope<'kube' | 'clock'>): Promise<never> {
+  const { kube, clock, config, signal, note } = scope;
+  const { namespace } = config;
+  const failure = controllerFailure('controller.token-rejected', tokenRejected);
+  const at = clock.now();
+  const event = controllerEvent({
+    ...{ namespace, name: `${controllerName}.${at.toString(36)}`, at, count: 1 },
+    ...{ reason: 'InventoryTokenRejected', type: 'Warning' },
+    message: `${failure.message}: ${failure.hint}`,
+  });
+  await kube.create({ kind: events, namespace }, event, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    note('warn', 'could not say so by an event', { code, reason: message });
+  });
+  throw failure;
 }
 
 /** Whether the installation is over by what the service says, with the reason. */
 export function endReason(view: InstallationView, rejected: Millis): PollResult<string> {
   const { cluster, lastError } = view;
   if (lastError !== undefined && isRejection(lastError) && rejected >= rejectedFor) {
-    const what = lastError.code === 'inventory.not-found' ? 'know the cluster' : 'take our token';
-    return { done: `the service does not ${what} any more` };
+    return lastError.code === 'inventory.not-found'
+      ? { done: 'the service does not know the cluster any more' }
+      : { done: tokenRejected };
   }
-  if (cluster !== undefined && isEnded(view)) return { done: `the cluster is ${cluster.status}` };
+  if (cluster !== undefined && isEnded(view)) {
+    const { status } = cluster;
+    const reset = resetStatuses.has(status) ? 'the installation was reset at the service: ' : '';
+    return { done: `${reset}the cluster is ${status}` };
+  }
   if (lastError !== undefined) return { status: `the service does not answer (${lastError.code})` };
   return { status: statusText(cluster) };
 }
