@@ -1,6 +1,6 @@
 import { minutes } from '../../model/duration.ts';
 import type { ClusterOverview } from '../../ports/installation.ts';
-import { type Call, inventoryClient, type InventoryOptions } from './inventory-client.ts';
+import { type Call, id, inventoryClient, type InventoryOptions } from './inventory-client.ts';
 
 /** Reads a cluster for somebody who watches it. */
 export interface ClusterReader {
@@ -17,7 +17,7 @@ export function clusterReader(options: InventoryOptions): ClusterReader {
   const client = inventoryClient(options, '/api/assisted-install/v2');
   const call: Call = {
     method: 'GET',
-    path: `clusters/${encodeURIComponent(options.clusterId)}`,
+    path: `clusters/${id(options.clusterId)}`,
     query: { 'exclude-hosts': 'false' },
     hasRequestId: true,
     limit: minutes(1),

@@ -258,3 +258,13 @@ const cut = (origin: string, { received, bytes, words, cause }: CutStory): Error
     } bytes: ${words}`,
     { context: { origin, received, ...(bytes === undefined ? {} : { bytes }) }, cause },
   );
+
+/**
+ * A name as one segment of a path. Names that lead elsewhere are refused as Kubernetes refuses them (apimachinery, `IsValidPathSegmentName`):
+ * no escape keeps `.` and `..` from being resolved when the address is read.
+ */
+export function pathSegment(name: string, refuse: (problem: string) => Error): string {
+  if (['', '.', '..'].includes(name) || /[/%]/.test(name))
+    throw refuse(`${JSON.stringify(name.slice(0, 100))} cannot be a part of an address`);
+  return encodeURIComponent(name.toWellFormed());
+}

@@ -8,9 +8,7 @@ import type {
   MonitoredOperator,
 } from '../../ports/installation.ts';
 import { type Follow, sharedFollows } from '../shared-follow.ts';
-import { type Call, inventoryClient, type InventoryOptions } from './inventory-client.ts';
-
-const id = encodeURIComponent;
+import { type Call, id, inventoryClient, type InventoryOptions } from './inventory-client.ts';
 
 /** The service as the controller uses it, and the connections to it. */
 export interface InstallationConnection extends Installation {

@@ -5,7 +5,15 @@ import type { Secret } from '../../model/secret.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
 import { type CallerOptions, type Connection, connection } from './connection.ts';
-import { type Answer, downloadOf, drain, exchange, type Question, shortText } from './exchange.ts';
+import {
+  type Answer,
+  downloadOf,
+  drain,
+  exchange,
+  pathSegment,
+  type Question,
+  shortText,
+} from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import type { KnownHosts } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
@@ -268,3 +276,13 @@ function parsed(body: string): ServiceError {
     return {};
   }
 }
+
+/**
+ * An id as one part of a path.
+ * @throws AgentError `inventory.rejected`
+ */
+export const id = (text: string): string =>
+  // Where there is no service, a client is opened and never asked.
+  text === ''
+    ? ''
+    : pathSegment(text, (problem) => inventoryFailure('inventory.rejected', problem));

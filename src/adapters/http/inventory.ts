@@ -1,13 +1,12 @@
 import {
   type Call,
+  id,
   inventoryClient,
   type InventoryOptions,
   type Upload,
 } from './inventory-client.ts';
 import { minutes } from '../../model/duration.ts';
 import type { HostRef, Inventory, InventoryHost } from '../../ports/inventory.ts';
-
-const id = encodeURIComponent;
 
 const get = (path: string, query: Readonly<Record<string, string>>): Call => ({
   method: 'GET',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wordsOfServiceError } from './inventory-client.ts';
+import { id, wordsOfServiceError } from './inventory-client.ts';
 
 describe('the words of an error body', () => {
   it.each([
@@ -22,3 +22,12 @@ describe('the words of an error body', () => {
     expect(wordsOfServiceError(body)).toBe(words);
   });
 });
+
+it.each(['.', '..', 'a/b', '..%2f'])(
+  'no address is made of an id that leads elsewhere: %j',
+  (text) => {
+    expect(() => id(text)).toThrow(
+      expect.objectContaining({ code: 'inventory.rejected' }) as Error,
+    );
+  },
+);

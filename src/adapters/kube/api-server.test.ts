@@ -16,8 +16,8 @@ it.each<[string, string]>([
   [objectPath({ kind: nodes, name: 'm0' }), '/api/v1/nodes/m0'],
   [objectPath({ kind: nodes, name: 'm0' }, 'status'), '/api/v1/nodes/m0/status'],
   [
-    objectPath({ kind: operators, namespace: 'a/b', name: 'c?d' }),
-    '/apis/config.openshift.io/v1/namespaces/a%2Fb/clusteroperators/c%3Fd',
+    objectPath({ kind: operators, namespace: 'a:b', name: 'c?d' }),
+    '/apis/config.openshift.io/v1/namespaces/a%3Ab/clusteroperators/c%3Fd',
   ],
   [selectionPath({ kind: nodes }), '/api/v1/nodes'],
   [
@@ -31,3 +31,14 @@ it.each<[string, string]>([
 ])('the path %s', (path, expected) => {
   expect(path).toBe(expected);
 });
+
+it.each(['', '.', '..', 'a/b', '../secrets', 'a%2e'])(
+  'no path is made of a name that leads elsewhere: %j',
+  (name) => {
+    const refused = expect.objectContaining({ code: 'kube.invalid' }) as Error;
+    expect(() => objectPath({ kind: nodes, name })).toThrow(refused);
+    expect(() => objectPath({ kind: nodes, name: 'a', namespace: name })).toThrow(refused);
+    expect(() => objectPath({ kind: nodes, name: 'a' }, name)).toThrow(refused);
+    expect(() => collectionPath({ ...nodes, group: 'g', version: name })).toThrow(refused);
+  },
+);

@@ -2,7 +2,7 @@ import { Agent as PlainAgent } from 'node:http';
 import { Agent, type AgentOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { agentOptions, withoutIdlers } from '../http/connection.ts';
-import { type Answer, answerTo, type Reach, shortText } from '../http/exchange.ts';
+import { type Answer, answerTo, pathSegment, type Reach, shortText } from '../http/exchange.ts';
 import { type Proxies, proxyFor } from '../http/proxies.ts';
 import { tlsOptionsFor, tunnelAgent } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
@@ -229,4 +229,6 @@ export function withQuery(path: string, query: Query): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-const part = encodeURIComponent;
+/** @throws AgentError `kube.invalid` */
+export const part = (name: string): string =>
+  pathSegment(name, (problem) => kubeFailure('kube.invalid', problem));

@@ -1,5 +1,5 @@
 import { ApiError } from './api-error.ts';
-import type { ApiServer } from './api-server.ts';
+import { type ApiServer, part } from './api-server.ts';
 import { readJson } from './list.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeKind } from '../../ports/kube.ts';
@@ -50,7 +50,7 @@ export function servedKinds(): ServedKinds {
   ): Promise<void> => {
     const words = apiVersion.split('/');
     const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
-    const path = `/${group === '' ? 'api' : 'apis'}/${words.map(encodeURIComponent).join('/')}`;
+    const path = `/${group === '' ? 'api' : 'apis'}/${words.map(part).join('/')}`;
     const { resources = [] } = await server.ask(
       { method: 'GET', path },
       signal,
