@@ -64,6 +64,30 @@ describe('fileLayer', () => {
   });
 
   it.each([
+    'root:$6$hidden-salt$hash: 19000\n"x',
+    '-----BEGIN KEY-----\nhidden-key: ]\n',
+    'a: "hidden-text\n',
+    'a: [hidden-one}\n',
+    'a: !hidden-tag b\n',
+    'a: *hidden-alias\n',
+    'a: &hidden-anchor &hidden-other b\n',
+    '%hidden-directive 1\n---\na: b\n',
+    'a: |hidden-header\n  b\n',
+    'hidden-secret/+=: a\n',
+    'disk:\n  hidden-secret/+=: a\n',
+    'a: b: hidden-c\n',
+    'hidden-word\n',
+    '{"auths": {"r": {"auth": "hidden-auth"}}}\n',
+  ])('shows nothing of a file that is no configuration: %j', (text) => {
+    const found: string[] = [];
+    fileLayer({ path: 'c.yaml', text }, ({ message, context, hint }) => {
+      found.push(JSON.stringify([message, context, hint]));
+    });
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.join()).not.toContain('hidden');
+  });
+
+  it.each([
     ['service:\n  token: hidden\n', 'service.tokenFile'],
     ['s3:\n  secretAccessKey: hidden\n', 's3.secretAccessKeyFile'],
   ])('refuses a secret in %j and does not repeat it', (text, instead) => {

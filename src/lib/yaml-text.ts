@@ -69,6 +69,8 @@ export function parseYamlStream(
     ...new Composer({ ...options, logLevel: 'error' }).compose(tokens),
   ] as Document.Parsed[];
   for (const document of documents) {
+    // What stands behind the colon is of the text, which may be anything.
+    for (const error of document.errors) error.message = error.message.replace(/(?<=\w): .*$/s, '');
     document.errors.push(...contentErrors(document, hasAliases));
     document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
   }
