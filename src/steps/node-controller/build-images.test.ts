@@ -305,7 +305,7 @@ describe('build images', () => {
         const labels = { ...other.metadata.labels, 'kubernetes.io/arch': 'amd64' };
         kube.put(nodes, { ...other, metadata: { ...other.metadata, labels } });
       },
-      /arm64 and amd64/,
+      /m1 is arm64, m2 is amd64/,
     ],
   ])('says once by an event why it cannot build: %s', async (_, change, message) => {
     const site = cluster();
@@ -316,6 +316,28 @@ describe('build images', () => {
     expect(site.kube.objectsOf(jobs)).toEqual([]);
     expect(site.kube.objectsOf(events)).toMatchObject([
       { reason: 'OSBuildRefused', message: expect.stringMatching(message) as string },
+    ]);
+  });
+
+  it('builds for most of its nodes, and names one that says another architecture', async () => {
+    const site = cluster();
+    for (const [name, architecture] of [
+      ['m2', 'arm64'],
+      ['m3', 'evil'],
+    ] as const) {
+      const node = nodeObject(name, 'master');
+      const labels = { ...node.metadata.labels, 'kubernetes.io/arch': architecture };
+      site.kube.put(nodes, { ...node, metadata: { ...node.metadata, labels } });
+    }
+    const end = site.start();
+    await site.advance();
+    await end();
+    const nodeSelector = { 'kubernetes.io/arch': 'arm64' };
+    expect(site.kube.objectsOf(jobs)).toMatchObject([
+      { spec: { template: { spec: { nodeSelector } } } },
+    ]);
+    expect(site.kube.objectsOf(events)).toMatchObject([
+      { reason: 'OSBuildStarted', message: expect.stringContaining('m3 is evil') as string },
     ]);
   });
 

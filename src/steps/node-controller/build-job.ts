@@ -206,7 +206,22 @@ export function ownImage(pods: readonly KubeObject[]): string | undefined {
   return images.find((image): image is string => typeof image === 'string' && image !== '');
 }
 
-/** The architectures of the nodes of a pool, in the words of Kubernetes. */
-export const architecturesOf = ({ nodes }: PoolSnapshot): readonly string[] => [
-  ...new Set(nodes.flatMap(({ metadata: { labels } }) => labels?.['kubernetes.io/arch'] ?? [])),
-];
+/** The architecture of most nodes of a pool, in the words of Kubernetes, and those of another, as `NAME is ARCHITECTURE`. */
+export interface PoolArchitecture {
+  /** Undefined where no node says its own, or where as many say another. */
+  readonly architecture: string | undefined;
+  readonly others: readonly string[];
+}
+
+/** A kubelet says what it likes of its own node: one that says another architecture than the rest stops nothing. */
+export function architectureOf({ nodes }: PoolSnapshot): PoolArchitecture {
+  const said = nodes.flatMap(({ metadata: { name, labels } }) => {
+    const architecture = labels?.['kubernetes.io/arch'] ?? '';
+    return architecture === '' ? [] : [{ name, architecture }];
+  });
+  const architecture = said
+    .map((one) => one.architecture)
+    .find((one) => said.filter((other) => other.architecture === one).length * 2 > said.length);
+  const others = said.filter((one) => one.architecture !== architecture);
+  return { architecture, others: others.map((one) => `${one.name} is ${one.architecture}`) };
+}

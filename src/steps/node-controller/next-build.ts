@@ -20,7 +20,7 @@ import {
 import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { type Millis, minutes, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { architecturesOf, buildJob, type BuildRun, buildSecret, ownImage } from './build-job.ts';
+import { architectureOf, buildJob, type BuildRun, buildSecret, ownImage } from './build-job.ts';
 import {
   patchAnnotations,
   type BuildWork,
@@ -163,16 +163,16 @@ function begin(seen: BuildSeen, objects: Objects): NextBuild {
     const pods = 'a running pod of bootwright node controller or agent';
     return { waitsFor: `${pods}: builds run in its image` };
   }
-  const [architecture, ...others] = architecturesOf(snapshot);
-  if (others.length > 0) {
-    const found = [architecture, ...others].join(' and ');
-    return { waitsFor: `no build: nodes are ${found}, and an image is of one architecture` };
+  const { architecture, others } = architectureOf(snapshot);
+  const odd = others.join(', ');
+  if (architecture === undefined && odd !== '') {
+    return { waitsFor: `no build: an image is of one architecture, and ${odd}` };
   }
   const { namespace, now } = seen;
   const run: BuildRun = { ...objects, namespace, image, architecture };
   const reference = { group: 'batch', resource: 'jobs', namespace, name: jobOf(name) };
   return {
-    what: `MachineOSBuild ${name} is built by Job ${jobOf(name)}`,
+    what: `MachineOSBuild ${name} is built by Job ${jobOf(name)}${odd === '' ? '' : ` for ${architecture}, but ${odd}`}`,
     writes: [
       { create: buildSecret(run), kind: secrets, mayExist: true },
       ...(job === undefined ? [{ create: buildJob(run), kind: jobs } as const] : []),
