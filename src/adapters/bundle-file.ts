@@ -1,8 +1,7 @@
-import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
 import { readArchive } from '../lib/archive.ts';
-import { readFileOf } from './file-access.ts';
+import { createTemporary, readFileOf } from './file-access.ts';
 
 /** How many bundles of one host are kept. */
 const mostKept = 3;
@@ -15,12 +14,11 @@ const moment = /\d{8}T\d{6}Z/;
  * @throws the error of the system
  */
 export async function keepBundle(path: string, bytes: Uint8Array): Promise<void> {
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
   const temporary = join(folder, `.${withoutMoment(path)}.part`);
   try {
-    await using file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+    await using file = await createTemporary(temporary);
     await file.chmod(0o600);
     await file.writeFile(bytes);
     await rename(temporary, path);

@@ -1,6 +1,6 @@
 // Files are opened here that somebody else may have put in place: links, pipes, devices, files without end.
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { readLast, readUpTo } from '../lib/read-up-to.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 
@@ -24,7 +24,7 @@ const largest = {
 /** What a file is. */
 export type FileKind = keyof typeof largest;
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /** How a file is opened by whose it is: one that the user names may be a pipe of a shell. */
 const reading = {
@@ -129,6 +129,16 @@ export async function openOurs(path: string): Promise<FileHandle> {
     await file.close();
     throw error;
   }
+}
+
+/**
+ * Makes a file that gets its name once it is whole. What stands in its place is removed, never opened: a pipe would not end, a link
+ * leads elsewhere, and what an earlier run has left may be another's.
+ * @throws the error of the system
+ */
+export async function createTemporary(path: string, mode = 0o600): Promise<FileHandle> {
+  await rm(path, { force: true });
+  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
 }
 
 /**

@@ -1,6 +1,7 @@
-import { constants, readFileSync } from 'node:fs';
-import { mkdir, open, rename } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
+import { createTemporary } from './file-access.ts';
 
 /** A file that shows one text at a time: the newest. */
 export interface StatusFile {
@@ -40,10 +41,9 @@ export function statusFile(path: string): StatusFile {
 }
 
 async function replace(path: string, text: string): Promise<void> {
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   await mkdir(dirname(path), { recursive: true });
   const temporary = join(dirname(path), `.${basename(path)}.part`);
-  await using file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+  await using file = await createTemporary(temporary);
   await file.writeFile(text);
   await rename(temporary, path);
 }

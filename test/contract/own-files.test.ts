@@ -9,6 +9,7 @@ import {
   mkdtemp,
   readFile,
   rm,
+  stat,
   symlink,
   truncate,
   writeFile,
@@ -16,6 +17,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { keepBundle } from '../../src/adapters/bundle-file.ts';
+import { statusFile } from '../../src/adapters/status-file.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { fileJournal } from '../../src/adapters/journal.ts';
 import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
@@ -209,3 +212,34 @@ async function codesOf(read: () => unknown): Promise<readonly unknown[]> {
   }
   return codes;
 }
+
+describe('in the place of a temporary file', () => {
+  const writes: Readonly<Record<string, readonly [string, () => Promise<unknown>]>> = {
+    'of a status file': [
+      'run/.status.json.part',
+      () => {
+        const file = statusFile(at('run/status.json'));
+        file.show('new');
+        return file.close();
+      },
+    ],
+    'of a bundle': [
+      'run/.logs.tar.gz.part',
+      () => keepBundle(at('run/logs.tar.gz'), Buffer.from('new')),
+    ],
+  };
+  const others = Object.keys(planted).filter((what) => what !== 'a directory');
+  it.each(Object.keys(writes).flatMap((name) => others.map((what) => [name, what] as const)))(
+    '%s %s is replaced, and nothing is written to it',
+    async (name, what) => {
+      const [path, write] = writes[name]!;
+      await mkdir(at('run'));
+      await plant(what, at(path));
+      await write();
+      const shown = at(path).replace('/.', '/').replace('.part', '');
+      expect(await readFile(shown, 'utf8')).toBe('new');
+      expect((await stat(shown)).mode & 0o777).toBe(0o600);
+      expect(await readFile(at('home/theirs'), 'utf8')).toBe('theirs\n');
+    },
+  );
+});

@@ -5,7 +5,7 @@ import { basename, dirname, join, normalize, resolve } from 'node:path/posix';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { ReadOptions, WrittenFile } from '../../ports/host.ts';
-import { readFileOf } from '../file-access.ts';
+import { createTemporary, readFileOf } from '../file-access.ts';
 
 /** Content of a file: text, bytes, or a stream of bytes. */
 export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -78,10 +78,7 @@ async function writeWhole(
   content: FileContent,
   { signal, mode }: { readonly signal: AbortSignal; readonly mode: number },
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  // A leftover of an earlier run may have another mode or owner.
-  await rm(temporary, { force: true });
-  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
-  const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
+  const file = await createTemporary(temporary, mode);
   try {
     const hash = createHash('sha256');
     let bytes = 0;
