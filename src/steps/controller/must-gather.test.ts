@@ -14,7 +14,13 @@ import { Config, type ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { gatheringPod, gatheringSecret } from './must-gather-pod.ts';
-import { gatherCluster, gatheringImages, latestImage, neededGathering } from './must-gather.ts';
+import {
+  gatherCluster,
+  gatheringImages,
+  latestImage,
+  neededGathering,
+  removeLeftBinding,
+} from './must-gather.ts';
 import type { ControllerScope } from './world.ts';
 
 const { signal } = new AbortController();
@@ -241,4 +247,18 @@ describe('gathering', () => {
     await expect(gather(admin)).rejects.toMatchObject({ code: 'kube.denied' });
     expect(leftIn(admin)).toEqual([]);
   });
+});
+
+it('takes the rights away that a controller has left which was killed', async () => {
+  const name = 'assisted-installer-must-gather';
+  const kube = fakeKube().put(clusterRoleBindings, { metadata: { name } });
+  const others = kube.put(clusterRoleBindings, { metadata: { name: 'other' } });
+  const notes: string[] = [];
+  const note = (_: string, text: string): void => void notes.push(text);
+  const scope = { kube, signal, note } as unknown as ControllerScope<'kube'>;
+  await removeLeftBinding(scope);
+  expect(others.objectsOf(clusterRoleBindings).map((one) => one.metadata.name)).toEqual(['other']);
+  kube.lastError(kubeFailure('kube.denied', 'no'));
+  await removeLeftBinding(scope);
+  expect(notes).toHaveLength(1);
 });

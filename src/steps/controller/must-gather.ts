@@ -4,6 +4,7 @@ import {
   secrets,
   serviceAccounts,
 } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -170,6 +171,24 @@ function rightsIn(namespace: string): readonly Made[] {
       },
     },
   ];
+}
+
+/**
+ * Takes the rights of an administrator away that a controller has left which was killed while it gathered: nothing in the cluster
+ * can own a binding of the whole cluster.
+ */
+export async function removeLeftBinding({
+  kube,
+  signal,
+  note,
+}: ControllerScope<'kube'>): Promise<void> {
+  try {
+    await kube.remove({ kind: clusterRoleBindings, name: gatheringPodName }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code: reason } = asAgentError(error);
+    note('warn', `clusterrolebinding ${gatheringPodName} could not be removed`, { reason });
+  }
 }
 
 async function created(

@@ -10,6 +10,7 @@ import {
 import { fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
+import { removeLeftBinding } from './must-gather.ts';
 import { controllerStep } from './world.ts';
 
 const NewClusterSchema = z.strictObject({
@@ -43,9 +44,10 @@ export const readNewCluster = controllerStep({
   gives: NewCluster,
   limit: hours(1),
   waitsFor: 'the API server to answer, at most an hour',
-  run: async ({ kube, clock, signal, until, note }) => {
+  run: async (scope) => {
+    const { kube, clock, signal, until, note } = scope;
     const began = clock.elapsed();
-    return until(
+    const found = await until(
       'the cluster says who installs it',
       async () => {
         try {
@@ -67,6 +69,8 @@ export const readNewCluster = controllerStep({
       },
       { every: seconds(1), within: hours(1) },
     );
+    await removeLeftBinding(scope);
+    return found;
   },
 });
 

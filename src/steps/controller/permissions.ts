@@ -1,5 +1,6 @@
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
 import { leftName } from '../cluster/left-record.ts';
+import { gatheringPodName } from './must-gather-pod.ts';
 
 /** A rule of a role (rbac.authorization.k8s.io/v1). */
 export interface PolicyRule {
@@ -48,6 +49,8 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
   rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [follow]),
   rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
+  // What a controller that was killed while it gathered has left.
+  rule('rbac.authorization.k8s.io', ['clusterrolebindings'], [['delete'], gatheringPodName]),
   rule(machineConfiguration, ['machineconfigpools'], [['get', ...follow, 'patch']]),
   // What the bootstrap host has left: the settings of etcd, and the OS images of older releases.
   rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
