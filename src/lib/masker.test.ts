@@ -23,6 +23,22 @@ describe('the masker', () => {
     expect(maskerOf(secret).mask(text)).toBe(masked);
   });
 
+  const long = 'abcdefghijklmnopqrstuvwxyz0123456789';
+  it.each([
+    ['its end is cut off', `said: ${long.slice(0, 20)}`, 'said: ***'],
+    ['its beginning is cut off', `${long.slice(-20)} was said`, '*** was said'],
+    ['its middle is cut out', `${long.slice(0, 12)} … ${long.slice(-12)}`, '*** … ***'],
+    ['it is cut inside quotes', `"${long.slice(0, 20)}"`, '"***"'],
+    ['a word only begins like it', 'abcdefghijk-other', 'abcdefghijk-other'],
+    ['too little of it is left', 'abcdefgh', 'abcdefgh'],
+  ])('takes out what is left of a secret where %s', (_, text, shown) => {
+    expect(maskerOf(long).mask(text)).toBe(shown);
+  });
+
+  it('takes out two secrets that overlap', () => {
+    expect(maskerOf('abcdefgh-ijkl', 'ijkl-mnopqrst').mask('abcdefgh-ijkl-mnopqrst')).toBe('***');
+  });
+
   it('takes out a line of a secret with several', () => {
     const key = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n';
     expect(maskerOf(key).mask('read MIIEvQIBADANBgkqhkiG9w0B')).toBe('read ***');

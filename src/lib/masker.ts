@@ -9,20 +9,89 @@ export interface Masker {
 
 /** A masker that knows no secret yet. */
 export function masker(): Masker {
-  const forms = new Set<string>();
-  let longestFirst: readonly string[] = [];
+  const known: Known = { short: new Set(), heads: new Map(), tails: new Map() };
   return {
     register: (secret) => {
-      for (const form of formsOf(secret.reveal())) forms.add(form);
-      // A form may be part of another one, which then must go first.
-      longestFirst = [...forms].sort((one, other) => other.length - one.length);
+      for (const form of formsOf(secret.reveal())) add(known, form);
     },
-    mask: (text) => longestFirst.reduce((masked, form) => masked.replaceAll(form, MASK), text),
+    mask: (text) => masked(text, spansIn(text, known)),
   };
 }
 
 /** Shorter pieces of an encoded secret would also be found in harmless text. */
 const shortestChunk = 8;
+
+type Chunks = Map<string, Set<string>>;
+
+/** Forms by their first and last letters: there may be thousands, and a text is gone through once. */
+interface Known {
+  readonly short: Set<string>;
+  readonly heads: Chunks;
+  readonly tails: Chunks;
+}
+
+function add({ short, heads, tails }: Known, form: string): void {
+  if (form.length < shortestChunk) short.add(form);
+  else {
+    addTo(heads, form.slice(0, shortestChunk), form);
+    addTo(tails, form.slice(-shortestChunk), form);
+  }
+}
+
+function addTo(chunks: Chunks, chunk: string, form: string): void {
+  const forms = chunks.get(chunk);
+  if (forms === undefined) chunks.set(chunk, new Set([form]));
+  else forms.add(form);
+}
+
+type Span = readonly [from: number, to: number];
+
+function spansIn(text: string, { short, heads, tails }: Known): readonly Span[] {
+  const spans: Span[] = [...short].flatMap((form) => placesOf(text, form));
+  if (heads.size === 0) return spans;
+  for (let at = 0; at + shortestChunk <= text.length; at += 1) {
+    const chunk = text.slice(at, at + shortestChunk);
+    for (const form of heads.get(chunk) ?? []) {
+      const length = lengthOfSame((step) => form[step] === text[at + step], form.length);
+      if (isSecret(form, length, text[at + length])) spans.push([at, at + length]);
+    }
+    const end = at + shortestChunk;
+    for (const form of tails.get(chunk) ?? []) {
+      const same = (step: number): boolean => form.at(-1 - step) === text[end - 1 - step];
+      const length = lengthOfSame(same, form.length);
+      if (isSecret(form, length, text[end - 1 - length])) spans.push([end - length, end]);
+    }
+  }
+  return spans;
+}
+
+function placesOf(text: string, form: string): readonly Span[] {
+  const spans: Span[] = [];
+  for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + form.length))
+    spans.push([at, at + form.length]);
+  return spans;
+}
+
+function lengthOfSame(isSame: (step: number) => boolean, most: number): number {
+  let length = shortestChunk;
+  while (length < most && isSame(length)) length += 1;
+  return length;
+}
+
+/** What a text was cut at ends there, or where whoever cut it says so; less than a quarter of a secret gives nothing away. */
+const isSecret = (form: string, length: number, beside: string | undefined): boolean =>
+  length === form.length || (length * 4 >= form.length && /^[\s"'`…]?$/.test(beside ?? ''));
+
+/** Spans that overlap are masked as one: each letter of a secret is of one of them. */
+function masked(text: string, spans: readonly Span[]): string {
+  let shown = '';
+  let done = 0;
+  for (const [from, to] of [...spans].sort(([one, a], [other, b]) => one - other || b - a)) {
+    if (from >= done) shown += text.slice(done, from) + MASK;
+    done = Math.max(done, to);
+  }
+  return shown + text.slice(done);
+}
 
 /** Every form in which a secret can stand in a text. */
 function formsOf(secret: string): readonly string[] {
