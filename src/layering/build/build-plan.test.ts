@@ -62,6 +62,15 @@ describe('planBuild', () => {
     expect(text).toMatch(/'install kernel-rt-core .*kernel-rt-kvm' run \| dnf shell/);
   });
 
+  it('lets what the user adds without FROM continue the stage of the MachineConfig', () => {
+    const content = 'RUN dnf install -y tcpdump && ostree container commit\n';
+    const config = osConfig({ containerFile: [{ content }] });
+    const text = fileOf(planBuild({ config, machineConfig: machineConfig() }), 'Containerfile');
+    expect(text.endsWith(`\n${content}`)).toBe(true);
+    const stages = text.split('\n').filter((line) => line.startsWith('FROM '));
+    expect(stages.at(-1)).toMatch(/ AS configs$/);
+  });
+
   it('packs the MachineConfig as it was given, the same way each time', () => {
     const plan = planBuild({ config: osConfig(), machineConfig: machineConfig() });
     const packed = fileOf(plan, 'machineconfig/machineconfig.json.gz');

@@ -8,6 +8,11 @@ const commit = 'RUN ostree container commit\n';
 describe('lintContainerfile', () => {
   it.each([
     ['the default', defaultContainerfile],
+    ['what continues the stage of the operator', `# more\nRUN dnf install -y x\n${commit}`],
+    ['a comment alone, which changes nothing', '# nothing yet\n'],
+    ['an ARG alone', 'ARG A=x\n'],
+    ['an ARG and what continues it', `ARG A=x\nRUN dnf install -y $A && ${commit.slice(4)}`],
+    ['a stage that is built on what continues it', `RUN a\n${final}${commit}`],
     ['a build in a stage of its own', `FROM golang AS b\nRUN cp x /opt/x\n${final}${commit}`],
     ['a stage between', `FROM configs AS mine\nFROM mine AS final\n${commit}`],
     ['a bootc lint at the end', `${final}RUN bootc container lint\n`],
@@ -29,7 +34,11 @@ describe('lintContainerfile', () => {
   it.each([
     ['', [[1, 'final-stage', 'error']]],
     [`${final}RUNN x\n${commit}`, [[2, 'syntax', 'error']]],
-    [`RUN x\n${final}${commit}`, [[1, 'first-stage', 'error']]],
+    ['RUN dnf install -y x\n', [[1, 'final-commit', 'warning']]],
+    [`COPY a /opt/x\n${commit}`, [[1, 'lost-path', 'error']]],
+    [`WORKDIR /usr/local\n${final}COPY a b\n${commit}`, [[3, 'lost-path', 'error']]],
+    [`RUN x\nFROM ubi9 AS final\n${commit}`, [[2, 'final-stage', 'error']]],
+    [`RUNN x\n${commit}`, [[1, 'syntax', 'error']]],
     [`FROM ubi9 AS final\n${commit}`, [[1, 'final-stage', 'error']]],
     [`FROM configs\n${commit}`, [[1, 'final-stage', 'warning']]],
     [`FROM configs AS other\n${commit}`, [[1, 'final-stage', 'warning']]],

@@ -11,7 +11,7 @@ import { lossAt, type PlacedInstruction, placedInstructions } from './paths.ts';
 
 /** The rules of the lint, by names that are stable. */
 export type ContainerfileRule =
-  'syntax' | 'first-stage' | 'final-stage' | 'final-commit' | 'kernel-arguments' | 'lost-path';
+  'syntax' | 'final-stage' | 'final-commit' | 'kernel-arguments' | 'lost-path';
 
 /** A finding in a Containerfile. */
 export interface ContainerfileFinding {
@@ -49,12 +49,14 @@ export function lintContainerfile(content: string): readonly ContainerfileFindin
     return [error('syntax', 1, `${problem}: shorten it`)];
   }
   const instructions = parseContainerfile(content);
+  const isCommentAlone = instructions.length === 0 && content.trim() !== '';
+  if (isCommentAlone) return [];
   const stages = stagesOf(instructions);
   const first = instructions.findIndex(({ keyword }) => keyword === 'FROM');
-  const placed = placedInstructions(stages, instructions.slice(0, Math.max(first, 0)));
+  const outer = stages[0]?.base === '' ? 0 : Math.max(first, 0);
+  const placed = placedInstructions(stages, instructions.slice(0, outer));
   const found = [
     ...instructions.flatMap(syntaxFindings),
-    ...beginFindings(instructions),
     ...stageFindings(stages),
     ...stages
       .filter(({ isOnConfigs }) => isOnConfigs)
@@ -110,14 +112,6 @@ function fromProblem(words: readonly string[]): string | undefined {
   return `${problem}: write FROM IMAGE, or FROM IMAGE AS NAME`;
 }
 
-function beginFindings(instructions: readonly Instruction[]): readonly ContainerfileFinding[] {
-  if (instructions.some(({ keyword }) => !keywords.includes(keyword))) return [];
-  const first = instructions.find(({ keyword }) => keyword !== 'ARG');
-  if (first === undefined || first.keyword === 'FROM') return [];
-  const advice = 'begin with FROM configs AS final';
-  return [error('first-stage', first.line, `${first.keyword} is before the first FROM: ${advice}`)];
-}
-
 function stageFindings(stages: readonly BuildStage[]): readonly ContainerfileFinding[] {
   const last = stages.at(-1);
   if (last === undefined) {
@@ -133,7 +127,7 @@ function stageFindings(stages: readonly BuildStage[]): readonly ContainerfileFin
 }
 
 function nameFindings({ name, base, line }: BuildStage): readonly ContainerfileFinding[] {
-  if (name.toLowerCase() === 'final') return [];
+  if (base === '' || name.toLowerCase() === 'final') return [];
   const found = name === '' ? 'without a name' : `called ${name}`;
   const advice = `write FROM ${base} AS final`;
   return [warning('final-stage', line, `the last stage is ${found}: ${advice}`)];

@@ -102,7 +102,7 @@ function variablesOf(parsed: Parsed): Instruction['variables'] {
 
 /** A stage of a Containerfile. */
 export interface BuildStage {
-  /** What it is built from: an image or an earlier stage. */
+  /** What it is built from: an image or an earlier stage. Empty for the stage of the operator's template, which goes on. */
   readonly base: string;
   /** The earlier stage that it is built on, if it is one. */
   readonly parent?: BuildStage;
@@ -117,11 +117,19 @@ export interface BuildStage {
   readonly instructions: readonly Instruction[];
 }
 
-/** The stages in their order. Instructions before the first FROM belong to none. Names know no case. */
+/**
+ * The stages in their order. What is before the first FROM continues the last stage of the operator's template (machine-config-operator,
+ * `Containerfile.on-cluster-build-template`); ARGs alone before a FROM belong to none. Names know no case.
+ */
 export function stagesOf(instructions: readonly Instruction[]): readonly BuildStage[] {
   const starts = instructions.flatMap(({ keyword }, index) => (keyword === 'FROM' ? [index] : []));
   const named = new Map<string, BuildStage>();
-  return starts.map((start, at) => {
+  const before = instructions.slice(0, starts[0]);
+  const isContinued =
+    before.length === instructions.length || before.some(({ keyword }) => keyword !== 'ARG');
+  const continued = isContinued && before.length > 0 ? [templateStage(before)] : [];
+  for (const stage of continued) named.set(stage.name, stage);
+  const own = starts.map((start, at) => {
     const { words = [], line = 1 } = instructions[start] ?? {};
     const [base = '', , name = ''] = words;
     const isNamed = isNamedStage(words);
@@ -138,7 +146,13 @@ export function stagesOf(instructions: readonly Instruction[]): readonly BuildSt
     if (isNamed) named.set(name.toLowerCase(), stage);
     return stage;
   });
+  return [...continued, ...own];
 }
+
+const templateStage = (instructions: readonly Instruction[]): BuildStage => ({
+  ...{ base: '', name: 'configs', isOnConfigs: true, isMalformed: false },
+  ...{ line: instructions[0]?.line ?? 1, instructions },
+});
 
 const isNamedStage = (words: readonly string[]): boolean =>
   words.length === 3 && words[1]?.toUpperCase() === 'AS';

@@ -58,6 +58,13 @@ describe('buildRequestsIn', () => {
     },
   );
 
+  it('takes a Containerfile that continues the stage of the operator', () => {
+    const [from] = /^ *FROM .*\n/m.exec(osConfigManifest('master')) ?? [''];
+    expect(from).not.toBe('');
+    const { toBuild, warnings } = orders(osConfigManifest('master').replace(from, ''));
+    expect([toBuild.length, warnings]).toEqual([1, []]);
+  });
+
   it('takes a pool of the manifests', () => {
     const pool = 'kind: MachineConfigPool\nmetadata: {name: infra}\n';
     expect(orders(osConfigManifest('infra'), pool).toBuild).toHaveLength(1);

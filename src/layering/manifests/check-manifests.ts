@@ -149,7 +149,7 @@ function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
 }
 
 /** The builder refuses what breaks these rules; what breaks another one is built nevertheless. */
-const decisiveRules = ['syntax', 'first-stage', 'final-stage'];
+const decisiveRules = ['syntax', 'final-stage'];
 
 function requireBuildableText({ config, object }: ReadConfig): void {
   const text = userContainerfile(config);

@@ -32,6 +32,14 @@ describe('mergePullSecrets', () => {
     expect(JSON.parse(merged)).toEqual({ auths: { a: { auth: '1' }, b: { auth: '2' } } });
   });
 
+  it('lets the later one win however the registry is written', () => {
+    const texts = ['{"auths":{"r.io":1,"r.io/a":2,"q.io":3}}', '{"auths":{"https://R.io/v1/":4}}'];
+    const merged = mergePullSecrets(texts.map((text) => ({ from: 'f', text })));
+    expect(JSON.parse(merged)).toEqual({
+      auths: { 'r.io/a': 2, 'q.io': 3, 'https://R.io/v1/': 4 },
+    });
+  });
+
   it('never quotes what it cannot read', () => {
     const call = () => mergePullSecrets([{ from: 'f', text: 'hidden' }]);
     expect(call).toThrow(bad);
@@ -49,6 +57,39 @@ describe('narrowedTo', () => {
     const kept = JSON.parse(narrowedTo('r.io/team/os', secret(auths)) ?? '') as { auths: object };
     expect(Object.keys(kept.auths)).toEqual([name]);
   });
+
+  it.each([
+    ['https://r.example.com:5000'],
+    ['https://r.example.com:5000/'],
+    ['http://r.example.com:5000/v1/'],
+    ['https://r.example.com:5000/v2/'],
+    ['https://r.example.com:5000/team/os'],
+    ['HTTPS://R.Example.com:5000'],
+    ['R.example.COM:5000'],
+    ['r.example.com:5000/'],
+    ['r.example.com:5000/v2/'],
+    ['r.example.com:5000/team/'],
+  ])('knows %s', (key) => {
+    const auths = { [key]: 1, 'r.example.com': 2, 'https://r.example.com:5001': 3 };
+    const kept = narrowedTo('r.example.com:5000/team/os', secret(auths)) ?? '';
+    const name = key.endsWith('team/') ? 'r.example.com:5000/team' : 'r.example.com:5000';
+    expect(JSON.parse(kept)).toEqual({ auths: { [name]: 1 } });
+  });
+
+  it('prefers the name itself to an address', () => {
+    const auths = { 'https://r.io/v1/': 1, 'r.io': 2, 'R.io/team/os': 3 };
+    expect(JSON.parse(narrowedTo('r.io/team/os', secret(auths)) ?? '')).toEqual({
+      auths: { 'r.io': 2 },
+    });
+  });
+
+  it.each(['https://index.docker.io/v1/', 'registry-1.docker.io', 'index.docker.io'])(
+    'knows docker.io by %s',
+    (key) => {
+      const kept = narrowedTo('docker.io/team/os', secret({ [key]: 1 })) ?? '';
+      expect(JSON.parse(kept)).toEqual({ auths: { 'docker.io': 1 } });
+    },
+  );
 
   it('finds nothing for another host, nor for a name that only begins alike', () => {
     expect(narrowedTo('r.io/team/os', secret({ 'r.io/te': 1, 'r.io:5000': 2 }))).toBeUndefined();

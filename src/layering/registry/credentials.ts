@@ -45,12 +45,33 @@ export function mergePullSecrets(
     if (parsed.success) return parsed.data.auths;
     throw layeringFailure('layering.bad-credentials', `${from} is not a pull secret`);
   });
-  return JSON.stringify({ auths: Object.assign({}, ...auths) as Record<string, unknown> });
+  const merged = new Map<string, unknown>();
+  for (const one of auths) {
+    const places = new Set(Object.keys(one).map(placeOf));
+    for (const key of merged.keys()) if (places.has(placeOf(key))) merged.delete(key);
+    for (const [key, value] of Object.entries(one)) merged.set(key, value);
+  }
+  return JSON.stringify({ auths: Object.fromEntries(merged) });
+}
+
+/** Names of one registry (containers/image, `normalizeRegistry`). */
+const dockerHosts = ['index.docker.io', 'registry-1.docker.io'];
+
+/**
+ * What a key of a pull secret is for: a host with its port, or what lies below one. With a scheme it is an address of an API, of
+ * which the host alone counts (containers/image, `normalizeAuthFileKey`); the path of an API counts without one neither.
+ */
+function placeOf(key: string): string {
+  const [, scheme, host = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(key) ?? [];
+  const name = host.toLowerCase();
+  const below = scheme === undefined ? path.replace(/\/+$/, '').replace(/^\/v[12]$/, '') : '';
+  return `${dockerHosts.includes(name) ? 'docker.io' : name}${below}`;
 }
 
 /**
  * What a pull secret holds for a repository, as a pull secret of its own: the entry of the longest name that the
- * repository lies below, as the container tools choose it (containers-auth.json(5)); undefined without any.
+ * repository lies below, as the container tools choose it (containers-auth.json(5)); one that is written as the name itself
+ * comes first. Undefined without any.
  * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function narrowedTo(
@@ -60,8 +81,11 @@ export function narrowedTo(
   const { auths } = PullSecret.parse(JSON.parse(mergePullSecrets([secret])));
   const parts = repository.split('/');
   const names = parts.map((_, index) => parts.slice(0, parts.length - index).join('/'));
-  const name = names.find((one) => Object.hasOwn(auths, one));
-  return name === undefined ? undefined : JSON.stringify({ auths: { [name]: auths[name] } });
+  const exact = names.find((one) => Object.hasOwn(auths, one));
+  const keys = new Map(Object.keys(auths).map((key) => [placeOf(key), key]));
+  const name = exact ?? names.find((one) => keys.has(placeOf(one)));
+  if (name === undefined) return undefined;
+  return JSON.stringify({ auths: { [name]: auths[exact ?? keys.get(placeOf(name)) ?? ''] } });
 }
 
 /**
