@@ -17,6 +17,14 @@ describe('the install-config of a cluster', () => {
       'networking:\n  serviceNetwork:\n  - 172.30.0.0/16\n  - fd02::/112\n',
       { ...none, serviceNetworks: ['172.30.0.0/16', 'fd02::/112'] },
     ],
+    [
+      'networks of machines, and addresses that move between them',
+      'networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}\nplatform: {baremetal: {apiVIPs: [192.0.2.2], ingressVIP: 192.0.2.3, hosts: []}}',
+      {
+        ...{ ...none, platform: 'baremetal' },
+        machines: { networks: ['192.0.2.0/24'], vips: ['192.0.2.2', '192.0.2.3'] },
+      },
+    ],
     ['a pool without a number', 'controlPlane:\n  name: master\n', none],
     ['a number as text', 'controlPlane: {replicas: "3"}', { ...none, controlPlaneReplicas: 3 }],
     ['a number that is none', 'controlPlane: {replicas: many}', none],

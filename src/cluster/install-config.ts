@@ -22,6 +22,16 @@ export interface InstallConfig {
   readonly vcenterServer?: string;
   /** The networks of services, as they are written: `172.30.0.0/16`. */
   readonly serviceNetworks: readonly string[];
+  /** Where its machines are; undefined where it does not say. */
+  readonly machines?: MachineNetworks;
+}
+
+/** Where the machines of a cluster are. */
+export interface MachineNetworks {
+  /** As they are written: `192.0.2.0/24`. */
+  readonly networks: readonly string[];
+  /** Addresses in them that move between machines: those of the API and of ingress. */
+  readonly vips: readonly string[];
 }
 
 /** An install-config, or why it cannot be read. */
@@ -39,9 +49,15 @@ const Shape = z.object({
   arbiter: Pool,
   platform: z.record(z.string(), z.unknown()).catch({}),
   networking: z
-    .object({ serviceNetwork: z.array(z.string()).catch([]) })
-    .catch({ serviceNetwork: [] }),
+    .object({
+      serviceNetwork: z.array(z.string()).catch([]),
+      machineNetwork: z.array(z.object({ cidr: z.string() })).catch([]),
+    })
+    .catch({ serviceNetwork: [], machineNetwork: [] }),
 });
+
+const Vips = z.record(z.string(), z.union([z.string(), z.array(z.string())]).catch([])).catch({});
+const vipKeys = ['apiVIP', 'apiVIPs', 'ingressVIP', 'ingressVIPs'];
 
 /** Reads the ConfigMap of `installConfigRef`. The problem is the same text each time. */
 export function readInstallConfig(configMap: KubeObject | undefined): InstallConfigReading {
@@ -54,6 +70,9 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
   if (!shape.success) return { problem: `the install-config in ${place} cannot be read` };
   const { controlPlane, arbiter, platform, networking } = shape.data;
   const [name] = Object.keys(platform);
+  const networks = networking.machineNetwork.map(({ cidr }) => cidr);
+  const settings = Vips.parse(platform[name ?? '']);
+  const vips = vipKeys.flatMap((key) => settings[key] ?? []);
   const [vcenter] = Vcenters.parse(platform['vsphere']).vcenters;
   return {
     installConfig: {
@@ -62,6 +81,7 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
       ...(name === undefined ? {} : { platform: name }),
       ...(vcenter === undefined ? {} : { vcenterServer: vcenter.server }),
       serviceNetworks: networking.serviceNetwork,
+      ...(networks.length === 0 ? {} : { machines: { networks, vips } }),
     },
   };
 }

@@ -78,8 +78,17 @@ function firstClause(message: string, reason: string): string {
 
 /** Addresses of a node inside the cluster (type InternalIP), in canonical form. */
 export const internalAddresses = (node: KubeObject): readonly string[] =>
+  addressesOf(node, ({ type }) => type === 'InternalIP');
+
+type NodeAddress = NonNullable<NonNullable<NodeShape['status']>['addresses']>[number];
+
+/** Addresses of a node, all unless some are chosen, in canonical form; names are none. */
+export const addressesOf = (
+  node: KubeObject,
+  isChosen: (one: NodeAddress) => boolean = () => true,
+): readonly string[] =>
   (shapeOf(node).status?.addresses ?? [])
-    .filter(({ type }) => type === 'InternalIP')
+    .filter(isChosen)
     .map(({ address }) => canonicalAddress(address))
     .filter((address) => address !== undefined);
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { canonicalAddress } from './address.ts';
+import { canonicalAddress, isWithin } from './address.ts';
 
 it.each([
   ['192.168.126.12', '192.168.126.12'],
@@ -26,4 +26,22 @@ it.each([
   ':::',
 ])('finds no address in %j', (text) => {
   expect(canonicalAddress(text)).toBeUndefined();
+});
+
+it.each<[boolean, string, string]>([
+  [true, '192.0.2.255', '192.0.2.0/24'],
+  [true, '192.0.2.129', '192.0.2.128/25'],
+  [true, '2001:DB8:0::5', '2001:db8::/64'],
+  [true, '::ffff:192.0.2.1', '192.0.2.0/24'],
+  [true, '192.0.2.1', '192.0.2.1/32'],
+  [false, '192.0.3.0', '192.0.2.0/24'],
+  [false, '192.0.2.127', '192.0.2.128/25'],
+  [false, '2001:db8:0:1::5', '2001:db8::/64'],
+  [false, '192.0.2.1', '2001:db8::/1'],
+  ...['192.0.2.0', '192.0.2.0/33', '0.0.0.0/0', 'x/24', '192.0.2.0/24/24x', '/1', ''].map(
+    (network) => [false, '192.0.2.1', network] as [boolean, string, string],
+  ),
+  [false, 'x', '192.0.2.0/24'],
+])('%s: %s is within %s', (expected, address, network) => {
+  expect(isWithin(address, [network])).toBe(expected);
 });

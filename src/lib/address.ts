@@ -28,3 +28,34 @@ function canonicalV6(address: string): string | undefined {
     .flatMap((group) => [group >> 8, group & 255])
     .join('.');
 }
+
+/** Whether an address is in one of these networks, as `192.0.2.0/24`; what cannot be read as a network holds none. */
+export function isWithin(address: string, networks: readonly string[]): boolean {
+  const own = bitsOf(address);
+  return networks.some((network) => {
+    const [, first = '', size = ''] = /^([^/]+)\/([1-9]\d{0,2})$/.exec(network) ?? [];
+    const bits = bitsOf(first);
+    if (bits === undefined || bits.length !== own?.length || Number(size) > bits.length)
+      return false;
+    return own.startsWith(bits.slice(0, Number(size)));
+  });
+}
+
+/** The bits of an address as text; undefined for what is no address. */
+function bitsOf(text: string): string | undefined {
+  const address = canonicalAddress(text);
+  const written = (parts: readonly string[], base: 10 | 16): string =>
+    parts
+      .map((part) =>
+        Number.parseInt(part, base)
+          .toString(2)
+          .padStart(base === 10 ? 8 : 16, '0'),
+      )
+      .join('');
+  if (address?.includes(':') !== true) return address && written(address.split('.'), 10);
+  const [left = [], right = []] = address
+    .split('::')
+    .map((half) => half.split(':').filter(Boolean));
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
+  return written([...left, ...zeros, ...right], 16);
+}

@@ -206,6 +206,15 @@ export async function completesInstallation({
   await putNodes(false);
   await until(() => Promise.resolve(stages().every((stage) => stage === 'Joined')));
   await putNodes(true);
+  // It has got another lease since its inventory.
+  await putNode(client, { name: 'w1', addresses: ['192.0.2.77/24'], isReady: true });
+  await withAskers(rig, async (at) => {
+    const names = (node: string) => ({ at, node, names: [node, '192.0.2.77'] });
+    await askFor('serving', 'serving-of-m1', names('m1'));
+    await askFor('serving', 'serving-of-w1', names('w1'));
+  });
+  await until(async () => (await stateOf('serving-of-w1')) === 'approved');
+  expect(await stateOf('serving-of-m1')).toBe('pending');
   await putPools(client);
   await until(() => gone(services, 'default', 'thief'));
   await putService(client, 'openshift-dns', 'dns-default');

@@ -185,7 +185,8 @@ export async function putInstaller(client: KubeClient, invoker: string): Promise
   await inNamespace(client, ['kube-system', configMaps], {
     ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cluster-config-v1' } },
     data: {
-      'install-config': 'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24]}\n',
+      'install-config':
+        'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24], machineNetwork: [{cidr: 192.0.2.0/24}]}\n',
     },
   });
   await inNamespace(client, ['openshift-config', configMaps], {

@@ -327,4 +327,28 @@ export const stepMutants: MutantsByFile = {
       to: 'if (pools.length > 0) {',
     },
   ],
+  'src/steps/cluster/approve-request.ts': [
+    {
+      means: 'a certificate request that was made again under the same name is approved unread',
+      from: ' || asked.uid !== uid',
+      to: '',
+    },
+    {
+      means: 'what holds beside the request is not looked at again before it is approved',
+      from: "    if (!(await isStillRight())) return { state: 'pending' };\n",
+      to: '',
+    },
+  ],
+  'src/steps/controller/approve-requests.ts': [
+    {
+      means: 'an address is certified to a node that took the place of another',
+      from: ' || node.metadata.uid !== before?.metadata.uid',
+      to: '',
+    },
+    {
+      means: 'an address is certified that the node no longer has',
+      from: 'new Map(now.nodes).set(claim.node, node)',
+      to: 'now.nodes',
+    },
+  ],
 };

@@ -61,6 +61,11 @@ const subjectsOf = (node: string): readonly (readonly Buffer[])[] => {
         ],
       ],
       [[nodes], [common(user)], []],
+      [
+        [nodes, common(user), rdn()],
+        [rdn(), nodes, common(user)],
+        [nodes, rdn(), common(user)],
+      ],
     );
 };
 

@@ -177,6 +177,62 @@ describe('a serving request', () => {
   });
 });
 
+describe('a serving request for an address that came after the inventory', () => {
+  const machines = { networks: ['192.0.2.0/24', '2001:db8::/64'], vips: ['192.0.2.5'] };
+  const at = (name: string, ...addresses: readonly string[]) =>
+    [name, nodeObject({ name, addresses })] as const;
+  const own = ['192.0.2.7', '192.0.2.8', '192.0.2.5', '198.51.100.8', '2001:db8::8'];
+  const known = (change: Partial<KnownCluster> = {}): Partial<KnownCluster> => ({
+    nodes: new Map([at('m0', ...own), at('m1', '192.0.2.9')]),
+    hosts: findIn(host(), host({ name: 'm1', addresses: ['192.0.2.9', '192.0.2.10'] })),
+    machines,
+    ...change,
+  });
+
+  it.each<[string, string, Partial<KubeletClaim>, Partial<KnownCluster>]>([
+    ['of a network of machines', 'approve', serving('192.0.2.7', '192.0.2.8'), known()],
+    ['that took the place of the other', 'approve', serving('192.0.2.8'), known()],
+    ['of IPv6, in another spelling', 'approve', serving('2001:DB8:0::8'), known()],
+    [
+      'where nobody says where machines are',
+      'names',
+      serving('192.0.2.8'),
+      known({ machines: undefined }),
+    ],
+    ['outside their networks', 'names', serving('192.0.2.7', '198.51.100.8'), known()],
+    ['that the node does not report', 'names', serving('192.0.2.11'), known()],
+    ['that moves between machines', 'names', serving('192.0.2.5'), known()],
+    [
+      'that is in networks of everything',
+      'names',
+      serving('198.51.100.8'),
+      known({ machines: { networks: ['0.0.0.0/0'], vips: [] } }),
+    ],
+    [
+      'that another host has',
+      'names',
+      serving('192.0.2.10'),
+      known({ nodes: new Map([at('m0', '192.0.2.10')]) }),
+    ],
+    [
+      'that another node reports',
+      'names',
+      serving('192.0.2.8'),
+      known({ nodes: new Map([at('m0', ...own), at('m1', '192.0.2.8')]) }),
+    ],
+    [
+      'of a node that has not the name of its host',
+      'names',
+      { ...serving('192.0.2.8'), node: 'localhost' },
+      known({ nodes: new Map([at('localhost', ...own)]) }),
+    ],
+    ['of no host', 'unknown-host', serving('192.0.2.8'), known({ hosts: findIn() })],
+    ['of no node', 'not-joined', serving('192.0.2.8'), known({ nodes: new Map() })],
+  ])('%s: %s', (...[, expected, claim, cluster]) => {
+    expect(decided(claim, cluster)).toBe(expected);
+  });
+});
+
 describe('the tally of requests that are left', () => {
   const left = (count: number) => ({
     uid: `u${count}`,

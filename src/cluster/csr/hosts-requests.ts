@@ -1,7 +1,9 @@
+import { canonicalAddress, isWithin } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import type { KubeMetadata, KubeObject } from '../../ports/kube.ts';
-import { internalAddresses } from '../node.ts';
+import type { MachineNetworks } from '../install-config.ts';
+import { addressesOf, internalAddresses } from '../node.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { SigningRequest } from './signing-request.ts';
 import { areAddressesOf, type KubeletClaim, type RefusalCause } from './verify.ts';
@@ -18,6 +20,8 @@ export interface KnownCluster {
   readonly keys: ReadonlyMap<string, string>;
   /** Nodes of the control plane that are still to join, where nobody knows the hosts. */
   readonly mastersToCome: number;
+  /** Where addresses may be that came after the inventory of their host. */
+  readonly machines?: MachineNetworks | undefined;
 }
 
 // Ten thousand claims are looked at each time that something changes: what is left costs no more than its cause.
@@ -56,11 +60,9 @@ function isAwaited({ nodes, keys, mastersToCome }: KnownCluster): boolean {
   return coming.length < mastersToCome;
 }
 
-/** A serving certificate: for a node that is there, with addresses that it and its host have. */
-function servingRefusal(
-  claim: KubeletClaim,
-  { hosts, nodes }: KnownCluster,
-): RefusalCause | undefined {
+/** A serving certificate: for a node that is there, with addresses that it has, and its host by its inventory or since. */
+function servingRefusal(claim: KubeletClaim, cluster: KnownCluster): RefusalCause | undefined {
+  const { hosts, nodes } = cluster;
   const { node: name } = claim;
   const node = nodes.get(name);
   if (node === undefined) return 'not-joined';
@@ -73,8 +75,40 @@ function servingRefusal(
   const host = hosts.named(name) ?? addresses.map(hosts.at).find(isFree);
   if (host === undefined) return 'unknown-host';
   if (host.addresses.length === 0) return stageRefusal(host);
-  return areAddressesOf(claim, host.addresses) ? undefined : 'names';
+  if (areAddressesOf(claim, host.addresses)) return undefined;
+  const isOwnName = hosts.named(name) === host;
+  return isOwnName && haveCome(claim, host, cluster) ? undefined : 'names';
 }
+
+/**
+ * Whether the addresses that a claim has beside those of its host have come since: each is where machines may be, and of
+ * no other host or node. That the node has them itself was found out before.
+ */
+function haveCome(
+  { node: name, addresses }: KubeletClaim,
+  host: InventoryHost,
+  { hosts, nodes, machines }: KnownCluster,
+): boolean {
+  if (machines === undefined) return false;
+  const { networks, vips } = machines;
+  const others = [...nodes.values()].filter(({ metadata }) => metadata.name !== name);
+  const isTaken = (address: string): boolean =>
+    isAmong(address, vips) ||
+    hosts?.at(address) !== undefined ||
+    others.some((node) => isAmong(address, addressesOf(node)));
+  return addresses
+    .map((address) => canonicalAddress(address) ?? '')
+    .filter((address) => !isAmong(address, host.addresses))
+    .every((address) => isWithin(address, networks) && !isTaken(address));
+}
+
+const isAmong = (address: string, all: readonly string[]): boolean =>
+  all.some((one) => canonicalAddress(one) === address);
+
+/** Whether a claim is granted for addresses that came after the inventory, which holds as long as the node has them. */
+export const isLater = (claim: KubeletClaim, cluster: KnownCluster): boolean =>
+  claim.purpose === 'serving' &&
+  refusalNow(claim, { ...cluster, machines: undefined }) !== undefined;
 
 /** A request that could be approved, if the cluster is as it must be. */
 export interface OpenRequest {

@@ -110,9 +110,11 @@ function algorithmOf({ members: [type] }: Element): string {
 type Subject = Pick<CertificateRequest, 'commonNames' | 'organizations' | 'otherSubject'>;
 
 function subjectOf(name: Element): Subject {
-  const attributes = membersEachOf(name, tags.set).flatMap((part) =>
-    membersEachOf(part, tags.sequence),
-  );
+  const attributes = membersEachOf(name, tags.set).flatMap((part) => {
+    // X.501: a part of a name has one pair at least. Programs pass over one without any.
+    if (part.content.length === 0) throw new Error('an empty part');
+    return membersEachOf(part, tags.sequence);
+  });
   const parts = attributes.map((attribute) => {
     const [type, value, ...more] = attribute.members;
     if (type === undefined || value === undefined || more.length > 0) throw new Error('no pair');

@@ -30,6 +30,12 @@ export const refusalCauses = {
   forbidden: 'the permissions of the controller do not allow it',
 } as const;
 
+/** What to do about requests that stay open for a cause, where a person can. */
+export const adviceOn: Partial<Record<RefusalCause, string>> = {
+  names:
+    'An address counts that the inventory has for the host, or that its node reports, that is in a machine network, and that no other host or node has. Where the node has the address, run: oc adm certificate approve NAME',
+};
+
 /** One of them. */
 export type RefusalCause = keyof typeof refusalCauses;
 

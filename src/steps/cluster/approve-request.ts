@@ -23,13 +23,13 @@ interface RequestAnswer {
 
 /**
  * Approves a request if its key is right. All else of it must have been verified, and stays true: only its status can change.
- * It is read first, as it is put back as a whole.
+ * It is read first, as it is put back as a whole; `isStillRight` is asked last, about what is not in the request.
  * @throws AgentError `kube.*`
  */
 export async function approveRequest(
   { kube, clock, signal }: Pick<StepScope<'kube' | 'clock'>, 'kube' | 'clock' | 'signal'>,
   { name, uid }: Pick<KubeMetadata, 'name' | 'uid'>,
-  why: ApprovalReason,
+  { isStillRight, ...why }: ApprovalReason & { readonly isStillRight: () => Promise<boolean> },
 ): Promise<RequestAnswer> {
   const ref = { kind: certificateSigningRequests, name };
   for (let attempt = 1; ; attempt += 1) {
@@ -38,16 +38,19 @@ export async function approveRequest(
     if (found === undefined || asked === undefined || asked.uid !== uid) return { state: 'denied' };
     if (asked.state !== 'pending') return { state: asked.state };
     if (!hasRightKey(asked)) return { state: 'pending', cause: 'key' };
+    if (!(await isStillRight())) return { state: 'pending' };
     try {
       const next = approved(found, { ...why, at: clock.now() });
       await kube.replace(ref, next, { subresource: 'approval', signal });
       return { state: 'approved' };
     } catch (error) {
-      const isConflict = error instanceof AgentError && error.code === 'kube.conflict';
-      if (!isConflict || attempt >= mostConflicts) throw error;
+      if (!isConflict(error) || attempt >= mostConflicts) throw error;
     }
   }
 }
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof AgentError && error.code === 'kube.conflict';
 
 function hasRightKey({ pem }: SigningRequest): boolean {
   const content = readPkcs10(pem);

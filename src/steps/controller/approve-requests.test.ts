@@ -15,6 +15,7 @@ import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, configMaps, events, nodes } from '../../cluster/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { recordData, recordRef } from '../cluster/left-record.ts';
 import { approveRequests } from './approve-requests.ts';
@@ -32,6 +33,8 @@ interface World {
   readonly isAway?: boolean;
 }
 
+const machines = { networks: ['192.0.2.0/24'], vips: [] };
+
 function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false }: World = {}) {
   const clock = fakeClock({ auto: false });
   const controller = new AbortController();
@@ -47,13 +50,19 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
     installation,
     signal: controller.signal,
     config: { cluster: { controlPlaneCount: 3 } },
-    facts: { cluster: { isAgentBased, platform: 'baremetal', serviceNetworks: [] } },
+    facts: { cluster: { isAgentBased, platform: 'baremetal', serviceNetworks: [], machines } },
   });
   const put = async (
     purpose: RequestPurpose,
-    { name = `csr-${purpose}`, node = 'm0', keys = keyPair(), status = {} } = {},
+    {
+      name = `csr-${purpose}`,
+      node = 'm0',
+      keys = keyPair(),
+      status = {},
+      address = '192.0.2.7',
+    } = {},
   ) => {
-    const names = purpose === 'serving' ? alternativeNames(node, '192.0.2.7') : [];
+    const names = purpose === 'serving' ? alternativeNames(node, address) : [];
     const subject = `O=system:nodes, CN=system:node:${node}`;
     const pem = await pkcs10({ subject, names, keys: await keys });
     const spec = purpose === 'serving' ? { username: `system:node:${node}` } : {};
@@ -63,8 +72,8 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
     );
     await clock.advance(seconds(1));
   };
-  const join = (name: string, role = 'master') =>
-    kube.put(nodes, nodeObject({ name, role, addresses: ['192.0.2.7'] }));
+  const join = (name: string, role = 'master', addresses = ['192.0.2.7']) =>
+    kube.put(nodes, nodeObject({ name, role, addresses }));
   const approvals = () =>
     kube.writes.flatMap(({ subresource, name }) => (subresource === 'approval' ? [name] : []));
   const stop = async () => {
@@ -181,6 +190,21 @@ describe('approving certificate requests', () => {
     await stop();
   });
 
+  it('leaves one that was made again under the same name', async () => {
+    const inner = fakeKube();
+    const kube: FakeKube = {
+      ...inner,
+      get: async (ref, signal) => {
+        const found = await inner.get(ref, signal);
+        return found && { ...found, metadata: { ...found.metadata, uid: 'another' } };
+      },
+    };
+    const { approvals, put, stop } = setUp({ kube });
+    await put('client');
+    expect(approvals()).toEqual([]);
+    await stop();
+  });
+
   it('asks once where the permissions do not allow it', async () => {
     let asked = 0;
     const kube: FakeKube = {
@@ -215,6 +239,69 @@ describe('approving certificate requests', () => {
     await put('client');
     await clock.advance(seconds(2));
     expect(approvals()).toEqual(['csr-client']);
+    await stop();
+  });
+});
+
+describe('a serving certificate for an address that came after the inventory', () => {
+  const both = ['192.0.2.7', '192.0.2.77'];
+
+  it('is approved once the node reports the address', async () => {
+    const { approvals, clock, join, put, stop } = setUp();
+    join('m0');
+    await put('serving', { address: '192.0.2.77' });
+    expect(approvals()).toEqual([]);
+    join('m0', 'master', both);
+    await clock.advance(seconds(1));
+    expect(approvals()).toEqual(['csr-serving']);
+    await stop();
+  });
+
+  it.each<[string, (node: KubeObject) => KubeObject | undefined]>([
+    [
+      'the node is another of its name',
+      (node) => ({ ...node, metadata: { ...node.metadata, uid: 'other' } }),
+    ],
+    [
+      'the node has lost the address',
+      (node) => ({
+        ...nodeObject({ name: 'm0', addresses: ['192.0.2.7'] }),
+        metadata: node.metadata,
+      }),
+    ],
+    ['the node is gone', () => undefined],
+  ])('is not approved where meanwhile %s', async (_, changed) => {
+    const inner = fakeKube();
+    let isChanged = true;
+    const kube: FakeKube = {
+      ...inner,
+      get: async (ref, signal) => {
+        const found = await inner.get(ref, signal);
+        return isChanged && found !== undefined && ref.kind === nodes ? changed(found) : found;
+      },
+    };
+    const { approvals, clock, join, put, stop } = setUp({ kube });
+    join('m0', 'master', both);
+    await put('serving', { address: '192.0.2.77' });
+    await clock.advance(seconds(20));
+    expect(approvals()).toEqual([]);
+    isChanged = false;
+    await clock.advance(seconds(20));
+    expect(approvals()).toEqual(['csr-serving']);
+    await stop();
+  });
+
+  it('that stays open is in an event with what to do', async () => {
+    const { clock, join, kube, put, stop } = setUp();
+    join('m0', 'master', ['192.0.2.7', '198.51.100.7']);
+    await put('serving', { address: '198.51.100.7' });
+    await clock.advance(minutes(1));
+    expect(kube.objectsOf(events)).toMatchObject([
+      {
+        metadata: { name: 'certificate-requests-left.names' },
+        message: expect.stringMatching(/csr-serving.*oc adm certificate approve/) as string,
+      },
+    ]);
     await stop();
   });
 });

@@ -1,17 +1,19 @@
 import {
   decideRequests,
+  isLater,
   type KnownCluster,
   type LeftCount,
   type LeftTally,
   leftTally,
   type OpenRequest,
+  refusalNow,
   type RequestBook,
   requestBook,
 } from '../../cluster/csr/hosts-requests.ts';
 import { controllerEvent } from '../../cluster/controller.ts';
 import { readRequest } from '../../cluster/csr/read-request.ts';
 import type { ApprovalReason } from '../../cluster/csr/signing-request.ts';
-import { refusalCauses } from '../../cluster/csr/verify.ts';
+import { adviceOn, refusalCauses } from '../../cluster/csr/verify.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel } from '../../cluster/node.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -40,7 +42,7 @@ export const approveRequests = controllerStep({
   needs: { cluster: NewCluster },
   limit: noLimit,
   waitsFor: 'certificate requests, until the installation has ended',
-  run: async (scope, { cluster: { isAgentBased } }) => {
+  run: async (scope, { cluster: { isAgentBased, machines } }) => {
     const { clock, config, installation, kube } = scope;
     const masters = isAgentBased ? config.cluster.controlPlaneCount : 0;
     const service = followedInstallation(installation);
@@ -51,6 +53,13 @@ export const approveRequests = controllerStep({
     const tally = leftTally();
     const book = requestBook(tally);
     const reportLeft = leftReports(scope, tally);
+    /** The cluster as it is seen now. */
+    const seen = (): KnownCluster | string => {
+      const record = recordIn(records.flatMap(({ view }) => view().objects));
+      const there = { nodes: nodes.view().objects, record };
+      const known = knownCluster(service.view(), there, masters);
+      return typeof known === 'string' ? known : { ...known, keys: book.keys(), machines };
+    };
     let took = 0;
     await reconcile<Seen, Work>(scope, 'every certificate request is answered', {
       watch: together(...[requests, nodes, ...records, service].map(({ watch }) => watch)),
@@ -61,25 +70,23 @@ export const approveRequests = controllerStep({
         const began = clock.elapsed();
         const gap = gapAmong(requests, nodes, ...records);
         if (gap !== undefined) return { missing: gap, approve: [], counts: [] };
-        const record = recordIn(records.flatMap(({ view }) => view().objects));
-        const there = { nodes: nodes.view().objects, record };
-        const known = knownCluster(service.view(), there, masters);
-        if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
         const open = book.open(requests.view().objects.map(readRequest), began);
-        const facts = { ...known, keys: book.keys() };
-        const approve = decideRequests(open, facts, ({ metadata }, cause) => {
+        const known = seen();
+        if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
+        const approve = decideRequests(open, known, ({ metadata }, cause) => {
           const { uid = '', name } = metadata;
           tally.add({ uid, name, cause }, began);
         });
         const missing = 'waiting for certificate requests';
         took = clock.elapsed() - began;
-        return { missing, approve, counts: tally.due(clock.elapsed()) };
+        const facts = { missing, counts: tally.due(clock.elapsed()) };
+        return { ...facts, approve: approve.map((request) => ({ request, known })) };
       },
       decide: ({ missing, approve, counts }) => ({
         actions: [
-          ...approve.map((request) => ({
-            key: `certificate request ${request.metadata.name}`,
-            request,
+          ...approve.map((one) => ({
+            key: `certificate request ${one.request.metadata.name}`,
+            ...one,
           })),
           ...counts.map((count) => ({ key: `event about requests: ${count.cause}`, count })),
         ],
@@ -87,7 +94,10 @@ export const approveRequests = controllerStep({
       }),
       apply: async (work, signal) => {
         if ('count' in work) await reportLeft(work.count, signal);
-        else await approveOne(scope, book, work.request);
+        else {
+          const isStillRight = () => isUnchanged(scope, work, seen);
+          await approveOne(scope, book, { request: work.request, isStillRight });
+        }
       },
     });
   },
@@ -98,11 +108,36 @@ const longestRest = 500;
 
 interface Seen {
   readonly missing: string;
-  readonly approve: readonly OpenRequest[];
+  readonly approve: readonly Decided[];
   readonly counts: readonly LeftCount[];
 }
 
-type Work = Action & ({ readonly request: OpenRequest } | { readonly count: LeftCount });
+/** A request to approve, and by what that was decided. */
+interface Decided {
+  readonly request: OpenRequest;
+  readonly known: KnownCluster;
+}
+
+type Work = Action & (Decided | { readonly count: LeftCount });
+
+/**
+ * Whether a request for addresses that came after the inventory is still of the same node, which still has them: it is
+ * read from the API server.
+ */
+async function isUnchanged(
+  { kube, signal }: ControllerScope<'kube'>,
+  { request: { claim }, known }: Decided,
+  seen: () => KnownCluster | string,
+): Promise<boolean> {
+  if (!isLater(claim, known)) return true;
+  const node = await kube.get({ kind: nodeKind, name: claim.node }, signal);
+  const before = known.nodes.get(claim.node);
+  if (node === undefined || node.metadata.uid !== before?.metadata.uid) return false;
+  const now = seen();
+  if (typeof now === 'string') return false;
+  const nodes = new Map(now.nodes).set(claim.node, node);
+  return refusalNow(claim, { ...now, nodes }) === undefined;
+}
 
 /** What is known of the hosts, or why nothing may be decided yet. */
 function knownCluster(
@@ -137,13 +172,16 @@ const approval: ApprovalReason = {
 async function approveOne(
   scope: ControllerScope<'kube' | 'clock'>,
   book: RequestBook,
-  request: OpenRequest,
+  {
+    request,
+    isStillRight,
+  }: Pick<Decided, 'request'> & { readonly isStillRight: () => Promise<boolean> },
 ): Promise<void> {
   const { metadata, claim } = request;
   // Before it is sent: a second key of the host must not be approved meanwhile.
   book.set(request, { state: 'approved' });
   try {
-    const answer = await approveRequest(scope, metadata, approval);
+    const answer = await approveRequest(scope, metadata, { ...approval, isStillRight });
     book.set(request, answer);
     if (answer.state === 'approved') {
       const { node, purpose } = claim;
@@ -168,7 +206,9 @@ function leftReports(
   const write = async ({ cause, count, names }: LeftCount, signal: AbortSignal) => {
     const name = `certificate-requests-left.${cause}`;
     const listed = names.map((one) => plainLine(one, longestName)).join(', ');
-    const message = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${listed}`;
+    const what = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${listed}`;
+    const advice = adviceOn[cause];
+    const message = advice === undefined ? what : `${what}. ${advice}`;
     const event = controllerEvent({
       ...{ namespace, name, message, count, at: clock.now() },
       ...{ reason: 'CertificateRequestsLeft', type: 'Warning' },

@@ -108,7 +108,12 @@ const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
       alternativeNames('m0'),
       alternativeNames('192.0.2.10'),
       alternativeNames('w0', '192.0.2.20', '192.0.2.10'),
-      alternativeNames('w0', '192.0.2.20', '127.0.0.1'),
+      ...['127.0.0.1', '192.0.2.2', '192.0.2.3', '198.51.100.9', '192.0.2.99'].flatMap(
+        (address) => [
+          alternativeNames('w0', '192.0.2.20', address),
+          alternativeNames('w0', address),
+        ],
+      ),
       alternativeNames('w0', '192.0.2.20', '192.0.2.21'),
       alternativeNames('w0', '192.0.2.20', '2001:db8::20'),
       alternativeNames('w0', 'api-int.lab.example.com', '192.0.2.20'),
@@ -168,8 +173,13 @@ it('approves no request that is forged, in more than 250 ways, and the right one
   const forged = await forgedRequests();
   expect(forged.length).toBeGreaterThan(250);
   const kube = fakeKube();
-  for (const name of ['w0', 'm9']) {
-    kube.put(nodes, nodeObject({ name, addresses: ['192.0.2.20', '192.0.2.21'] }));
+  // What a node says that it has: its own address, and what it would like to be.
+  const wanted = ['192.0.2.10', '192.0.2.2', '192.0.2.3', '127.0.0.1', '198.51.100.9'];
+  for (const [name, more] of [
+    ['w0', wanted],
+    ['m9', []],
+  ] as const) {
+    kube.put(nodes, nodeObject({ name, addresses: ['192.0.2.20', '192.0.2.21', ...more] }));
   }
   for (const object of forged) kube.put(certificateSigningRequests, object);
   const clock = fakeClock({ auto: false });
@@ -186,7 +196,12 @@ it('approves no request that is forged, in more than 250 ways, and the right one
         installingHost({ id: 'd', name: 'w0', addresses: ['192.0.2.20', '2001:db8::20'] }),
       ],
     }),
-    facts: { cluster: { isAgentBased: false, platform: 'baremetal', serviceNetworks: [] } },
+    facts: {
+      cluster: {
+        ...{ isAgentBased: false, platform: 'baremetal', serviceNetworks: [] },
+        machines: { networks: ['192.0.2.0/24', '2001:db8::/64'], vips: ['192.0.2.2', '192.0.2.3'] },
+      },
+    },
   });
   await clock.advance(minutes(2));
   const approvals = () =>

@@ -20,6 +20,8 @@ const NewClusterSchema = z.strictObject({
   platform: z.string(),
   /** The networks of its services, as they are written. */
   serviceNetworks: z.array(z.string()),
+  /** Where its machines are, where the install-config says so, and addresses there that move between them. */
+  machines: z.strictObject({ networks: z.array(z.string()), vips: z.array(z.string()) }).optional(),
   /** Name of the first vCenter, where there is one. */
   vcenterServer: z.string().optional(),
   /** How many control-plane nodes it is to have, where the install-config says so. */
@@ -79,6 +81,7 @@ const clusterBy = (
   {
     platform = '',
     serviceNetworks = [],
+    machines,
     vcenterServer,
     controlPlaneReplicas = 0,
   }: Partial<InstallConfig>,
@@ -86,6 +89,7 @@ const clusterBy = (
   isAgentBased: invoker === agentBased,
   platform,
   serviceNetworks: [...serviceNetworks],
+  ...(machines && { machines: { networks: [...machines.networks], vips: [...machines.vips] } }),
   ...(vcenterServer === undefined ? {} : { vcenterServer }),
   ...(controlPlaneReplicas === 0 ? {} : { controlPlaneReplicas }),
 });

@@ -37,7 +37,7 @@ const hostConstraints = [
 
 /** What the controller may do in the whole cluster, and no more: a test uses each of these. */
 export const controllerRules: readonly PolicyRule[] = [
-  rule('', ['nodes'], [[...follow, 'patch']]),
+  rule('', ['nodes'], [['get', ...follow, 'patch']]),
   rule('', ['configmaps'], [['get', ...follow]]),
   rule('', ['pods'], [follow]),
   rule('', ['pods/log'], [['get']]),
