@@ -34,6 +34,7 @@ const packageHomes: Readonly<Record<string, string>> = {
   'prom-client': 'adapters/metrics',
   '@opentelemetry': 'adapters/tracing',
   'p-retry': 'adapters/http',
+  undici: 'adapters/http',
 };
 
 const effectModules = [

@@ -1,5 +1,6 @@
 // Start-up decides how soon a host is seen to work: what this file imports is all that is loaded
 // before the first report leaves.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { systemClock } from '../adapters/clock.ts';
 import { readTextSync } from '../adapters/file-access.ts';
 import { type Connection, connection } from '../adapters/http/connection.ts';
@@ -57,11 +58,15 @@ export function sendFirstReport(request: ReportRequest): SentReport {
   const timer = setTimeout(leave, departureLimit);
   const ended = new AbortController();
   const answered =
-    ca === undefined
-      ? Promise.resolve('failed' as const)
-      : answerTo(request, opened, { ended, leave });
+    ca === undefined ? Promise.resolve('failed' as const) : answerTo(request, opened, ended);
+  // No other request is under way yet.
+  const left = (): void => {
+    leave();
+  };
+  subscribe('undici:request:bodySent', left);
   const sent = answered.finally(() => {
     clearTimeout(timer);
+    unsubscribe('undici:request:bodySent', left);
     leave();
   });
   return {
@@ -84,15 +89,10 @@ function textOf(path: string): string | undefined {
   }
 }
 
-interface Departure {
-  readonly ended: AbortController;
-  readonly leave: () => void;
-}
-
 async function answerTo(
   request: ReportRequest,
   opened: Connection,
-  { ended, leave }: Departure,
+  ended: AbortController,
 ): Promise<Awaited<EarlyReport['sent']>> {
   const { infraEnvId, hostId, stage, info } = request;
   try {
@@ -100,7 +100,6 @@ async function answerTo(
       ...{ clock: systemClock, random: systemRandom, reportLimit: answerLimit },
       ...{ url: request.service, token: request.token, clusterId: '', infraEnvId, hostId },
       opened,
-      onSent: leave,
       onRetry: () => {
         ended.abort();
       },

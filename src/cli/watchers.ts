@@ -102,7 +102,7 @@ async function openTracesOf({
   const { openTraces } = await import('../adapters/tracing/otlp.ts');
   const connections: Connection = connection(network());
   const { sink, flush } = openTraces({
-    ...{ endpoint: endpoint.url, attributes, onLost, agentFor: connections.agentFor },
+    ...{ endpoint: endpoint.url, environment, attributes, onLost, connection: connections },
     parent: { traceparent: environment['TRACEPARENT'], tracestate: environment['TRACESTATE'] },
   });
   return {

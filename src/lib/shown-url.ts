@@ -25,10 +25,10 @@ function withoutSecretParts(text: string): string {
 export const basicCredentials = ({ username, password }: URL): string | undefined =>
   username === '' && password === ''
     ? undefined
-    : `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
+    : `Basic ${Buffer.from(`${percentDecoded(username)}:${percentDecoded(password)}`).toString('base64')}`;
 
 /** A percent sign that begins no escape stands for itself, as curl has it. */
-function decoded(part: string): string {
+export function percentDecoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

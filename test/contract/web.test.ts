@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
@@ -14,6 +15,7 @@ import { fakeWeb } from '../support/fake-web.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import {
   type Certificates,
+  impatient,
   inTurn,
   makeCertificates,
   type Responder,
@@ -266,6 +268,41 @@ describe('proxies', () => {
       context: { attempts: 1, proxy: server.url },
       message: expect.stringContaining('407') as string,
     });
+  });
+
+  it('are told who asks, for plain addresses and for tunnels', async () => {
+    const asked: (string | undefined)[] = [];
+    server.server.on('connect', ({ headers }, socket) => {
+      asked.push(headers['proxy-authorization']);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    const address = server.url.replace('//', '//user:p%40ss@');
+    const proxies = { http: address, https: address, no: '' };
+    const through = real({ connection: { proxies } });
+    await through.open('http://service.test/page', { signal });
+    await through.open('https://service.test/', { signal }).catch(() => undefined);
+    const basic = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    expect(asked).toEqual([basic]);
+    expect(server.seen.map(({ headers }) => headers['proxy-authorization'])).toEqual([basic]);
+  });
+
+  it.each([407, 403])('that refuse a plain address with %d are answers', async (status) => {
+    server.answering((_, response) => void response.writeHead(status).end('who are you'));
+    await expect(throughProxy().open('http://service.test/', { signal })).rejects.toMatchObject({
+      code: 'web.refused',
+      context: { status, attempts: 1 },
+    });
+  });
+
+  it('that never answer for a tunnel are given up in time', async () => {
+    const sockets: Duplex[] = [];
+    server.server.on('connect', (_, socket) => sockets.push(socket));
+    const proxies = { http: '', https: server.url, no: '' };
+    const through = real({ connection: { ...impatient, proxies }, openLimit: seconds(600) });
+    await expect(through.open('https://service.test/', { signal })).rejects.toMatchObject({
+      context: { fault: 'HEADERS_TIMEOUT', proxy: server.url },
+    });
+    expect(sockets.length).toBeGreaterThan(1);
   });
 
   it('that are away are named, without their password', async () => {

@@ -35,7 +35,7 @@ afterAll(() => rig.close());
 
 beforeEach(async () => {
   lists = [];
-  subscribe('http.client.request.start', asked);
+  subscribe('undici:request:create', asked);
   views = [];
   stop = new AbortController();
   kube = clusterOf(rig.kubeconfig);
@@ -47,7 +47,7 @@ afterEach(async () => {
   stop.abort(new Error('the test is over'));
   await ended;
   await kube.close();
-  unsubscribe('http.client.request.start', asked);
+  unsubscribe('undici:request:create', asked);
   await restore();
 });
 

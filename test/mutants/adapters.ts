@@ -112,18 +112,45 @@ export const adapterMutants: MutantsByFile = {
     },
     {
       means: 'a body that stalls is waited for without end',
-      from: "response.destroy(timeoutError('body'));",
-      to: '',
+      from: 'bodyTimeout: timeouts.idle',
+      to: 'bodyTimeout: 0',
     },
     {
       means: 'an answer that does not begin is waited for without end',
-      from: "fail(timeoutError('headers'));",
+      from: 'headersTimeout: timeouts.headers',
+      to: 'headersTimeout: 0',
+    },
+    {
+      means: 'a refusal is read to its end',
+      from: 'if (left <= 0) return;',
       to: '',
+    },
+    {
+      means: 'a refusal is waited for without end',
+      from: 'body.destroy()',
+      to: 'undefined',
+    },
+    {
+      means: 'a stop waits for a connection to open',
+      from: 'await unlessAborted(request, signal)',
+      to: 'await request',
     },
     {
       means: 'a stop is taken for an error of the network',
       from: '    signal.throwIfAborted();\n    return { networkError',
       to: '    return { networkError',
+    },
+  ],
+  'src/adapters/http/way.ts': [
+    {
+      means: 'a proxy that never answers is waited for without end',
+      from: 'headersTimeout: timeout',
+      to: 'headersTimeout: 0',
+    },
+    {
+      means: 'the password of a proxy is not sent',
+      from: "'Proxy-Authorization': token",
+      to: "'Proxy-Authorization': ''",
     },
   ],
   'src/adapters/http/web.ts': [

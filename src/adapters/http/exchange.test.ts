@@ -35,8 +35,8 @@ it('a stop is no error of the network', async () => {
   const stop = new AbortController();
   const reset = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
   const timeouts = { connect: 1, headers: 1, idle: 1 };
-  const agentFor = (): Promise<never> => Promise.reject(reset);
-  const reach = { connection: { timeouts, agentFor }, clock: fakeClock() };
+  const dispatcherFor = (): Promise<never> => Promise.reject(reset);
+  const reach = { connection: { timeouts, dispatcherFor }, clock: fakeClock() };
   const question = { method: 'GET', url: new URL('http://a/b'), headers: {} } as const;
   await expect(exchange(reach, question, stop.signal)).resolves.toMatchObject({
     networkError: { kind: 'passing' },

@@ -1,7 +1,8 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import type { Connection } from './connection.ts';
 import { webFailure } from './failures.ts';
-import { type NetworkError, networkErrorOf, timeoutError } from './network-error.ts';
+import { type NetworkError, networkErrorOf } from './network-error.ts';
 import { retryAfter } from './retry.ts';
 import type { Millis } from '../../model/duration.ts';
 import { userAgent } from '../../model/version.ts';
@@ -20,7 +21,7 @@ export interface Question {
 /** The beginning of an answer; its body must be read or drained. */
 export interface Answer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Dispatcher.ResponseData['headers'];
   readonly body: AsyncIterable<Buffer>;
   /** From a Retry-After header, in milliseconds. */
   readonly retryAfter: number | undefined;
@@ -28,11 +29,9 @@ export interface Answer {
 
 /** What a request is sent with. */
 export interface Reach {
-  readonly connection: Pick<Connection, 'timeouts' | 'agentFor'> &
+  readonly connection: Pick<Connection, 'timeouts' | 'dispatcherFor'> &
     Partial<Pick<Connection, 'proxyOf'>>;
   readonly clock: Clock;
-  /** Called when a request was written. */
-  readonly onSent?: (() => void) | undefined;
 }
 
 /** What became of a question: an answer of any status, or an error of the network. */
@@ -62,93 +61,46 @@ export async function exchange(
  * @throws Error of the network; the signal's reason when it aborts
  */
 export async function answerTo(
-  { connection, clock, onSent }: Reach,
-  question: Question,
+  { connection, clock }: Reach,
+  { method, url, headers, body }: Question,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const response = await send(connection, question, { signal, onSent });
-  const { statusCode = 0, headers } = response;
-  return {
-    status: statusCode,
-    headers,
-    body:
-      statusCode < 300
-        ? chunksOf(response, connection.timeouts.idle)
-        : beginningOf(response, connection.timeouts.headers),
-    retryAfter: retryAfter(headers['retry-after'], clock.now()),
-  };
-}
-
-interface Sending {
-  readonly signal: AbortSignal;
-  readonly onSent: (() => void) | undefined;
-}
-
-async function send(
-  { agentFor, timeouts }: Reach['connection'],
-  { method, url, headers, body }: Question,
-  { signal, onSent }: Sending,
-): Promise<IncomingMessage> {
-  const agent = await agentFor(url);
+  const { dispatcherFor, timeouts } = connection;
+  const dispatcher = await dispatcherFor(url);
   signal.throwIfAborted();
-  const outgoing = request(url, {
-    method,
+  const request = dispatcher.request({
+    ...{
+      method,
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      body: body ?? null,
+      signal,
+    },
     headers: { 'User-Agent': userAgent, ...headers },
-    agent,
+    ...{ headersTimeout: timeouts.headers, bodyTimeout: timeouts.idle },
   });
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  // A request that still waits for its connection emits no error, hence both.
-  const fail = (error: unknown): void => {
-    reject(error);
-    outgoing.destroy(error instanceof Error ? error : undefined);
+  // A request that still waits for its connection does not notice a stop.
+  const answer = await unlessAborted(request, signal);
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: answer.statusCode < 300 ? answer.body : beginningOf(answer.body, timeouts.headers),
+    retryAfter: retryAfter(headerOf(answer.headers, 'retry-after'), clock.now()),
   };
-  const stop = (): void => {
-    fail(signal.reason);
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  const connecting = setTimeout(() => {
-    fail(timeoutError('connect'));
-  }, timeouts.connect);
-  outgoing.once('socket', (socket) => {
-    const connected = (): void => {
-      clearTimeout(connecting);
-      outgoing.setTimeout(timeouts.headers, () => {
-        fail(timeoutError('headers'));
-      });
-    };
-    if (!socket.connecting) connected();
-    else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', connected);
-  });
-  outgoing.once('response', (response) => {
-    outgoing.setTimeout(0);
-    resolve(response);
-  });
-  outgoing.on('error', fail);
-  outgoing.once('close', () => {
-    clearTimeout(connecting);
-    signal.removeEventListener('abort', stop);
-  });
-  outgoing.end(body, onSent);
-  return promise.finally(() => {
-    clearTimeout(connecting);
-  });
 }
 
-/** The chunks of a body, none of which may take longer than `idle`. */
-async function* chunksOf(response: IncomingMessage, idle: Millis): AsyncGenerator<Buffer> {
-  const wait = (): NodeJS.Timeout =>
-    setTimeout(() => {
-      response.destroy(timeoutError('body'));
-    }, idle);
-  let waiting = wait();
+/** Waits for work that others may wait for too, but not longer than one's own signal. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const give = (): void => {
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', give, { once: true });
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      clearTimeout(waiting);
-      yield chunk;
-      waiting = wait();
-    }
+    return await Promise.race([work, promise]);
   } finally {
-    clearTimeout(waiting);
+    signal.removeEventListener('abort', give);
   }
 }
 
@@ -156,11 +108,11 @@ async function* chunksOf(response: IncomingMessage, idle: Millis): AsyncGenerato
 const longestRefusal = 64 * 1024;
 
 /** The beginning of a body that says why, as much of it as came in time: it may have no end, or break off. */
-async function* beginningOf(response: IncomingMessage, limit: Millis): AsyncGenerator<Buffer> {
-  const late = setTimeout(() => response.destroy(timeoutError('body')), limit);
+async function* beginningOf(body: Readable, limit: Millis): AsyncGenerator<Buffer> {
+  const late = setTimeout(() => body.destroy(), limit);
   let left = longestRefusal;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
       yield chunk.subarray(0, left);
       left -= chunk.length;
       if (left <= 0) return;

@@ -11,6 +11,7 @@ import {
   drain,
   exchange,
   pathSegment,
+  headerOf,
   type Question,
   shortText,
 } from './exchange.ts';
@@ -78,8 +79,10 @@ type Use<T> = (answer: Answer, url: URL) => Promise<T>;
 
 /** Makes the calls of one base, `/api/assisted-install` for example. */
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
-  const { clock, onSent } = options;
-  const reach = { connection: options.opened ?? connection(options.connection), clock, onSent };
+  const reach = {
+    connection: options.opened ?? connection(options.connection),
+    clock: options.clock,
+  };
   const known = new Map<keyof Records, KnownHosts>();
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const question = questionOf(options, base, what);
@@ -176,7 +179,7 @@ function noAnswer(question: Question, networkError: NetworkError): AttemptFailur
 
 async function badAnswer(question: Question, answer: Answer): Promise<AttemptFailure> {
   const { status } = answer;
-  const location = answer.headers.location;
+  const location = headerOf(answer.headers, 'location');
   const said =
     status >= 300 && status < 400
       ? `it redirects to ${String(location)}; use that as the URL`

@@ -1,14 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { networkErrorOf, timeoutError } from './network-error.ts';
+import { errors } from 'undici';
+import { networkErrorOf } from './network-error.ts';
 
 const coded = (code: string, message = 'words', cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { code });
+
+const refusedTunnel = (status: number): Error =>
+  new errors.RequestAbortedError(`Proxy response (${status}) !== 200 when HTTP Tunneling`);
 
 describe('faults of the network', () => {
   it.each([
     ['a refused connection', coded('ECONNREFUSED'), 'passing', 'ECONNREFUSED'],
     ['a reset connection', coded('ECONNRESET'), 'passing', 'ECONNRESET'],
-    ['no answer', timeoutError('headers'), 'passing', 'HEADERS_TIMEOUT'],
+    ['no answer', new errors.HeadersTimeoutError(), 'passing', 'HEADERS_TIMEOUT'],
+    ['no connection', new errors.ConnectTimeoutError(), 'passing', 'CONNECT_TIMEOUT'],
+    ['a body that stalls', new errors.BodyTimeoutError(), 'passing', 'BODY_TIMEOUT'],
+    ['a connection that the other side closed', new errors.SocketError(), 'passing', 'ECONNRESET'],
     ['an unknown name', coded('ENOTFOUND'), 'unresolved', 'ENOTFOUND'],
     ['a silent name service', coded('EAI_AGAIN'), 'passing', 'EAI_AGAIN'],
     [
@@ -42,8 +49,8 @@ describe('faults of the network', () => {
       'passing',
       'ECONNREFUSED',
     ],
-    ['a proxy that is busy', new Error('a tunnel was refused with status 503'), 'passing', ''],
-    ['a proxy that refuses', new Error('a tunnel was refused with status 403'), 'lasting', ''],
+    ['a proxy that is busy', refusedTunnel(503), 'passing', ''],
+    ['a proxy that refuses', refusedTunnel(403), 'lasting', ''],
     ['what is no error', 'text', 'lasting', ''],
   ])('%s', (...[, error, kind, code]) => {
     expect(networkErrorOf(error)).toMatchObject({ kind, code });

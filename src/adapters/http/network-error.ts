@@ -36,6 +36,17 @@ const passingCodes: ReadonlySet<string> = new Set([
   'BODY_TIMEOUT',
 ]);
 
+/** The client's own codes, by the names that journals and logs have had from the beginning. */
+const clientCodes: Readonly<Record<string, string>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
+  UND_ERR_HEADERS_TIMEOUT: 'HEADERS_TIMEOUT',
+  UND_ERR_BODY_TIMEOUT: 'BODY_TIMEOUT',
+  // The other side closed the connection.
+  UND_ERR_SOCKET: 'ECONNRESET',
+  UND_ERR_PRX_CONN: 'ECONNRESET',
+  UND_ERR_ABORTED: '',
+};
+
 const words: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -53,14 +64,14 @@ const words: Readonly<Record<string, string>> = {
 const certificateCode =
   /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECRYPT)|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|INVALID_CA|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT_|CRL_)/;
 
-/** An error for what took longer than it may. */
-export const timeoutError = (what: 'connect' | 'headers' | 'body'): Error =>
-  Object.assign(new Error('it took too long'), { code: `${what.toUpperCase()}_TIMEOUT` });
+const refusedTunnel = /^Proxy response \((\d+)\).*$/;
 
 /** What an error of a request means that went by this proxy, named without credentials, or by none. */
 export function networkErrorOf(error: unknown, proxy?: string): NetworkError {
-  const code = codeIn(error);
-  const said = words[code] ?? messageOf(error);
+  const found = codeIn(error);
+  const code = clientCodes[found] ?? found;
+  const said =
+    words[code] ?? messageOf(error).replace(refusedTunnel, 'a tunnel was refused with status $1');
   return {
     kind: kindOf(code, messageOf(error)),
     code,
@@ -74,7 +85,7 @@ function kindOf(code: string, message: string): NetworkErrorKind {
   if (passingCodes.has(code)) return 'passing';
   if (code === 'ENOTFOUND') return 'unresolved';
   // The proxy answered, but could not reach further just now.
-  if (/^a tunnel was refused with status (?:408|429|5\d\d)$/.test(message)) return 'passing';
+  if (/^(?:408|429|5\d\d)$/.test(refusedTunnel.exec(message)?.[1] ?? '')) return 'passing';
   return 'lasting';
 }
 

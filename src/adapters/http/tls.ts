@@ -1,19 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import { type AgentOptions, request, type RequestOptions } from 'node:http';
-import { Agent, request as requestOverTls } from 'node:https';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import {
-  connect,
   type ConnectionOptions,
   createSecureContext,
   getCACertificates,
   type SecureContext,
 } from 'node:tls';
-import { basicCredentials } from '../../lib/shown-url.ts';
 import { readTextSync } from '../file-access.ts';
 import { webFailure } from './failures.ts';
-import { userAgent } from '../../model/version.ts';
 
 /** Whom a connection trusts. */
 export interface Trust {
@@ -91,87 +84,14 @@ function systemAuthorities(): readonly string[] {
   return getCACertificates('bundled');
 }
 
+/** What a connection that speaks TLS is opened with. */
+export type TlsOptions = Pick<
+  ConnectionOptions,
+  'secureContext' | 'rejectUnauthorized' | 'servername'
+>;
+
 /** What a connection is opened with under a trust. */
-export const tlsOptionsFor = (trust: Trust): ConnectionOptions => ({
+export const tlsOptionsFor = (trust: Trust): TlsOptions => ({
   secureContext: secureContextFor(trust),
   rejectUnauthorized: trust.isInsecure !== true,
 });
-
-/** Connections straight to servers that speak TLS. */
-export const directAgent = (trust: Trust, options: AgentOptions): Agent =>
-  new Agent({ ...options, ...tlsOptionsFor(trust) });
-
-/** A connection to a proxy that speaks TLS. */
-export const connectOverTls = (trust: Trust, proxy: string, lookup: LookupFunction): Duplex =>
-  connect({ ...tlsOptionsFor(trust), ...addressOf(new URL(proxy)), lookup });
-
-/** How a tunnel is opened. */
-interface Tunnel {
-  readonly proxy: string;
-  /** What the connection to a proxy that speaks TLS itself is opened with. */
-  readonly proxyTls: ConnectionOptions;
-  readonly timeout: number;
-  readonly lookup: LookupFunction | undefined;
-}
-
-/** Connections to servers that speak TLS, each through a tunnel of a proxy (RFC 9110, CONNECT). */
-export function tunnelAgent(
-  options: AgentOptions,
-  { proxy, proxyTls, timeout, lookup }: Tunnel,
-): Agent {
-  const agent = new Agent(options);
-  const toProxy = { ...proxyTls, timeout, ...(lookup && { lookup }) };
-  agent.createConnection = (server, callback) => {
-    const give = callback as (error: Error | null, socket?: Duplex) => void;
-    openTunnel(new URL(proxy), server as AgentOptions & ConnectionOptions, toProxy)
-      .then((socket) => {
-        const secured = connect({ ...(server as ConnectionOptions), socket });
-        secured.once('error', give);
-        secured.once('secureConnect', () => {
-          secured.off('error', give);
-          give(null, secured);
-        });
-      })
-      .catch(give);
-    return undefined;
-  };
-  return agent;
-}
-
-function openTunnel(
-  proxy: URL,
-  server: ConnectionOptions,
-  options: RequestOptions,
-): Promise<Socket> {
-  const target = `${isIP(server.host ?? '') === 6 ? `[${server.host}]` : server.host}:${server.port}`;
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const asked = (proxy.protocol === 'https:' ? requestOverTls : request)({
-    ...options,
-    ...addressOf(proxy),
-    method: 'CONNECT',
-    path: target,
-    headers: { Host: target, 'User-Agent': userAgent, ...credentialsOf(proxy) },
-    agent: false,
-  });
-  asked.once('connect', ({ statusCode }, socket: Socket) => {
-    if (statusCode === 200) resolve(socket);
-    else {
-      socket.destroy();
-      reject(new Error(`a tunnel was refused with status ${statusCode}`));
-    }
-  });
-  asked.once('timeout', () => asked.destroy(new Error('the proxy did not open a tunnel in time')));
-  asked.once('error', reject);
-  asked.end();
-  return promise;
-}
-
-const addressOf = ({ hostname, port, protocol }: URL): { host: string; port: number } => ({
-  host: hostname.replace(/^\[|\]$/g, ''),
-  port: Number(port || (protocol === 'https:' ? 443 : 80)),
-});
-
-function credentialsOf(proxy: URL): Record<string, string> {
-  const credentials = basicCredentials(proxy);
-  return credentials === undefined ? {} : { 'Proxy-Authorization': credentials };
-}

@@ -1,10 +1,7 @@
-import { Agent as PlainAgent } from 'node:http';
-import { Agent, type AgentOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { agentOptions, withoutIdlers } from '../http/connection.ts';
 import { type Answer, answerTo, pathSegment, type Reach, shortText } from '../http/exchange.ts';
 import { type Proxies, proxyFor } from '../http/proxies.ts';
-import { tlsOptionsFor, tunnelAgent } from '../http/tls.ts';
+import { type TlsOptions, tlsOptionsFor } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
@@ -85,15 +82,24 @@ export interface ApiServer {
 
 /** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
 export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer {
-  const agent = agentFor(access, reach);
-  const { clock, timeouts } = reach;
+  const { clock, lookup, proxies, timeouts } = reach;
+  const isSecure = access.server.startsWith('https:');
+  const to = {
+    protocol: isSecure ? 'https:' : 'http:',
+    proxy: isSecure && proxies ? proxyFor(new URL(access.server), proxies) : undefined,
+    tls: isSecure ? tlsFor(access) : {},
+    // The proxy is not the cluster's: it is shown no certificate, and trusted as the system trusts.
+    proxyTls: proxies ? tlsOptionsFor({}) : {},
+    ...{ lookup, timeout: timeouts.connect, keepAliveDelay },
+  };
+  const opened = import('../http/way.ts').then(({ way }) => way(to));
   return {
     ask: async (what, signal, read) => {
       const name = `${what.method} ${what.path}`;
       const { idle = timeouts.idle } = what;
       const connection = {
         timeouts: { ...timeouts, idle },
-        agentFor: () => Promise.resolve(agent),
+        dispatcherFor: async () => (await opened).dispatcher,
       };
       const answer = await send(access, { connection, clock }, { what, signal }).catch(
         (error: unknown) => {
@@ -111,10 +117,7 @@ export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer
         signal.aborted ? signal.reason : errorOfSilence(name, access.server, error);
       return read(chunksOf(body, broken));
     },
-    close: () => {
-      agent.destroy();
-      return Promise.resolve();
-    },
+    close: async () => (await opened).close(),
   };
 }
 
@@ -134,19 +137,9 @@ async function* chunksOf(
  * A peer that is gone is noticed a quarter of a minute later, however long a watch is: the kernel asks it after so long,
  * then each second, ten times (libuv, `uv_tcp_keepalive`).
  */
-const keepAliveMsecs = seconds(5);
+const keepAliveDelay = seconds(5);
 
-function agentFor(access: ClusterAccess, { lookup, proxies, timeouts }: ReachOptions): PlainAgent {
-  const direct = { ...agentOptions, keepAliveMsecs, ...(lookup && { lookup }) };
-  if (!access.server.startsWith('https:')) return withoutIdlers(new PlainAgent(direct));
-  const proxy = proxies && proxyFor(new URL(access.server), proxies);
-  if (proxy === undefined) return withoutIdlers(new Agent({ ...direct, ...tlsFor(access) }));
-  // The proxy is not the cluster's: it is shown no certificate, and trusted as the system trusts.
-  const tunnel = { proxy, proxyTls: tlsOptionsFor({}), timeout: timeouts.connect, lookup };
-  return withoutIdlers(tunnelAgent({ ...agentOptions, ...tlsFor(access) }, tunnel));
-}
-
-function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): AgentOptions {
+function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): TlsOptions {
   try {
     return {
       ...tlsOptionsFor({

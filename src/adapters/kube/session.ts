@@ -1,6 +1,7 @@
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+import { unlessAborted } from '../http/exchange.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiServer, apiServer, type ReachOptions } from './api-server.ts';
 import { readKubeconfig } from './kubeconfig.ts';
@@ -79,19 +80,4 @@ function missing(reason: unknown): ApiError {
     reason === undefined ? {} : { cause: reason },
   );
   return new ApiError(failure, { notBefore: pause });
-}
-
-/** Waits for work that others wait for too, but not longer than one's own signal. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const give = (): void => {
-    reject(signal.reason);
-  };
-  signal.addEventListener('abort', give, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', give);
-  }
 }

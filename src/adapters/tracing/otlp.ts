@@ -1,29 +1,44 @@
-import type { Agent } from 'node:http';
+import { join } from 'node:path/posix';
+import { gzipSync } from 'node:zlib';
 import { defaultTextMapGetter, ROOT_CONTEXT } from '@opentelemetry/api';
-import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  ExportResultCode,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from '@opentelemetry/core';
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import {
   detectResources,
   resourceAttributesEnvDetector,
   resourceFromAttributes,
   serviceNameEnvDetector,
 } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import type { Sink } from '../../engine/events.ts';
+import { percentDecoded } from '../../lib/shown-url.ts';
 import { seconds } from '../../model/duration.ts';
 import { version } from '../../model/version.ts';
+import { systemClock } from '../clock.ts';
+import type { Connection } from '../http/connection.ts';
+import { drain, exchange } from '../http/exchange.ts';
 import { runSpans } from './run-spans.ts';
 
 /** Where spans go, and what is said of all of them. */
 export interface TracesOptions {
-  /** The SDK reads it from the environment too; here it says by which connection. */
-  readonly endpoint: URL;
   /** The TRACEPARENT of who started the run, and its TRACESTATE. */
   readonly parent: Readonly<Record<'traceparent' | 'tracestate', string | undefined>>;
   /** Attributes of the resource beside the name and version of the program. */
   readonly attributes: Readonly<Record<string, string>>;
+  /** Of all signals, or of spans alone, as the variables say. */
+  readonly endpoint: URL;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** The connections of every other request, with its proxies and its trust. */
-  readonly agentFor: (url: URL) => Promise<Agent>;
+  readonly connection: Connection;
   /** Called once, when spans were not taken. */
   readonly onLost: (reason: string) => void;
 }
@@ -42,21 +57,13 @@ export interface Traces {
 const batchLimit = seconds(2);
 
 /** Opens the way to a collector by the SDK's own variables. No connection is opened before its first batch. */
-export function openTraces({
-  endpoint,
-  parent,
-  attributes,
-  agentFor,
-  onLost,
-}: TracesOptions): Traces {
+export function openTraces(options: TracesOptions): Traces {
+  const { parent, attributes, onLost } = options;
   const lost = once(onLost);
   setGlobalErrorHandler((error) => {
     lost(reasonOf(error));
   });
-  const exporter = new OTLPTraceExporter({
-    timeoutMillis: batchLimit,
-    httpAgentOptions: () => agentFor(endpoint),
-  });
+  const exporter = exporterBy(options);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'bootwright', 'service.version': version })
       .merge(resourceFromAttributes(attributes))
@@ -81,6 +88,54 @@ export function openTraces({
       }),
   };
 }
+
+/**
+ * Sends batches as the standard variables say, over the connections of every other request (OpenTelemetry specification,
+ * "OTLP Exporter Configuration": those of spans win; headers are written as W3C baggage).
+ */
+function exporterBy({ endpoint, environment, connection }: TracesOptions): SpanExporter {
+  const named = (name: string): readonly string[] =>
+    ['', 'TRACES_'].map((signal) => environment[`OTEL_EXPORTER_OTLP_${signal}${name}`] ?? '');
+  const [, ownEndpoint] = named('ENDPOINT');
+  const url = new URL(endpoint);
+  if (ownEndpoint === '') url.pathname = join(url.pathname, 'v1/traces');
+  const isPacked = named('COMPRESSION').findLast((word) => word !== '') === 'gzip';
+  const headers = {
+    ...Object.fromEntries(named('HEADERS').flatMap(headersIn)),
+    'Content-Type': 'application/x-protobuf',
+    ...(isPacked ? { 'Content-Encoding': 'gzip' } : {}),
+  };
+  const send = async (spans: ReadableSpan[]): Promise<void> => {
+    const bytes = ProtobufTraceSerializer.serializeRequest(spans) ?? new Uint8Array();
+    const body = isPacked ? gzipSync(bytes) : Buffer.from(bytes);
+    const question = { method: 'POST', url, headers, body } as const;
+    const limit = AbortSignal.timeout(batchLimit);
+    const reach = { connection, clock: systemClock };
+    const { answer, networkError } = await exchange(reach, question, limit);
+    if (answer === undefined) throw new Error(`the collector: ${networkError.words}`);
+    await drain(answer.body);
+    if (answer.status > 299) throw new Error(`the collector answered ${answer.status}`);
+  };
+  return {
+    export: (spans, done) => {
+      send(spans).then(
+        () => {
+          done({ code: ExportResultCode.SUCCESS });
+        },
+        (error: unknown) => {
+          done({ code: ExportResultCode.FAILED, error: error as Error });
+        },
+      );
+    },
+    shutdown: () => Promise.resolve(),
+  };
+}
+
+const headersIn = (list: string): readonly (readonly [string, string])[] =>
+  [...list.matchAll(/([^,;=\s]+)\s*=\s*([^,;]*)/g)].map(([, name = '', value = '']) => [
+    name,
+    percentDecoded(value.trim()),
+  ]);
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : JSON.stringify(error);

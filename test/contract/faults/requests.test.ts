@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Timeouts } from '../../../src/adapters/http/connection.ts';
-import { seconds } from '../../../src/model/duration.ts';
+import { minutes, seconds } from '../../../src/model/duration.ts';
 import { quickClock } from '../../support/quick-clock.ts';
 import { startServer, type TestServer } from '../real/http-server.ts';
 import { atFault } from './at-fault.ts';
@@ -41,7 +41,7 @@ describe('every request', () => {
 /** Sends the request of a cell to a server with its fault, and looks how that ends. */
 async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   const server = await faultyServer(name, fault);
-  const clock = quickClock(paceOf(fault, ending));
+  const clock = quickClock(paceOf(fault, ending, limit));
   const since = clock.elapsed();
   try {
     const sender = senders[name];
@@ -73,12 +73,15 @@ const impatience: Partial<Record<Fault, Timeouts>> = {
   'slow 400': { connect: 2000, headers: 300, idle: 2000 },
 };
 
+/** Of a silent server the client learns after a second at the earliest; a call takes four then, in which it asks again. */
+const silent = seconds(4);
+
 /** So that ten minutes are short, but a silent server is asked more than once, and a large body is read in time. */
-function paceOf(fault: Fault, { attempts }: Ending): number {
+function paceOf(fault: Fault, { attempts }: Ending, limit = minutes(1)): number {
+  if (fault === 'stall') return limit / silent;
   if (fault === 'slow 400') return 20;
   if (fault === 'endless') return 45;
-  if (attempts !== 'limit') return 200;
-  return fault === 'stall' ? 400 : 1000;
+  return attempts === 'limit' ? 1000 : 200;
 }
 
 async function faultyServer(name: string, fault: Fault): Promise<TestServer> {
