@@ -13,6 +13,8 @@ export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Words of argv that must not be shown in a log, an event or an error. */
   readonly secrets?: readonly string[];
+  /** Nothing is lost by ending it at once: it gets SIGKILL without SIGTERM before it. */
+  readonly isKillable?: boolean;
 }
 
 /** What a command that ended by itself left behind. Streams are kept apart and trimmed. */

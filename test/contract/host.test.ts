@@ -134,6 +134,21 @@ it.each([
   expect(isLeft).toBe(false);
 });
 
+it('asks nothing of a command that may be killed', async () => {
+  const control = new AbortController();
+  const lines: string[] = [];
+  const script = 'trap "echo asked" TERM; echo ready; while :; do sleep 0.05; done';
+  const running = localHost().exec(['sh', '-c', script], {
+    ...{ signal: control.signal, limit, isKillable: true },
+    onLine: (line) => {
+      lines.push(line);
+      control.abort(new Error('enough'));
+    },
+  });
+  await expect(running).rejects.toMatchObject({ code: 'command.stopped' });
+  expect(lines).toEqual(['ready']);
+});
+
 it('reports a command without its secrets', async () => {
   const events: unknown[] = [];
   const { exec } = localHost({ onCommand: (event) => events.push(event) });

@@ -50,6 +50,11 @@ export const adapterMutants: MutantsByFile = {
   ],
   'src/adapters/host/run-command.ts': [
     {
+      means: 'a writer that hears no polite signal writes on',
+      from: "running.stop(isKillable ? 'SIGKILL' : 'SIGTERM')",
+      to: "running.stop('SIGTERM')",
+    },
+    {
       means: 'the token of the service reaches every command',
       from: "    PATH: [...new Set(path)].join(':'),",
       to: "    ...own,\n    PATH: [...new Set(path)].join(':'),",

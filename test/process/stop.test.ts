@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -21,11 +21,11 @@ const open = (plan: Partial<SingleHostPlan>): Promise<SingleHost> =>
     ...plan,
   });
 
-const start = (host: SingleHost, more: readonly string[] = []): AgentProcess =>
+const start = (host: SingleHost, path = host.environment['PATH'] ?? ''): AgentProcess =>
   startAgent({
     bundle,
-    args: [...host.words, ...more],
-    env: host.environment,
+    args: host.words,
+    env: { ...host.environment, PATH: path },
     logFile: join(host.folder, 'agent.log'),
   });
 
@@ -54,6 +54,38 @@ describe('SIGTERM ends the agent', () => {
     expect(writer?.exitCode).toBeUndefined();
     expect(host.machine.installed).toBeUndefined();
     expect(host.machine.devices.byKname('sda')?.table).toBeUndefined();
+  });
+
+  it('although the writer refuses to end, and changes the disk only when it is gone', async () => {
+    await using host = await open({});
+    // Between the agent and its host: a writer that hears no SIGTERM, and who still runs when a later command begins.
+    const folder = join(host.folder, 'stubborn');
+    const [order, writerPid] = [join(folder, 'order'), join(folder, 'pid')];
+    mkdirSync(folder);
+    const nsenter = `#!/bin/bash
+case "$*" in
+*coreos-installer\\ install*) ;;
+*)
+  if [ -s ${writerPid} ]; then
+    kill -0 "$(cat ${writerPid})" && echo beside >>${order}
+    echo "$*" >>${order}
+  fi
+  exec ${host.nsenter} "$@" ;;
+esac
+trap 'echo asked >>${order}' TERM
+echo 'Read disk 45.5 MiB/113.7 MiB (40%)' >&2
+echo $$ >${writerPid}
+while :; do sleep 0.1; done
+`;
+    writeFileSync(join(folder, 'nsenter'), nsenter, { mode: 0o755 });
+    const agent = start(host, `${folder}:${host.environment['PATH'] ?? ''}`);
+    await becomes(() => hasWritten(host));
+    await stopped(agent);
+    const lines = readFileSync(order, 'utf8').split('\n');
+    expect(lines).not.toContain('asked');
+    expect(lines).not.toContain('beside');
+    expect(lines.some((line) => line.includes('wipefs') || line.includes('lsblk'))).toBe(true);
+    expect(() => process.kill(Number(readFileSync(writerPid, 'utf8')), 0)).toThrow('ESRCH');
   });
 
   it('while a worker waits for the control plane', async () => {

@@ -90,12 +90,13 @@ type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefi
 
 async function untilEnd(
   running: RunningProcess,
-  { limit, signal }: ExecOptions,
+  { limit, signal, isKillable = false }: ExecOptions,
 ): Promise<CommandEnd> {
   let stoppedBy: 'signal' | 'limit' | undefined;
+  const stop = (): Promise<void> => running.stop(isKillable ? 'SIGKILL' : 'SIGTERM');
   const stopFor = (what: 'signal' | 'limit'): void => {
     stoppedBy ??= what;
-    void running.stop();
+    void stop();
   };
   const onAbort = (): void => {
     stopFor('signal');
@@ -107,7 +108,7 @@ async function untilEnd(
   try {
     const end = await running.ended;
     // The leader may be gone while others of its group still die.
-    if (stoppedBy !== undefined) await running.stop();
+    if (stoppedBy !== undefined) await stop();
     return { ...end, stoppedBy };
   } finally {
     clearTimeout(timer);

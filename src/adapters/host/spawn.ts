@@ -35,8 +35,8 @@ export interface RunningProcess {
   readonly stdin: Writable | undefined;
   /** Resolves when the process has ended and its pipes are closed; never rejects. */
   readonly ended: Promise<ProcessEnd>;
-  /** Ends the process and all that it started; resolves when nobody is left. */
-  readonly stop: () => Promise<void>;
+  /** Ends the process and all that it started, at first by this signal; resolves when nobody is left. */
+  readonly stop: (first?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
   /** Lets our own process end although this one still runs. */
   readonly unref: () => void;
 }
@@ -87,8 +87,8 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
   return {
     stdin: child.stdin ?? undefined,
     ended,
-    stop: async () => {
-      if (child.pid !== undefined) await stopGroup(child.pid);
+    stop: async (first = 'SIGTERM') => {
+      if (child.pid !== undefined) await stopGroup(child.pid, first);
       // A process that left the group may still hold the pipes; it must not hold us.
       outputs.stdout.abandon();
       outputs.stderr.abandon();
@@ -141,8 +141,8 @@ function unrefPart(part: unknown): void {
   (part as { unref?: () => void } | null)?.unref?.();
 }
 
-/** From the polite signal to the one that cannot be refused. */
-const timeouts: Millis = seconds(2);
+/** From the polite signal to the one that cannot be refused: what was stopped is gone within two seconds on a busy host too. */
+const timeouts: Millis = seconds(1);
 
 /** When a group that does not even die of SIGKILL (a disk that hangs in the kernel) is left. */
 const givingUp: Millis = seconds(3.5);
@@ -150,14 +150,14 @@ const givingUp: Millis = seconds(3.5);
 const pollInterval: Millis = 20;
 
 /**
- * Ends a process group: SIGTERM, then SIGKILL after 2 s; resolves when nobody is left, after 3.5 s
+ * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves when nobody is left, after 3.5 s
  * at the latest. The group is that of the first child and holds what the child started too, which
  * is the point: the child is nsenter, and the program that writes the disk is behind it.
  */
-async function stopGroup(leader: number): Promise<void> {
-  if (!signalGroup(leader, 'SIGTERM')) return;
+async function stopGroup(leader: number, first: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  if (!signalGroup(leader, first)) return;
   const since = performance.now();
-  let isKilled = false;
+  let isKilled = first === 'SIGKILL';
   while (performance.now() - since < givingUp) {
     await pause(pollInterval);
     if (!signalGroup(leader, 0)) return;

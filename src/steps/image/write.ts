@@ -72,6 +72,8 @@ export const writeImage = step({
         execOnTarget({ host, target: disk }, argv, {
           signal: stoppable,
           limit: longestWrite,
+          // It has no handler for SIGTERM: what must be undone is ours, and has little time (coreos-installer 0.26).
+          isKillable: true,
           secrets: hiddenInWords(args),
           env: { RUST_BACKTRACE: '0' },
           onLine: (line) => {
