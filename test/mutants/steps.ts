@@ -291,6 +291,18 @@ export const stepMutants: MutantsByFile = {
       to: 'false',
     },
   ],
+  'src/layering/api/meaning.ts': [
+    {
+      means: 'a unit that is disabled is one of which nothing is said',
+      from: "new Set(['enabled', 'overwrite', 'shouldExist'])",
+      to: "new Set(['overwrite', 'shouldExist'])",
+    },
+    {
+      means: 'content that is encoded otherwise is other content',
+      from: "return createHash('sha256').update(content).digest('hex');",
+      to: 'return content.length > 0 ? resource : null;',
+    },
+  ],
   'src/steps/cluster/operator-now.ts': [
     {
       means: 'a lease that came since the watch is not seen before a change',

@@ -219,6 +219,14 @@ describe('renderedDifference', () => {
     );
   });
 
+  it('does not mind how a file is written', () => {
+    const bootstrap = config({}, [file('/a', 'data:,a%20b'), file('/b')]);
+    const other = { ...file('/a', 'data:text/plain;base64,YSBi'), mode: 420, overwrite: true };
+    expect(difference(bootstrap, config({}, [file('/b'), other]))).toBe(
+      'their specs are equal in every field that is compared',
+    );
+  });
+
   it('sees another system of the release', () => {
     expect(difference(config({}), config({ osImageURL: 'other' }))).toBe('spec.osImageURL differs');
   });

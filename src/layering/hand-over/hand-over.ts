@@ -10,6 +10,7 @@ import {
   seededBuildStatus,
   type SeededBuildStatus,
 } from '../api/os-build.ts';
+import { meantSpec } from '../api/meaning.ts';
 import { machineOSConfigKind } from '../api/os-config.ts';
 import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
@@ -237,14 +238,9 @@ function itemsIn(spec: Fields, path: readonly string[], key: string): ReadonlyMa
   );
 }
 
-function specOf({ spec }: Fields, osImageURL?: string): Fields {
-  const members = Object.entries(fieldsOf(spec)).filter(([, value]) => !isEmpty(value));
-  return { ...Object.fromEntries(members), ...(osImageURL === undefined ? {} : { osImageURL }) };
-}
-
-/** Go writes empty values to a file in one way, and to the API in another. */
-const isEmpty = (value: Value): boolean =>
-  value === null || value === '' || (Array.isArray(value) && value.length === 0);
+/** Go writes values to a file in one way, and to the API in another. */
+const specOf = ({ spec }: Fields, osImageURL?: string): Fields =>
+  meantSpec({ ...fieldsOf(spec), ...(osImageURL === undefined ? {} : { osImageURL }) });
 
 const namesIn = (a: Fields, b: Fields): readonly string[] =>
   [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();

@@ -2,6 +2,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { buildName } from '../api/build-name.ts';
 import { type MachineConfig, readMachineConfig } from '../api/machine-config.ts';
+import { meantIgnition } from '../api/meaning.ts';
 import { readMachineConfigPool } from '../api/machine-config-pool.ts';
 import { machineOSBuildObject } from '../api/os-build.ts';
 import type { MachineOSConfig } from '../api/os-config.ts';
@@ -61,7 +62,7 @@ export function imageInputs(config: MachineOSConfig, machineConfig: MachineConfi
   const part: MachineConfig = {
     ...machineConfig,
     name: `rendered-${pool}`,
-    object: { config: fieldsOf(object['spec'])['config'] ?? null },
+    object: { config: meantIgnition(fieldsOf(object['spec'])['config']) },
   };
   return builtFrom(planBuild({ config, machineConfig: part }), part);
 }

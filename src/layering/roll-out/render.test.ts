@@ -133,6 +133,49 @@ describe('renderPool', () => {
     expect(rendered([base, broken], pool).config.metadata.name).not.toBe(name);
   });
 
+  it('keeps what the operator has written in other words, and takes its images from its ControllerConfig', () => {
+    const release = {
+      metadata: { name: 'machine-config-controller' },
+      spec: { baseOSContainerImage: osImageURL, baseOSExtensionsContainerImage: 'r.test/e:1' },
+    };
+    const config = files(file('/etc/a', 'a%20b'), { path: '/etc/b' });
+    const unnamed = source('00-worker', { config });
+    const name = `rendered-infra-${'0'.repeat(32)}`;
+    const theirs = {
+      metadata: { name, ownerReferences: [{ kind: 'MachineConfigPool', name: 'infra' }] },
+      spec: {
+        ...{ osImageURL, baseOSExtensionsContainerImage: 'r.test/e:1', fips: false },
+        ...{ kernelType: 'default', extensions: [], kernelArguments: [] },
+        config: {
+          ignition: { version: '3.5.0', proxy: {}, security: { tls: {} }, timeouts: {} },
+          passwd: {},
+          storage: {
+            files: [
+              { path: '/etc/b', overwrite: true, group: {}, user: {}, contents: { source: '' } },
+              {
+                ...{ path: '/etc/a', overwrite: true, mode: 420 },
+                contents: {
+                  compression: '',
+                  source: 'data:text/plain;base64,YSBi',
+                  verification: {},
+                },
+              },
+            ],
+          },
+          systemd: {},
+        },
+      },
+    };
+    const rendering = renderPool(poolOf(both, name), [unnamed, theirs], release);
+    expect(rendering).toMatchObject({ config: { metadata: { name } } });
+    const without = renderPool(poolOf(both, name), [unnamed, theirs]);
+    expect(without).toMatchObject({ isIncomplete: true });
+    const empty = renderPool(poolOf(both, name), [unnamed], { ...release, spec: {} });
+    expect(empty).toMatchObject({ isIncomplete: true });
+    const named = renderPool(poolOf(both), [base], release);
+    expect(named).toMatchObject({ config: { spec: { osImageURL } } });
+  });
+
   it('takes no rendered MachineConfig for a source', () => {
     const { config } = rendered([base]);
     const isNot = { matchExpressions: [{ key: role, operator: 'NotIn', values: ['master'] }] };
@@ -147,7 +190,7 @@ describe('renderPool', () => {
     [
       'no image',
       [source('50', { config: files() })],
-      /spec\.osImageURL of rendered-infra-\w+ names no image/,
+      /^none of its MachineConfigs names an osImageURL, and ControllerConfig .* is not there/,
     ],
     ['no Ignition', [source('50', { osImageURL })], /is no Ignition config/],
     [

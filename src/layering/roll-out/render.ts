@@ -9,6 +9,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { listAt, partOf, textAt } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { readMachineConfig } from '../api/machine-config.ts';
+import { meantSpec } from '../api/meaning.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 import { isSelectedBy } from '../hand-over/pool-status.ts';
@@ -17,22 +18,32 @@ import { lineless } from '../source-object.ts';
 /** What the MachineConfigs of a pool come to, or why they come to nothing. */
 export type Rendering =
   | { readonly config: KubeObject; readonly sources: readonly string[] }
-  | { readonly reason: string };
+  | {
+      readonly reason: string;
+      /** Nothing is wrong with them: what they are rendered with is not there. */
+      readonly isIncomplete?: true;
+    };
 
 const apiVersion = 'machineconfiguration.openshift.io/v1';
 const roleLabel = 'machineconfiguration.openshift.io/role';
 
 /**
  * Renders the MachineConfigs that a pool selects, by the rules of the Machine Config Operator (`MergeMachineConfigs`).
- * The rendered MachineConfig that the pool has stays where it says the same: a pool that the operator has left rolls
- * out nothing. Another is named by a sum over its content. It is not the sum of the operator, which would render other
+ * The rendered MachineConfig that the pool has stays where it means the same: a pool that the operator has left rolls
+ * out nothing. Another is named by a sum over its meaning. It is not the sum of the operator, which would render other
  * MachineConfigs along with these.
+ * @param release the ControllerConfig of the operator, which has the images that no MachineConfig names
  */
-export function renderPool(pool: KubeObject, machineConfigs: readonly KubeObject[]): Rendering {
+export function renderPool(
+  pool: KubeObject,
+  machineConfigs: readonly KubeObject[],
+  release?: KubeObject,
+): Rendering {
   const chosen = sourcesOf(pool, machineConfigs);
   if (chosen.length === 0) return { reason: 'its machineConfigSelector finds no MachineConfig' };
   try {
-    const spec = mergedSpec(chosen);
+    const spec = mergedSpec(chosen, release);
+    if (spec['osImageURL'] === '') return { reason: withoutImage(release), isIncomplete: true };
     const current = machineConfigs.find(({ metadata }) => metadata.name === renderedNameOf(pool));
     const sum = sumOf(spec);
     const own = renderedOf(pool, spec, sum);
@@ -45,6 +56,14 @@ export function renderPool(pool: KubeObject, machineConfigs: readonly KubeObject
     throw error;
   }
 }
+
+/** Name of the ControllerConfig of the operator. */
+export const controllerConfigName = 'machine-config-controller';
+
+const withoutImage = (release: KubeObject | undefined): string =>
+  `none of its MachineConfigs names an osImageURL, and ControllerConfig ${controllerConfigName}, from which it comes then, ${
+    release === undefined ? 'is not there' : 'names no baseOSContainerImage'
+  }: add a MachineConfig with spec.osImageURL`;
 
 /** What a pool selects, in the order in which it is merged: what is for all workers comes before what a pool adds. */
 function sourcesOf(pool: KubeObject, machineConfigs: readonly KubeObject[]): readonly KubeObject[] {
@@ -65,7 +84,7 @@ const isRendered = (machineConfig: KubeObject): boolean =>
     (one) => fieldsOf(one as Value)['kind'] === 'MachineConfigPool',
   );
 
-function mergedSpec(sources: readonly KubeObject[]): Fields {
+function mergedSpec(sources: readonly KubeObject[], release?: KubeObject): Fields {
   const texts = (member: string): string[] =>
     sources.flatMap((one) =>
       listAt(one, 'spec', member).filter((text): text is string => typeof text === 'string'),
@@ -81,13 +100,15 @@ function mergedSpec(sources: readonly KubeObject[]): Fields {
     throw layeringFailure('layering.machine-config-invalid', message);
   }
   return {
-    baseOSExtensionsContainerImage: last('baseOSExtensionsContainerImage'),
+    baseOSExtensionsContainerImage:
+      last('baseOSExtensionsContainerImage') ||
+      textAt(release, 'spec', 'baseOSExtensionsContainerImage'),
     config: mergedConfig(sources),
     extensions,
     fips: sources.some((one) => partOf(one, 'spec', 'fips') === true),
     kernelArguments: texts('kernelArguments'),
     kernelType,
-    osImageURL: last('osImageURL'),
+    osImageURL: last('osImageURL') || textAt(release, 'spec', 'baseOSContainerImage'),
   };
 }
 
@@ -118,7 +139,7 @@ function parsed(name: string, config: unknown): Config {
   }
 }
 
-/** Whether a rendered MachineConfig, whoever wrote it, has that content; the spec version of its Ignition is none. */
+/** Whether a rendered MachineConfig, whoever wrote it, means that. */
 function saysTheSame(rendered: KubeObject, sum: string): boolean {
   try {
     return sumOf(mergedSpec([rendered])) === sum;
@@ -129,9 +150,7 @@ function saysTheSame(rendered: KubeObject, sum: string): boolean {
 }
 
 function sumOf(spec: Fields): string {
-  const config = fieldsOf(spec['config']);
-  const ignition = { ...fieldsOf(config['ignition']), version: '' };
-  const text = JSON.stringify(sorted({ ...spec, config: { ...config, ignition } }));
+  const text = JSON.stringify(sorted(meantSpec(spec)));
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { imageOf } from '../../../test/support/os-samples.ts';
 import type { OsDeployment, OsStatus } from '../../os/status.ts';
 import { mayRun } from './change.ts';
+import { wantedHost } from './wanted-host.ts';
 
 const [one, two] = [imageOf('1'), imageOf('2')];
 const digestIn = (image: string): string => image.slice(image.indexOf('@') + 1);
@@ -9,6 +10,21 @@ const digestIn = (image: string): string => image.slice(image.indexOf('@') + 1);
 const runs = (deployment: Pick<OsDeployment, 'image' | 'digest'>): OsStatus => ({
   booted: { checksum: 'c', isPinned: false, verification: 'none', ...deployment },
   ...{ others: [], isBusy: false },
+});
+
+it.each<[string, object, boolean]>([
+  [
+    'parts that say nothing',
+    { passwd: { groups: [], users: [{ name: 'core', gecos: '' }] } },
+    true,
+  ],
+  ['lists that are empty', { storage: { disks: [], directories: [] } }, true],
+  ['another user', { passwd: { users: [{ name: 'core', gecos: 'x' }] } }, false],
+])('what is only done at an installation is compared as it is meant: %s', (_, more, isSame) => {
+  const fixed = (config: object): string =>
+    wantedHost({ spec: { config: { ignition: { version: '3.4.0' }, ...config } } }).fixed;
+  const before = fixed({ passwd: { users: [{ name: 'core' }] } });
+  expect(fixed({ passwd: { users: [{ name: 'core' }] }, ...more }) === before).toBe(isSame);
 });
 
 it.each([

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { parseMachineConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
+import { meantIgnition } from '../../layering/api/meaning.ts';
 import { fieldsOf, type Fields, isList, type Value } from '../../layering/api/schema.ts';
 import { splitArguments } from '../../os/driver.ts';
 
@@ -120,13 +121,12 @@ function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly
   ];
 }
 
-const fixedPart = ({ storage = {}, passwd = {} }: Config, fips: boolean): string =>
-  JSON.stringify({
-    fips,
-    storage: { ...storage, files: storage.files?.filter(isAppended) ?? [] },
-    groups: passwd.groups ?? [],
-    users: (passwd.users ?? []).map((user) => ({ ...user, sshAuthorizedKeys: undefined })),
-  });
+function fixedPart({ storage = {}, passwd = {} }: Config, fips: boolean): string {
+  const files = storage.files?.filter(isAppended) ?? [];
+  const users = (passwd.users ?? []).map((user) => ({ ...user, sshAuthorizedKeys: [] }));
+  const fixed = { storage: { ...storage, files }, passwd: { ...passwd, users } };
+  return JSON.stringify([fips, meantIgnition(fixed as unknown as Fields)]);
+}
 
 const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
 

@@ -2,6 +2,7 @@ import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.
 import type { KubeObject } from '../../ports/kube.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
 import { nodeControllerLease, operatorDeployment } from '../../layering/roll-out/ownership.ts';
+import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import { type PolicyRule, rule } from '../controller/permissions.ts';
 import { accountManifests } from '../node-agent/manifests.ts';
 import { buildApp } from './build-job.ts';
@@ -21,6 +22,7 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
     rule(machineConfiguration, ['machineconfigpools'], [[...follow, 'patch']]),
     rule(machineConfiguration, ['machineconfigpools/status'], [['patch']]),
     rule(machineConfiguration, ['machineconfigs'], [[...follow, 'create']]),
+    rule(machineConfiguration, ['controllerconfigs'], [['get'], controllerConfigName]),
     rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [follow]),
     // Who gives a MachineConfig its pool as owner, whose deletion it blocks, must be allowed to finalize the pool
     // (Kubernetes, OwnerReferencesPermissionEnforcement).

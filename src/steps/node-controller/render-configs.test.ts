@@ -3,6 +3,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import {
+  controllerConfigs,
   deployments,
   events,
   leases,
@@ -171,6 +172,22 @@ describe('render configs', () => {
     expect(kube.writes).toEqual([]);
     await clock.advance(60_000);
     expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);
+    await end();
+  });
+
+  it('takes the image of the release from the ControllerConfig, once that names it', async () => {
+    const kube = setUp().put(machineConfigs, source('00-worker', { osImageURL: '' }));
+    const { clock, end } = start(kube, fakeClock({ auto: false }));
+    await clock.advance(60_000);
+    expect(writesOf(kube)).toEqual(['create events']);
+    expect(kube.objectsOf(events)).toMatchObject([{ type: 'Warning', reason: 'NoOSImage' }]);
+    const metadata = { name: 'machine-config-controller' };
+    kube.put(controllerConfigs, { metadata, spec: { baseOSContainerImage: osImageURL } });
+    await clock.advance(60_000);
+    const [name] = renderedOf(kube);
+    expect(poolOf(kube).configuration?.name).toBe(name);
+    const made = kube.objectsOf(machineConfigs).find((one) => one.metadata.name === name);
+    expect(made).toMatchObject({ spec: { osImageURL } });
     await end();
   });
 

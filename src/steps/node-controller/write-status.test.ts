@@ -3,7 +3,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { deployments, machineConfigPools, machineConfigs, nodes } from '../../cluster/kinds.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { conditionOf, nodeKeys } from '../../layering/api/cluster-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { writeStatus } from './write-status.ts';
@@ -53,6 +53,20 @@ function setUp() {
 }
 
 describe('write status', () => {
+  it('calls no pool degraded whose image nobody names', async () => {
+    const { kube, stop, start, advance, status } = setUp();
+    const { osImageURL: _, ...spec } = source['spec'] as Readonly<Record<string, unknown>>;
+    kube.put(machineConfigs, { ...source, spec });
+    const ended = start();
+    await advance();
+    expect(status()).toMatchObject({ machineCount: 2 });
+    expect(
+      conditionOf({ metadata: pool.metadata, status: status() }, 'RenderDegraded').status,
+    ).toBe('False');
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
   it('counts nodes, then counts those that are left, and writes nothing while nothing changes', async () => {
     const { kube, stop, start, advance, status } = setUp();
     const ended = start();

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { followedPools, operatorNow, operatorOfPool, type PoolsView } from './pools-view.ts';
-import { type Render, rememberedRendering } from './render-configs.ts';
+import { releaseReader, type Render, rememberedRendering } from './render-configs.ts';
 import { nodeControllerStep } from './world.ts';
 
 /** Keeps the status of each pool that the operator does not run at what its nodes and builds show. */
@@ -22,13 +22,15 @@ export const writeStatus = nodeControllerStep({
     const pools = followedPools(scope);
     const configs = followed(kube, { kind: machineConfigs });
     const render = rememberedRendering();
+    const release = releaseReader(scope);
     await reconcile<StatusSeen, StatusAction>(scope, 'nothing: pools and nodes are watched', {
       watch: together(pools.watch, configs.watch),
-      observe: () => {
+      observe: async (signal) => {
         const gap = gapIn(configs.view());
         return {
           view: gap === undefined ? pools.view() : { gap },
           machineConfigs: configs.view().objects,
+          release: await release(signal),
           now: clock.now(),
           render,
         };
@@ -48,6 +50,7 @@ export const writeStatus = nodeControllerStep({
 interface StatusSeen {
   readonly view: PoolsView | { readonly gap: string };
   readonly machineConfigs: readonly KubeObject[];
+  readonly release?: KubeObject | undefined;
   readonly now: Millis;
   readonly render: Render;
 }
@@ -62,6 +65,7 @@ interface StatusAction extends Action {
 export function statusesDue({
   view,
   machineConfigs,
+  release,
   now,
   render,
 }: StatusSeen): Decision<StatusAction> {
@@ -69,8 +73,9 @@ export function statusesDue({
   const actions = view.pools.flatMap((pool) => {
     const { name } = pool.metadata;
     if (operatorOfPool(name, view) !== undefined) return [];
-    const rendering = render(pool, machineConfigs);
-    const renderFailure = 'reason' in rendering ? rendering.reason : '';
+    const rendering = render(pool, machineConfigs, release);
+    const isFailure = 'reason' in rendering && rendering.isIncomplete !== true;
+    const renderFailure = isFailure ? rendering.reason : '';
     const snapshot = poolSnapshot(name, { ...view, jobs: [] });
     const status = writtenStatus({ snapshot, renderFailure, now });
     return status === undefined ? [] : [{ key: `status of pool ${name}`, pool, status }];
