@@ -18,6 +18,7 @@ import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import type { SentReport } from './first-report.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
+import type { Secret } from '../model/secret.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { withdrawal } from '../steps/host/confirm-installation.ts';
 import { readBootId } from '../steps/host-commands.ts';
@@ -47,7 +48,7 @@ export async function install(loaded: LoadedConfig, given: InstallStart): Promis
   let bundle: string | undefined;
   try {
     await using world = opened;
-    const run = { ...given, loaded, role: chooseRole(config), world };
+    const run = { ...given, loaded, role: chooseRole(config), world, hide: register };
     const history = runHistoryOf(world.hub.run);
     world.hub.add(history.sink);
     try {
@@ -99,6 +100,7 @@ interface Run extends InstallStart {
   readonly loaded: LoadedConfig;
   readonly role: Role<InstallWorld>;
   readonly world: RunWorld;
+  readonly hide: (secret: Secret) => void;
 }
 
 /** Runs the role unless another agent is running on this host. */
@@ -140,7 +142,7 @@ async function runAlone(run: Run): Promise<void> {
         halt.signal.throwIfAborted();
         stop.ignore();
       },
-      mask,
+      ...{ mask, hide: run.hide },
     });
   } catch (thrown) {
     // Its event may not have reached a reporter that failed.

@@ -143,6 +143,7 @@ function scopeOf<W extends World>(
     note: (level, message, fields = {}) => {
       context.emit({ type: 'note', ...who, level, message, fields });
     },
+    hide: context.hide,
     onExit: undo.push,
   };
 }

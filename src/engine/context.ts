@@ -5,6 +5,7 @@ import { asAgentError } from './failures.ts';
 import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
 import type { Past } from './resume.ts';
 import type { PlacedStep } from './role.ts';
+import type { Secret } from '../model/secret.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** What the parts of the engine share during one run. */
@@ -19,6 +20,7 @@ export interface RunContext<W extends World> {
   readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;
   /** Takes secrets out of words that are kept. */
   readonly mask: (text: string) => string;
+  readonly hide: (secret: Secret) => void;
   /** Aborted when nobody wants the run any more. */
   readonly halt?: AbortSignal | undefined;
 }

@@ -4,6 +4,7 @@
 // 3. a failure is emitted before `always` runs, whose work may take long or be stopped;
 // 4. nothing runs after the step that leaves the host.
 import type { Millis } from '../model/duration.ts';
+import type { Secret } from '../model/secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RunContext } from './context.ts';
 import type { RunEvent, RunEventBody, Sink, StagedLane } from './events.ts';
@@ -34,6 +35,8 @@ export interface RunOptions<W extends World> {
   readonly beforeLeaving?: (signal: AbortSignal) => Promise<void>;
   /** Takes secrets out of the message of a failure before the journal keeps it. */
   readonly mask?: (text: string) => string;
+  /** Tells the mask of a secret that a step has read. */
+  readonly hide?: (secret: Secret) => void;
 }
 
 /** How a run that did not fail ended. */
@@ -63,6 +66,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
     mask: options.mask ?? ((text) => text),
     halt: options.halt,
+    hide: options.hide ?? (() => undefined),
   };
   emit({
     type: 'run.started',

@@ -1,5 +1,6 @@
 import type { Millis } from '../model/duration.ts';
 import type { FailureContext } from '../model/failure.ts';
+import type { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';
 import type { Condition } from './condition.ts';
 import type { Progress } from './events.ts';
@@ -37,6 +38,8 @@ export interface StepScope<Config> {
     message: string,
     fields?: FailureContext,
   ) => void;
+  /** Has a secret that was read taken out of all that is shown from now on. */
+  readonly hide: (secret: Secret) => void;
   /** Registers what must be undone when the step fails, or whenever it ends; runs in reverse. */
   readonly onExit: (undo: () => Promise<void>, when: 'always' | 'failure') => void;
 }

@@ -1,7 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import * as z from 'zod';
+import { decodeResource, isDataUrl } from '../ignition/resource.ts';
 import { jsonIn } from '../lib/json.ts';
+import { hiddenInWords } from '../lib/shown-url.ts';
 import { MASK, Secret } from '../model/secret.ts';
 import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
 
@@ -127,4 +129,74 @@ function shapeOf(value: Value, name = ''): Value {
   }
   if (typeof value !== 'string' || structuralFields.has(name)) return value;
   return `(${value.length} characters)`;
+}
+
+/** No content that is longer is a secret of a few lines. */
+const longestContent = 64 * 1024;
+
+/** Contents that only root may read, and those of containers-auth.json, whatever their mode says. */
+const isForRoot = ({ path, mode }: Fields): boolean =>
+  (typeof mode === 'number' && (mode & 0o044) === 0) ||
+  (typeof path === 'string' &&
+    /(?:pull-secret|\/auth\.json|\.docker\/config\.json|kubelet\/config\.json)$/.test(path));
+
+/**
+ * What of an Ignition config, even of one that is not valid, must not be seen: hashes of passwords, values of headers, users and
+ * passwords in addresses, keys of LUKS, and contents that only root may read.
+ */
+export const secretsInIgnition = (text: string): readonly Secret[] =>
+  secretWords(jsonIn(text) as Value | undefined, { name: '', isPrivate: false })
+    .filter(isLongEnough)
+    .map((word) => new Secret(word));
+
+/** Where a value of a config stands. */
+interface Place {
+  readonly name: string;
+  readonly isPrivate: boolean;
+}
+
+function secretWords(value: Value | undefined, place: Place): readonly string[] {
+  if (typeof value === 'string')
+    return place.name === 'passwordHash' ? [value] : hiddenInWords([value]);
+  if (Array.isArray(value))
+    return (value as readonly Value[]).flatMap((item) => secretWords(item, place));
+  if (!isFields(value)) return [];
+  const isPrivate = place.isPrivate || isForRoot(value);
+  return [
+    ...(place.name === 'httpHeaders' ? wordsOfHeader(value['value']) : []),
+    ...wordsOfContent(value, place),
+    ...Object.entries(value).flatMap(([name, member]) =>
+      secretWords(member, { name, isPrivate: isPrivate || name === 'keyFile' }),
+    ),
+  ];
+}
+
+/** A content may be a config itself, as the MachineConfig that a pool gives to a new node. */
+function wordsOfContent(resource: Fields, { name, isPrivate }: Place): readonly string[] {
+  const content = ['contents', 'keyFile'].includes(name) ? contentOf(resource) : undefined;
+  if (content === undefined) return [];
+  const nested = jsonIn(content) as Value | undefined;
+  return [
+    ...secretWords(isFields(nested) ? nested : undefined, { name: '', isPrivate }),
+    ...(isPrivate ? credentialsIn(content).secrets.map((secret) => secret.reveal()) : []),
+  ];
+}
+
+/** The value itself and, of `Bearer TOKEN` or `Basic USER:PASSWORD`, what stands behind the word, and the password alone. */
+function wordsOfHeader(value: Value | undefined): readonly string[] {
+  if (typeof value !== 'string') return [];
+  const [, credentials = ''] = /^\w+\s+(.+)$/s.exec(value) ?? [];
+  return [value, ...wordsOf(['auth', credentials])];
+}
+
+function contentOf({ source, compression }: Fields): string | undefined {
+  if (typeof source !== 'string' || !isDataUrl(source)) return undefined;
+  try {
+    const resource = { source, ...(compression === 'gzip' ? { compression } : {}) } as const;
+    return Buffer.from(decodeResource(resource, longestContent))
+      .toString('utf8')
+      .slice(0, longestContent);
+  } catch {
+    return undefined;
+  }
 }

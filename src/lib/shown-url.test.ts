@@ -67,3 +67,15 @@ it('names what must be hidden of addresses and kernel arguments among words', ()
     hiddenInWords([...kernelArguments, '--image-url', signed, '--stream=x', 'http://a.example/b']),
   ).toEqual(['s3cret1', 'u:s3cret2:iu:s3cret3', 's3cret4', 'user:s3cretpw', 's3cretpw', 'sig=abc']);
 });
+
+it.each([
+  [
+    'systemd.set_credential=passwd.hashed-password.root:$6$salt$hidden',
+    'systemd.set_credential=***',
+  ],
+  ['a systemd.set_credential_binary=x:aGlkZGVu b', 'a systemd.set_credential_binary=*** b'],
+  ['rootpw=hidden quiet', 'rootpw=*** quiet'],
+  ['inst.rootpw="hidden with blanks" quiet', 'inst.rootpw=*** quiet'],
+])('a kernel command line %s', (line, shown) => {
+  expect(shownText(line)).toBe(shown);
+});

@@ -45,7 +45,9 @@ export const shownUrlsIn = (text: string): string =>
  * cannot be read, and the values of kernel arguments that are passwords.
  */
 export const shownText = (text: string): string =>
-  text.replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
+  text
+    .replaceAll(quotedArgument, `$1=${MASK}`)
+    .replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
 
 function shownWithoutScheme(word: string): string {
   const at = word.lastIndexOf('@');
@@ -83,10 +85,14 @@ export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
 
 /**
  * Kernel arguments that hold a password: of iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and user and password in
- * `netroot=iscsi:`), and whatever is called one.
+ * `netroot=iscsi:`), of systemd (systemd.system-credentials(7)) and anaconda, and whatever is called one.
  */
 const secretArgument =
-  /^(?:--append-karg=)?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token)[\w.-]{0,64}=(?<value>.+)|netroot=iscsi:(?<user>[^@]+)@.*)$/is;
+  /^(?:--append-karg=)?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>.+)|netroot=iscsi:(?<user>[^@]+)@.*)$/is;
+
+/** The same with a value in quotes, which has blanks. */
+const quotedArgument =
+  /((?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64})=(?:"[^"]*"|'[^']*')/gi;
 
 const secretInArgument = (word: string): string | undefined => {
   const { value, user } = secretArgument.exec(word)?.groups ?? {};

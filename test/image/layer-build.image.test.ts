@@ -256,6 +256,7 @@ const laneScope = (): Parameters<typeof tagImage>[0] => ({
   progress: () => undefined,
   alive: () => undefined,
   note: () => undefined,
+  hide: () => undefined,
   onExit: () => undefined,
   until: () => Promise.reject(new Error('nothing is waited for')),
 });

@@ -248,6 +248,20 @@ export const stepMutants: MutantsByFile = {
       to: '    formatted = next;',
     },
   ],
+  'src/steps/ignition/fetch-host.ts': [
+    {
+      means: 'the secrets of a config that was read are shown',
+      from: '  for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);\n',
+      to: '',
+    },
+  ],
+  'src/steps/node-controller/build-job.ts': [
+    {
+      means: 'one odd node stops the builds of its pool',
+      from: 'one).length * 2 > said.length',
+      to: 'one).length === said.length',
+    },
+  ],
   'src/steps/node-agent/change-node.ts': [
     {
       means: 'a node begins whatever its annotations say',

@@ -12,6 +12,7 @@ import type { Past } from '../../src/engine/resume.ts';
 import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
 import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
+import type { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
 import { ladderOf } from '../../src/reporting/ladder.ts';
@@ -59,6 +60,8 @@ interface StepEnd<Gives extends AnyFact | undefined> {
   readonly failure?: unknown;
   readonly events: readonly RunEvent[];
   readonly progress: readonly Progress[];
+  /** Secrets that were to be hidden. */
+  readonly hidden: readonly string[];
   /** Notes as `level: message`. */
   readonly notes: readonly string[];
 }
@@ -70,6 +73,7 @@ export async function tryStep<
   Gives extends AnyFact | undefined,
 >(step: ProductStep<Uses, Needs, Gives>, run: StepRun<Needs>): Promise<StepEnd<Gives>> {
   const events: RunEvent[] = [];
+  const hidden: string[] = [];
   const clock = run.clock ?? fakeClock();
   const facts = factStore();
   const values = (run.facts ?? {}) as Readonly<Record<string, unknown>>;
@@ -86,6 +90,7 @@ export async function tryStep<
     facts,
     beforeLeaving: () => Promise.resolve(),
     mask: (text: string) => text,
+    hide: (secret: Secret): void => void hidden.push(secret.reveal()),
     emit: (body: object): void => {
       const event = { ...body, at: clock.now(), run: 'test' } as RunEvent;
       events.push(event);
@@ -96,12 +101,12 @@ export async function tryStep<
   try {
     await runStepInEngine(context, { step: step }, signal);
   } catch (failure) {
-    return { ...reported(events), failure };
+    return { ...reported(events), hidden, failure };
   }
   const given = step.gives;
   const isGiven = given !== undefined && !events.some(({ type }) => type === 'step.skipped');
   const value: unknown = isGiven ? await facts.need(given.name, signal) : undefined;
-  return { ...reported(events), value: value as never };
+  return { ...reported(events), hidden, value: value as never };
 }
 
 /**

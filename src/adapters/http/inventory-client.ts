@@ -1,4 +1,5 @@
 import { join } from 'node:path/posix';
+import { shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
@@ -182,7 +183,7 @@ async function badAnswer(question: Question, answer: Answer): Promise<AttemptFai
   const location = headerOf(answer.headers, 'location');
   const said =
     status >= 300 && status < 400
-      ? `it redirects to ${String(location)}; use that as the URL`
+      ? `it redirects to ${shownUrl(URL.parse(location ?? '', question.url.href) ?? '')}; use that as the URL`
       : wordsOfServiceError(await shortText(answer.body));
   return new AttemptFailure({
     retries: retriesFor(status),

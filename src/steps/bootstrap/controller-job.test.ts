@@ -171,6 +171,19 @@ describe('the settings of the controller', () => {
     });
   });
 
+  it('have no user and no password of the address of the service, which come from the Secret', () => {
+    const url = 'https://user:pa55word@svc.example:8090';
+    const settings = { ...controllerSettings, service: { ...controllerSettings.service, url } };
+    const manifest = (name: 'cm' | 'pod' | 'secret') =>
+      JSON.stringify(controllerManifest(name, settings));
+    expect(manifest('cm')).toContain('"inventory-url":"https://svc.example:8090"');
+    expect(manifest('cm') + manifest('pod')).not.toContain('pa55word');
+    expect(manifest('secret')).toContain(`"inventory-url":"${url}"`);
+    expect(manifest('pod')).toContain(
+      '"secretKeyRef":{"name":"assisted-installer-controller-secret"',
+    );
+  });
+
   it.each(['1e3', 'yes', '0x10', '~', '12:30:00'])('stay texts: %s', (id) => {
     const { data } = controllerManifest('cm', { ...controllerSettings, cluster: { id } });
     expect(data).toMatchObject({ 'cluster-id': id });

@@ -1,5 +1,6 @@
 import { controllerName, controllerNamespace, controllerToken } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
+import { basicCredentials, shownUrl } from '../../lib/shown-url.ts';
 import { controllerImage } from '../conditions.ts';
 
 /** The ConfigMap from which the controller takes its settings. */
@@ -85,7 +86,15 @@ function hostAliases(addresses: readonly string[]): object {
   return { hostAliases: addresses.map((ip) => ({ ip, hostnames: [serviceHostname] })) };
 }
 
-function environment({ cluster, controller }: Config): readonly object[] {
+const urlKey = 'inventory-url';
+
+/** Whoever may read ConfigMaps would see the user and the password in the address of the service. */
+function hasCredentials({ url }: Config['service']): boolean {
+  const parsed = URL.parse(url.reveal());
+  return parsed !== null && basicCredentials(parsed) !== undefined;
+}
+
+function environment({ cluster, controller, service }: Config): readonly object[] {
   const from = (name: string, key: string, options: object = {}): object => ({
     name,
     valueFrom: { configMapKeyRef: { name: configMapName, key, ...options } },
@@ -93,7 +102,9 @@ function environment({ cluster, controller }: Config): readonly object[] {
   const optional = { optional: true };
   return [
     from('CLUSTER_ID', 'cluster-id'),
-    from('INVENTORY_URL', 'inventory-url'),
+    hasCredentials(service)
+      ? { name: 'INVENTORY_URL', valueFrom: { secretKeyRef: { name: secretName, key: urlKey } } }
+      : from('INVENTORY_URL', urlKey),
     from('CA_CERT_PATH', 'ca-cert-path', optional),
     from('SKIP_CERT_VERIFICATION', 'skip-cert-verification', optional),
     { name: 'OPENSHIFT_VERSION', value: cluster.openshiftVersion },
@@ -151,7 +162,7 @@ export function controllerConfigMap({ cluster, service, controller, images }: Co
     metadata: { name: configMapName, namespace: controllerNamespace, labels },
     data: {
       'cluster-id': cluster.id,
-      'inventory-url': service.url.reveal(),
+      [urlKey]: hasCredentials(service) ? shownUrl(service.url.reveal()) : service.url.reveal(),
       'skip-cert-verification': String(service.insecure),
       'ca-cert-path': service.caFile,
       'check-cluster-version': String(controller.checkClusterVersion),
@@ -168,6 +179,9 @@ export function controllerSecret({ service }: Config): object {
     kind: 'Secret',
     metadata: { name: secretName, namespace: controllerNamespace, labels },
     type: 'Opaque',
-    stringData: { [tokenKey]: service.token?.reveal() ?? '' },
+    stringData: {
+      [tokenKey]: service.token?.reveal() ?? '',
+      ...(hasCredentials(service) ? { [urlKey]: service.url.reveal() } : {}),
+    },
   };
 }

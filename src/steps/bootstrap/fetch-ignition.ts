@@ -5,6 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
+import { secretsInIgnition } from '../../layering/log-bundle.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -142,11 +143,12 @@ export const fetchIgnition = step({
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
   explain: (config) => `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
-  run: async ({ host, inventory, objects, config, signal, note }) => {
+  run: async ({ host, inventory, objects, config, signal, note, hide }) => {
     const source = chooseBootstrapSource(config);
     const download = await source.open({ inventory, objects }, signal);
     // ignition.sha256 is that of this host's config, not of bootstrap.ign.
     const { bytes } = await receive(download, { sha256: '' });
+    for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);
     const { config: parsed, warnings } = parseValidConfig(bytes);
     for (const { message, path, rule } of warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });

@@ -175,3 +175,47 @@ describe('ignition/fetch-host', () => {
     expect.hasAssertions();
   });
 });
+
+it('has the secrets of a config hidden before anything else is done with it', async () => {
+  const basic = Buffer.from('user:hidden-basic').toString('base64');
+  const content = (text: string): object => ({
+    source: `data:;base64,${Buffer.from(text).toString('base64')}`,
+  });
+  const text = JSON.stringify({
+    ignition: {
+      version: '3.2.0',
+      config: {
+        merge: [
+          {
+            source: 'https://user:hidden-url@svc.example/x',
+            httpHeaders: [
+              { name: 'Authorization', value: `Basic ${basic}` },
+              { name: 'X-Secret-Key', value: 'hidden-header' },
+            ],
+          },
+        ],
+      },
+    },
+    passwd: { users: [{ name: 'core', passwordHash: '$6$salt$hidden-hash' }] },
+    storage: {
+      files: [
+        {
+          path: '/root/.docker/config.json',
+          mode: 0o644,
+          contents: content(JSON.stringify({ auths: { r: { auth: basic } } })),
+        },
+        { path: '/etc/key', mode: 0o600, contents: content('hidden-content') },
+        { path: '/etc/motd', mode: 0o644, contents: content('welcome to it') },
+      ],
+      luks: [{ name: 'l', keyFile: content('hidden-luks') }],
+    },
+    // That makes it invalid.
+    unknown: 1,
+  });
+  const inventory = fakeInventory({ ignition: text });
+  const { hidden } = await tryStep(fetchHost, { config, host: fakeHost(), inventory });
+  const all = hidden.join(' ');
+  const names = ['basic', 'url', 'header', 'hash', 'content', 'luks'];
+  expect(names.filter((name) => !all.includes(`hidden-${name}`))).toEqual([]);
+  expect(all).not.toContain('welcome');
+});

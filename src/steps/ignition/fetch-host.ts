@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
 import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
+import { secretsInIgnition } from '../../layering/log-bundle.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -59,11 +60,13 @@ export function noteWarnings({ note }: Pick<StepScope<never>, 'note'>, warnings:
 export async function saveHostIgnition({
   config,
   signal,
+  hide,
   ...ports
 }: StepScope<keyof IgnitionPorts>): Promise<SavedIgnition> {
   const source = chooseSource(config);
   const download = await source.open(ports, config, { role: hostRole(config), signal });
   const { bytes, sha256 } = await receive(download, { sha256: config.ignition.sha256 });
+  for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);
   const { config: parsed, warnings } = parseValidConfig(bytes);
   const path = hostIgnitionPath(config);
   await ports.host.writeFile(path, bytes, { signal, mode: 0o600 });

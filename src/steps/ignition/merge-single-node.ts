@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mergeSingleNode as merge } from '../../ignition/merge.ts';
+import { secretsInIgnition } from '../../layering/log-bundle.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
@@ -35,6 +36,7 @@ export const mergeSingleNode = step({
   run: async (scope) => {
     const { host, signal } = scope;
     const master = await readRendered(scope);
+    for (const secret of secretsInIgnition(master)) scope.hide(secret);
     const { bytes, saved } = await saveHostIgnition(scope);
     const { config, json, warnings } = merge({ master, host: bytes });
     noteWarnings(scope, warnings);
