@@ -73,7 +73,7 @@ const there = async (): Promise<readonly boolean[]> =>
     ].map(async (ref) => (await rig.client.get(ref)) !== undefined),
   );
 
-describe('layer status and layer rollback on a real API server', () => {
+describe('layer status, layer rollback and layer unpause on a real API server', () => {
   it('know no pool that is not there', async () => {
     const refusal = { code: 'layering.pool-missing' };
     await expect(layer('status', '--pool', 'none')).rejects.toMatchObject(refusal);
@@ -83,6 +83,27 @@ describe('layer status and layer rollback on a real API server', () => {
   it('have nothing to roll back before a hand-over', async () => {
     expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
     expect(printed.join('')).toContain('nothing to roll back');
+  });
+
+  it('unpause what a stopped run has left, and nothing of a person', async () => {
+    const ref = { kind: machineConfigPools, name: 'master' };
+    const pauseKey = 'bootwright.io/paused-for-hand-over';
+    const pause = (since: string | null) =>
+      rig.client.merge(ref, {
+        metadata: { annotations: { [pauseKey]: since } },
+        spec: { paused: true },
+      });
+    await pause(null);
+    expect(await layer('unpause', '--yes')).toBe(0);
+    expect(await rig.client.get(ref)).toMatchObject({ spec: { paused: true } });
+    await pause('2026-11-26T12:00:00Z');
+    expect(await layer('unpause')).toBe(2);
+    expect(printed.join('')).toContain('m1');
+    expect(await rig.client.get(ref)).toMatchObject({ spec: { paused: true } });
+    expect(await layer('unpause', '--yes', '--pool', 'master')).toBe(0);
+    const after = await rig.client.get(ref);
+    expect(after).toMatchObject({ spec: { paused: false } });
+    expect(after?.metadata.annotations?.[pauseKey]).toBeUndefined();
   });
 
   it('show a hand-over, and what is missing until the pool is at rest', async () => {
