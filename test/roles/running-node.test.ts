@@ -52,7 +52,10 @@ describe('a simulated node that was started from its disk', () => {
     await apply(machine, { image: second, reboots: true });
     expect(machine.reboot).toEqual({ when: 'now', message: '' });
     await restartFromDisk(machine);
-    expect(machine.running).toEqual({ booted: second, kernelArguments: [] });
+    expect(machine.running).toEqual({
+      booted: second,
+      kernelArguments: ['ignition.platform.id=metal'],
+    });
     expect(machine.reboot).toBeUndefined();
     const { isRestarted } = await apply(machine, { image: second, records: true, reboots: true });
     expect([isRestarted, machine.reboot]).toEqual([false, undefined]);
@@ -75,7 +78,10 @@ describe('a simulated node that was started from its disk', () => {
     await expect(apply(machine, { image: second })).rejects.toMatchObject({
       code: 'os.image-unreachable',
     });
-    expect(machine.running).toEqual({ booted: first, kernelArguments: [] });
+    expect(machine.running).toEqual({
+      booted: first,
+      kernelArguments: ['ignition.platform.id=metal'],
+    });
   });
 
   it('keeps what another has staged', async () => {
