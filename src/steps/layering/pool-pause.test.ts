@@ -140,6 +140,23 @@ describe('the pause of the pools', () => {
     expect(events.at(-2)).toMatchObject({ type: 'note', fields: { pools: 'master, worker' } });
   });
 
+  it('is named by a run that is stopped between two attempts', async () => {
+    const stop = new AbortController();
+    const { events } = await tryStep(handOverServed, {
+      ...runOn(refusing(bothPools())),
+      clock: fakeClock({ auto: false }),
+      signal: stop.signal,
+      heard: ({ type }) => {
+        if (type === 'step.retrying') stop.abort(new Error('stopped'));
+      },
+    });
+    expect(events.slice(-3)).toMatchObject([
+      { type: 'note', fields: { pools: 'master, worker' } },
+      { type: 'step.retrying' },
+      { type: 'step.stopped' },
+    ]);
+  });
+
   it('is ended by the next run, which names the nodes that are without their image', async () => {
     const kube = bothPools({ paused: true });
     const annotations = { [pauseAnnotation]: '2026-01-01T00:00:00Z' };

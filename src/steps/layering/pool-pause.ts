@@ -48,6 +48,8 @@ export async function pausePools(
   signal.addEventListener('abort', nameHeld, { once: true });
   onExit(() => {
     signal.removeEventListener('abort', nameHeld);
+    // A run may be stopped before the next attempt, too.
+    if (!signal.aborted) nameHeld();
     return Promise.resolve();
   }, 'always');
   const pause = async (pool: KubeObject): Promise<void> => {
