@@ -1,4 +1,5 @@
-import { truncateSync } from 'node:fs';
+import { Buffer } from 'node:buffer';
+import { closeSync, openSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
@@ -16,7 +17,7 @@ import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
 import { type LiveHost, startLiveHost } from './deploy-image-host.ts';
-import { createLoopDisk, type LoopDisk } from './loop-disk.ts';
+import { createLoopDisk, type LoopDisk, readDisk } from './loop-disk.ts';
 
 let folder: TestFolder;
 let live: LiveHost;
@@ -47,13 +48,39 @@ const run = () => ({
   config: { disk: { device: disk.device } },
 });
 
-const resolve = async (): Promise<TargetDisk> => (await runStep(resolveDisk, run())).value;
+const resolve = async (config: object = {}): Promise<TargetDisk> =>
+  (await runStep(resolveDisk, { ...run(), config: { ...run().config, ...config } })).value;
 
 /** Partitions of a disk; the kernel of this machine may have no parser for the table. */
 function partition({ device }: LoopDisk, ...sizes: readonly string[]): void {
   const script = ['label: gpt', ...sizes.map((size) => `size=${size}`)].join('\\n');
   live.ask('sh', '-c', `printf '${script}\\n' | sfdisk --quiet --no-reread ${device}`);
   live.ask('sh', '-c', `partx --add ${device} || partx --update ${device}`);
+}
+
+/** Metadata 1.0 is in the last 8 KiB, at a multiple of 4. */
+const superblockAt = (partitionMiB: number): number => (partitionMiB * 2048 - 16) * 512;
+
+/** Puts a superblock of metadata 1.0 at the end of the first partition (Linux, `md_p.h`), as mdadm would with a kernel that has arrays. */
+function joinArray({ path }: LoopDisk, partitionMiB: number): void {
+  const at = superblockAt(partitionMiB) / 512;
+  const block = Buffer.alloc(260);
+  block.writeUInt32LE(0xa92b4efc, 0);
+  block.writeUInt32LE(1, 4);
+  block.write('any:md-boot', 32);
+  block.writeUInt32LE(1, 72);
+  block.writeBigUInt64LE(BigInt(at), 80);
+  block.writeUInt32LE(2, 92);
+  block.writeBigUInt64LE(BigInt(at), 136);
+  block.writeBigUInt64LE(BigInt(at), 144);
+  block.writeUInt32LE(2, 220);
+  let sum = 0n;
+  for (let offset = 0; offset < block.length; offset += 4)
+    sum += BigInt(block.readUInt32LE(offset));
+  block.writeUInt32LE(Number((sum & 0xffffffffn) + (sum >> 32n)), 216);
+  const file = openSync(path, 'r+');
+  writeSync(file, block, 0, block.length, 1024 ** 2 + superblockAt(partitionMiB));
+  closeSync(file);
 }
 
 const signatures = (device: string): string => live.ask('wipefs', '--noheadings', device).trim();
@@ -131,15 +158,24 @@ describe('a live system with an older userland', () => {
     expect(signatures(disk.device)).toContain('precious');
   });
 
-  it('removes the partition tables of a further disk', async () => {
+  it('removes the partition tables of a further disk, and the file system behind an array', async () => {
     using extra = createLoopDisk(join(folder.path, 'extra.raw'), 64);
-    partition(extra, '16MiB');
+    partition(extra, '32MiB');
+    const member = `${extra.device}p1`;
+    live.ask('mkfs.ext4', '-q', '-L', 'boot', member, '24M');
+    joinArray(extra, 32);
+    expect(signatures(member)).toMatch(/linux_raid_member[\s\S]*ext4/);
+    const config = { disk: { device: disk.device, format: [extra.device] } };
     const { notes } = await runStep(formatExtraDisks, {
       ...run(),
-      config: { disk: { device: disk.device, format: [extra.device] } },
-      facts: { disk: await resolve() },
+      config,
+      facts: { disk: await resolve(config) },
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
     expect(signatures(extra.device)).toBe('');
+    // The kernel has no partition any more: what a table at the same place would bring back is in the file.
+    const zeros = (at: number, length: number) =>
+      readDisk(extra.path, 1024 ** 2 + at, length).every((byte) => byte === 0);
+    expect([zeros(1024 + 0x38, 2), zeros(superblockAt(32), 4)]).toEqual([true, true]);
   });
 });

@@ -193,8 +193,8 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'an array is taken down with a disk of its own, and the other half is not seen',
-      from: 'disksUnder(roots, device).filter(\n      // A second',
-      to: 'disksUnder(roots, device).slice(0, 1).filter(\n      // A second',
+      from: 'disksUnder(roots, device).filter(\n      // A loop',
+      to: 'disksUnder(roots, device).slice(0, 1).filter(\n      // A loop',
     },
     {
       means: 'a clone of the install disk counts as a second path of it',
@@ -222,6 +222,18 @@ export const stepMutants: MutantsByFile = {
       means: 'a second boot label is not looked for',
       from: 'if (systems.length > 0) throw',
       to: 'if (systems.length > 99) throw',
+    },
+  ],
+  'src/steps/disk/set-boot-entry.ts': [
+    {
+      means: 'the firmware has an entry for a partition that Ignition makes anew',
+      from: '!esp.isWiped && ',
+      to: '',
+    },
+    {
+      means: 'the other disks of a boot mirror are not looked at',
+      from: 'if (ignition !== undefined) {',
+      to: 'if (disk === undefined && ignition !== undefined) {',
     },
   ],
   'src/steps/disk/format-extra.ts': [

@@ -115,7 +115,7 @@ export const isLeftover = (device: BlockDevice): boolean =>
 type PartitionPurpose = 'esp' | 'boot' | 'root';
 
 /** GPT type of an EFI system partition (UEFI specification, 5.3.3). */
-const espType = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
+export const espType = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
 
 const isFor: Readonly<Record<PartitionPurpose, (partition: BlockDevice) => boolean>> = {
   esp: ({ partType }) => partType === espType,
@@ -155,7 +155,7 @@ export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): Fou
 }
 
 /** `sda` and `sda4`, `nvme0n1` and `nvme0n1p4`, `mpatha` and `mpatha-part4` all give 4. */
-function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined {
+export function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined {
   const rest = partition.name.startsWith(disk.name)
     ? partition.name.slice(disk.name.length)
     : partition.name;

@@ -1,4 +1,6 @@
+import type { Config } from '../../ignition/types.ts';
 import { unreadableOutput } from '../host-commands.ts';
+import { espType } from './block-devices.ts';
 
 /** Says whether the host was started by UEFI firmware. */
 export const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
@@ -151,3 +153,23 @@ export function menuDoubt(menu: BootMenu, espUuid: string): string | undefined {
   if (first === own.number) return undefined;
   return `the firmware boots ${first ?? 'no entry'} before entry ${own.number} of this disk`;
 }
+
+/** An EFI system partition that Ignition sees to at the first boot. */
+export interface IgnitionEsp {
+  readonly device: string;
+  readonly label: string;
+  /** GPT GUID that it will have, lower case; empty when Ignition leaves it to chance. */
+  readonly guid: string;
+  /** Its disk loses its table first. */
+  readonly isWiped: boolean;
+}
+
+/** The EFI system partitions of a config: one on each disk of a mirror (Butane, `boot_device.mirror`). */
+export const espsOf = ({ storage }: Config): readonly IgnitionEsp[] =>
+  (storage?.disks ?? []).flatMap(({ device, wipeTable, partitions = [] }) =>
+    partitions
+      .filter(({ typeGuid }) => typeGuid?.toLowerCase() === espType)
+      .map(({ label = '', guid = '' }) => {
+        return { device, label, guid: guid.toLowerCase(), isWiped: wipeTable === true };
+      }),
+  );

@@ -128,6 +128,11 @@ describe('otherSystems', () => {
     expect(found([blockDevice('sda'), stopped], blockDevice('sda'))).toEqual(['/dev/sdb3 boot']);
   });
 
+  it('are none on a loop device, which ends with the live system', () => {
+    const loop = blockDevice('loop0', { type: 'loop' }, [partition('loop0p1', { label: 'boot' })]);
+    expect(found([install, loop], install)).toEqual([]);
+  });
+
   it('are none that the initramfs does not start', () => {
     const volume = blockDevice('dm-0', { name: 'vg-root', label: 'root' });
     const other = blockDevice('sdb', {}, [partition('sdb1', {}, [volume])]);

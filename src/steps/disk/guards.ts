@@ -196,8 +196,9 @@ export function otherSystems(
     const label = systemLabel(device);
     if (label === undefined || isVolume(device)) return [];
     const stays = disksUnder(roots, device).filter(
-      // A second path of the install disk shows the same partitions.
-      ({ kname }) => !gone.has(kname) && !(twins.includes(kname) && own.has(device.partUuid)),
+      // A loop device ends with the live system; a second path of the install disk shows the same partitions.
+      ({ kname, type }) =>
+        type !== 'loop' && !gone.has(kname) && !(twins.includes(kname) && own.has(device.partUuid)),
     );
     return stays.length === 0 ? [] : [{ device, label }];
   });

@@ -142,7 +142,7 @@ describe('the boot list of a Power machine', () => {
     const target = await targetOf(host, lun);
     host.on(['test', '-f', '/usr/sbin/bootlist']).succeeds();
     host.on(['bootlist', rest]).prints(textOf(`bootlist/${printed}.txt`));
-    const end = await runStep(setBootEntry, { host, facts: { disk: target } });
+    const end = await runStep(setBootEntry, { host, facts: { disk: target, ignition: undefined } });
     const paths = ['/dev/sda', '/dev/sdb', '/dev/sdc', '/dev/sdd'];
     expect(host.ran.at(-1)).toEqual(['bootlist', '-m', 'normal', '-o', ...paths]);
     expect(end.notes).toEqual(notes);

@@ -6,12 +6,14 @@ import {
   coreOsDisk,
   espUuid,
   lsblkOutput,
+  partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
+import type { BlockDevice } from './lsblk.ts';
 import { setBootEntry, shimPath } from './set-boot-entry.ts';
 
 const disk = coreOsDisk('nvme0n1');
-const facts = { disk: targetOf(disk) };
+const facts = { disk: targetOf(disk), ignition: undefined };
 const file = '\\EFI\\redhat\\shimx64.efi';
 const create = [
   ...['efibootmgr', '-v', '-d', '/dev/nvme0n1', '-p', '2', '-c'],
@@ -79,7 +81,7 @@ describe('disk/set-boot-entry', () => {
     );
     const host = fakeHost().on(bootlist).succeeds().on(['bootlist', rest]).succeeds();
     host.on(['lsblk', rest]).prints(lsblkOutput(...paths));
-    const mine = { disk: { ...targetOf(multipath), path: '/dev/dm-0' } };
+    const mine = { ...facts, disk: { ...targetOf(multipath), path: '/dev/dm-0' } };
     await runStep(setBootEntry, { host, facts: mine });
     expect(host.ran.at(-1)).toEqual([
       ...['bootlist', '-m', 'normal', '-o'],
@@ -96,7 +98,7 @@ describe('disk/set-boot-entry', () => {
       const isSwapped = host.ran.some(([program]) => program === last);
       return lsblkOutput({ ...disk, serial: isSwapped ? 'S2' : 'S1' });
     });
-    const mine = { disk: { ...facts.disk, serial: 'S1' } };
+    const mine = { ...facts, disk: { ...facts.disk, serial: 'S1' } };
     const { failure } = await tryStep(setBootEntry, { host, facts: mine });
     expect(failure).toMatchObject({ code: 'disk.changed' });
     expect(host.ran.filter((argv) => argv.includes('-c') || argv[0] === 'bootlist')).toEqual([]);
@@ -278,7 +280,7 @@ it('finds the partition of a multipath device by its type', async () => {
   ]);
   host.on(['lsblk', rest]).prints(lsblkOutput(multipath)).on(['mount', rest]).succeeds();
   host.on(['efibootmgr', '-v', '-d', rest]).succeeds();
-  await runStep(setBootEntry, { host, facts: { disk: targetOf(multipath) } });
+  await runStep(setBootEntry, { host, facts: { ...facts, disk: targetOf(multipath) } });
   expect(host.ran).toContainEqual(['mount', '/dev/mapper/mpatha2', '/mnt']);
 });
 
@@ -296,5 +298,93 @@ describe('shimPath', () => {
     expect(() => shimPath(directories, 'x86_64')).toThrow(
       expect.objectContaining({ code: 'boot.no-loader' }),
     );
+  });
+});
+
+describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
+  const espType = 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B';
+  const other = 'bbbbbbbb-0000-4000-8000-000000000002';
+  const byId = '/dev/disk/by-id/ata-SSD_S2';
+  interface Wanted {
+    readonly guid?: string;
+    readonly wipeTable?: boolean;
+  }
+  const ignitionOf = ({ guid, wipeTable = true }: Wanted = {}) => {
+    const diskOf = (device: string, number: number) => ({
+      ...{ device, wipeTable },
+      partitions: [
+        { label: `bios-${number}`, sizeMiB: 1, typeGuid: '21686148-6449-6E6F-744E-656564454649' },
+        {
+          label: `esp-${number}`,
+          sizeMiB: 127,
+          typeGuid: espType,
+          ...(guid && number === 2 && { guid }),
+        },
+        { label: `boot-${number}`, sizeMiB: 384 },
+        { label: `root-${number}` },
+      ],
+    });
+    const disks = [diskOf('/dev/nvme0n1', 1), diskOf(byId, 2)];
+    return JSON.stringify({ ignition: { version: '3.4.0' }, storage: { disks } });
+  };
+  const createOther = create.map((word) => (word === '/dev/nvme0n1' ? '/dev/sdb' : word));
+
+  async function installed(wanted: Wanted, ...esps: readonly BlockDevice[]) {
+    const { host, menu } = uefiHost();
+    host
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(disk, blockDevice('sdb', {}, esps)))
+      .withLink(byId, '/dev/sdb')
+      .withFile('/opt/host.ign', ignitionOf(wanted))
+      .on(createOther)
+      .answers(() => {
+        menu.order = ['0006', ...menu.order];
+        menu.entries.push(entry('0006', other));
+        return '';
+      });
+    const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
+    const { notes } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
+    return { notes, order: menu.order, isMade: host.ran.some((argv) => argv.includes('/dev/sdb')) };
+  }
+
+  const esp = partition('sdb2', {
+    partLabel: 'esp-2',
+    partType: espType.toLowerCase(),
+    partUuid: other,
+  });
+  it.each<[string, Wanted, readonly BlockDevice[]]>([
+    ['by its GUID', { guid: other.toUpperCase() }, [esp]],
+    ['by its label in a table that stays', { wipeTable: false }, [esp]],
+  ])(
+    'gives an entry to each partition that stays, behind that of the install disk: %s',
+    async (...[, wanted, esps]) => {
+      const { isMade, order, notes } = await installed(wanted, ...esps);
+      expect(isMade).toBe(true);
+      expect(order).toEqual(['0005', '0006', '0000']);
+      expect(notes[0]).toContain('esp-1 on /dev/nvme0n1');
+      expect(notes[0]).not.toContain('esp-2');
+    },
+  );
+
+  it.each<[string, Wanted, readonly BlockDevice[]]>([
+    ['on an empty disk', {}, []],
+    ['in a table that is made anew', {}, [esp]],
+    ['with another GUID', { guid: espUuid, wipeTable: false }, [esp]],
+    ['of another type', { wipeTable: false }, [{ ...esp, partType: '' }]],
+  ])('says which partitions have no entry yet: %s', async (...[, wanted, esps]) => {
+    const { isMade, order, notes } = await installed(wanted, ...esps);
+    expect(isMade).toBe(false);
+    expect(order).toEqual(['0005', '0000']);
+    expect(notes[0]).toBe(
+      `warn: Ignition makes EFI system partitions at the first boot: esp-1 on /dev/nvme0n1, esp-2 on ${byId}`,
+    );
+  });
+
+  it('says nothing of Ignition without one', async () => {
+    const { host } = uefiHost();
+    host.withFile('/opt/host.ign', JSON.stringify({ ignition: { version: '3.4.0' } }));
+    const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
+    const { notes } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
+    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
   });
 });

@@ -1,9 +1,20 @@
+import { ifGiven } from '../../engine/fact.ts';
+import { parseConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { architectureArgv, isTrue, readArchitecture } from '../host-commands.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
-import { disksUnder, everyDevice, findPartition } from './block-devices.ts';
+import {
+  deviceAt,
+  disksUnder,
+  espType,
+  everyDevice,
+  findPartition,
+  numberOf,
+  partitionsOf,
+} from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 import {
   bootLabel,
@@ -11,7 +22,9 @@ import {
   type BootWorld,
   createEntryArgv,
   deleteEntryArgv,
+  espsOf,
   hasEfiArgv,
+  type IgnitionEsp,
   logOrderArgv,
   oldEntries,
   orderWithFirst,
@@ -24,7 +37,7 @@ import {
 } from './boot-menu.ts';
 import { removeStaleMounts } from './in-use.ts';
 import { TargetDisk } from './facts.ts';
-import { lsblkArgv } from './lsblk.ts';
+import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { execOnTarget, readDisks } from './target.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
@@ -48,15 +61,15 @@ export const setBootEntry = step({
   id: 'disk/set-boot-entry',
   title: 'Configure the firmware to boot from the install disk',
   uses: ['host'],
-  needs: { disk: TargetDisk },
+  needs: { disk: TargetDisk, ignition: ifGiven(HostIgnition) },
   when: writesDisk,
   touches: ['disk:install', 'firmware'],
   // Above what a command may hang: to pass it would end the installation.
   limit: minutes(15),
   preview: (_config, { disk }) => previewOf(disk.path),
-  run: async (scope, { disk }) => {
+  run: async (scope, { disk, ignition }) => {
     try {
-      await setFor(scope, disk);
+      await setFor(scope, disk, ignition?.path);
     } catch (error) {
       scope.signal.throwIfAborted();
       if (!(error instanceof AgentError) || error.code === 'disk.changed') throw error;
@@ -96,7 +109,11 @@ function warn({ note }: StepScope<'host'>, error: AgentError): void {
   });
 }
 
-async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
+async function setFor(
+  scope: StepScope<'host'>,
+  disk: TargetDisk,
+  ignition: string | undefined,
+): Promise<void> {
   const { host, signal, note } = scope;
   if (await isTrue(scope, hasBootlistArgv)) {
     const { roots, disk: device } = await readDisks(host, disk, signal);
@@ -114,7 +131,7 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
     note('info', `no UEFI: ${bootsWithoutUefi(architecture)}`, { disk: disk.path });
     return;
   }
-  await setEfiEntry(scope, disk);
+  await setEfiEntry(scope, disk, ignition);
 }
 
 /** What boots a host without UEFI. On s390x coreos-installer ends with chreipl (its `install.rs`). */
@@ -123,7 +140,11 @@ const bootsWithoutUefi = (architecture: string): string =>
     ? 'coreos-installer has set the disk as the next to be booted (chreipl)'
     : 'the BIOS boots the first disk in its own order';
 
-async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
+async function setEfiEntry(
+  scope: StepScope<'host'>,
+  disk: TargetDisk,
+  ignition: string | undefined,
+): Promise<void> {
   const { host, signal, note } = scope;
   const run = (argv: readonly string[]): ReturnType<typeof host.exec> =>
     host.exec(argv, { signal, limit: minutes(1) });
@@ -150,8 +171,63 @@ async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<
   for (const same of sameLabelNumbers(`${made.stdout}\n${made.stderr}`)) {
     await tryOr(scope, () => run(deleteEntryArgv(same, file)));
   }
+  if (ignition !== undefined) {
+    const failed = await tryOr(scope, () => setMirrorEntries(scope, { disk, ignition, file }));
+    if (failed instanceof AgentError) warn(scope, failed);
+  }
   await verify(scope, world);
   await tryOr(scope, () => run(logOrderArgv(file)));
+}
+
+/** What the other disks of a mirror are entered with. */
+interface Mirror {
+  readonly disk: TargetDisk;
+  /** Path of the Ignition of this host. */
+  readonly ignition: string;
+  /** Path of the shim. */
+  readonly file: string;
+}
+
+/**
+ * Makes an entry for each EFI system partition of Ignition that is there already and stays. An entry names a partition
+ * by its GUID, which Ignition makes anew with the table: of those, the firmware has none after the first boot.
+ */
+async function setMirrorEntries(
+  scope: StepScope<'host'>,
+  { disk, ignition, file }: Mirror,
+): Promise<void> {
+  const { host, signal, note } = scope;
+  const text = (await host.readText(ignition, signal)) ?? '';
+  const esps = text === '' ? [] : espsOf(parseConfig(text).config);
+  if (esps.length === 0) return;
+  const { roots, disk: own } = await readDisks(host, disk, signal);
+  const later: string[] = [];
+  for (const esp of esps) {
+    const real = (await host.realPath(esp.device, signal)) ?? esp.device;
+    const loader = loaderFor(deviceAt(roots, real), esp);
+    if (loader === undefined) later.push(`${esp.label} on ${esp.device}`);
+    if (loader === undefined || loader.disk === own.path) continue;
+    const argv = createEntryArgv({ ...loader, file });
+    await execOnTarget({ host, target: disk }, argv, { signal, limit: minutes(1) });
+  }
+  if (later.length === 0) return;
+  note('warn', `Ignition makes EFI system partitions at the first boot: ${later.join(', ')}`, {
+    hint: 'entries of the firmware name partitions by their GUIDs, so there are none for these yet: let the firmware boot each of these disks by itself (\\EFI\\BOOT), before the network and the installation medium, or make the entries on the node (efibootmgr)',
+  });
+}
+
+/** Where the partition is, if it is there and stays. */
+function loaderFor(
+  device: BlockDevice | undefined,
+  esp: IgnitionEsp,
+): { readonly disk: string; readonly partition: number } | undefined {
+  const stays = ({ partUuid, partLabel, partType }: BlockDevice): boolean =>
+    partType === espType &&
+    (esp.guid === '' ? !esp.isWiped && partLabel === esp.label : partUuid === esp.guid);
+  const found = device && partitionsOf(device).find(stays);
+  if (device === undefined || found === undefined) return undefined;
+  const partition = numberOf(device, found);
+  return partition === undefined ? undefined : { disk: device.path, partition };
 }
 
 interface Esp extends BootWorld {
