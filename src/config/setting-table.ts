@@ -137,6 +137,9 @@ export const settingTable = {
     stream: place('CoreOS stream metadata, a file on the host or an http(s) URL'),
     nodeImage: text('pull spec of the node image, checked against the release before the write'),
     writerArgs: argv('further arguments for coreos-installer'),
+    allowMissingPartitions: flag(
+      'write the disk although a partition that image.writerArgs keep is not on it',
+    ),
     existingRoot: text('container image to deploy into the running root instead of a disk write'),
     skipMcoReboot: flag('write the final OS image before the first boot'),
   },

@@ -12,7 +12,8 @@ describe('readWriterArgs', () => {
     [['--save-partindex', '-7', '--save-partlabel', 'data*,x']],
     [['--append-karg', '']],
   ])('takes %j', (args) => {
-    expect(readWriterArgs(args)).toEqual({ unknown: [] });
+    expect(readWriterArgs(args)).toMatchObject({ unknown: [] });
+    expect(readWriterArgs(args)).not.toHaveProperty('mistake');
   });
 
   it.each<[readonly string[], readonly string[]]>([
@@ -25,7 +26,8 @@ describe('readWriterArgs', () => {
     ],
     [['-nz', 'x'], ['-z']],
   ])('lets %j pass, with %j unknown', (args, unknown) => {
-    expect(readWriterArgs(args)).toEqual({ unknown });
+    expect(readWriterArgs(args)).toMatchObject({ unknown });
+    expect(readWriterArgs(args)).not.toHaveProperty('mistake');
   });
 
   it.each<[readonly string[], string]>([
@@ -39,8 +41,53 @@ describe('readWriterArgs', () => {
     [['--copy-network=yes'], '"--copy-network"'],
     [['/dev/sda'], 'options of coreos-installer install only; disk.device names the disk'],
     [['--'], 'options that coreos-installer install --help lists'],
+    [['--save-partlabel data'], '"--save-partlabel","VALUE"'],
+    [['--append-karg ip=eth0:dhcp'], '"--append-karg","VALUE"'],
+    [['-n', '--save-partindex\t5-'], '"--save-partindex","VALUE"'],
+    [['--bogus data'], '"--bogus","VALUE"'],
+    [['--copy-network '], '"--copy-network"'],
+    [['-p qemu'], '"-p","VALUE"'],
+    [['-np qemu'], '"-np","VALUE"'],
+    [['-z 5'], '"-z","VALUE"'],
+    [[' --offline'], 'options of coreos-installer install only; disk.device names the disk'],
+    [['-I', 'http://i'], 'ignition.url'],
+    [['--image-file', '/a', '-u', 'http://b'], 'one of them'],
     [['-'], 'options of coreos-installer install only; disk.device names the disk'],
   ])('refuses %j', (args, write) => {
     expect(readWriterArgs(args).mistake?.write).toBe(write);
   });
+});
+
+it.each<[readonly string[], readonly (readonly [string, string])[]]>([
+  [
+    ['--append-karg', 'a b', '--append-karg=c=d'],
+    [
+      ['append-karg', 'a b'],
+      ['append-karg', 'c=d'],
+    ],
+  ],
+  [
+    ['-nc', '/w.yaml'],
+    [
+      ['copy-network', ''],
+      ['config-file', '/w.yaml'],
+    ],
+  ],
+  [
+    ['-c/w.yaml', '-f=/i'],
+    [
+      ['config-file', '/w.yaml'],
+      ['image-file', '/i'],
+    ],
+  ],
+  [
+    ['-ni', '/i', '--bogus', 'x', '--offline'],
+    [
+      ['copy-network', ''],
+      ['ignition-file', '/i'],
+      ['offline', ''],
+    ],
+  ],
+])('finds the options in %j', (args, uses) => {
+  expect(readWriterArgs(args).uses.map(({ option, value }) => [option, value])).toEqual(uses);
 });

@@ -41,11 +41,14 @@ const options: Readonly<Record<string, WriterOption>> = {
   'secure-ipl': flag(),
 };
 
-const shorts: ReadonlyMap<string, WriterOption> = new Map(
-  Object.values(options).flatMap((option) =>
-    option.short === undefined ? [] : [[option.short, option] as const],
+const shorts: ReadonlyMap<string, WriterOption & { readonly name: string }> = new Map(
+  Object.entries(options).flatMap(([name, option]) =>
+    option.short === undefined ? [] : [[option.short, { ...option, name }] as const],
   ),
 );
+
+/** Whether coreos-installer 0.26 has an option of this long name; keys of its configuration files are the same. */
+export const isWriterOption = (name: string): boolean => Object.hasOwn(options, name);
 
 /** What is wrong with arguments, and what to write instead. */
 interface Mistake {
@@ -53,10 +56,19 @@ interface Mistake {
   readonly write: string;
 }
 
+/** One use of an option, by its long name. */
+export interface WriterUse {
+  readonly option: string;
+  /** Empty for an option that takes none. */
+  readonly value: string;
+}
+
 /** What further arguments for `coreos-installer install` are to us. */
 interface WriterArgsRead {
   /** The first thing that it would not take. */
   readonly mistake?: Mistake;
+  /** The options that are known, in their order. */
+  readonly uses: readonly WriterUse[];
   /** Options that a newer one may have; a value that may follow one is taken for its value. */
   readonly unknown: readonly string[];
 }
@@ -64,29 +76,77 @@ interface WriterArgsRead {
 /** Reads arguments for `coreos-installer install`. */
 export function readWriterArgs(args: readonly string[]): WriterArgsRead {
   const unknown: string[] = [];
+  const uses: WriterUse[] = [];
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? '';
     const read = word.startsWith('--') ? readLong(word) : readShort(word);
-    if ('what' in read) return { mistake: read, unknown };
-    const isMissing = isMissingAfter(word, args[at + 1]);
+    if ('what' in read) return { mistake: read, uses, unknown };
+    const next = isMissingAfter(word, args[at + 1]) ? undefined : args[at + 1];
+    const whole = wholeUses(read, { word, next, uses });
+    if ('what' in whole) return { mistake: whole, uses, unknown };
     if (read.unknown !== undefined) unknown.push(read.unknown);
-    else if (read.wantsValue && isMissing) {
-      const mistake = { what: `option ${word}: the value is missing`, write: `"${word}","VALUE"` };
-      return { mistake, unknown };
-    }
-    if (read.wantsValue && !isMissing) at += 1;
+    uses.push(...whole);
+    if (read.wantsValue && next !== undefined) at += 1;
   }
-  return { unknown };
+  return { uses, unknown };
 }
 
-type WordRead = { readonly wantsValue: boolean; readonly unknown?: string } | Mistake;
+interface Before {
+  readonly word: string;
+  readonly next: string | undefined;
+  readonly uses: readonly WriterUse[];
+}
+
+/** The options of a word with their values, or why they cannot stand there. */
+function wholeUses(read: OptionRead, { word, next, uses }: Before): readonly WriterUse[] | Mistake {
+  if (read.unknown === undefined && read.wantsValue && next === undefined) {
+    return { what: `option ${word}: the value is missing`, write: `"${word}","VALUE"` };
+  }
+  const value = read.wantsValue ? (next ?? '') : '';
+  const whole = read.uses.map((use) => ({ option: '', value, ...use }));
+  const clash = whole.find((use, index) => clashes(use, [...uses, ...whole.slice(0, index)]));
+  return clash === undefined ? whole : clashOf(clash);
+}
+
+/** Options that shut out each other; the Ignition of the host is always among the arguments. */
+const imageOptions = ['image-url', 'image-file', 'stream'];
+const clashes = ({ option }: WriterUse, before: readonly WriterUse[]): boolean =>
+  option === 'ignition-url' ||
+  (imageOptions.includes(option) &&
+    before.some((use) => use.option !== option && imageOptions.includes(use.option)));
+
+const clashOf = ({ option }: WriterUse): Mistake =>
+  option === 'ignition-url'
+    ? { what: 'option --ignition-url: it comes on top of the Ignition file', write: 'ignition.url' }
+    : { what: `option --${option}: another option names an image too`, write: 'one of them' };
+
+interface OptionRead {
+  readonly wantsValue: boolean;
+  readonly unknown?: string;
+  /** Without the value that follows as a word of its own. */
+  readonly uses: readonly Partial<WriterUse>[];
+}
+type WordRead = OptionRead | Mistake;
+
+/** An option with its value in one element: coreos-installer would know no such option. */
+function joined(word: string): Mistake | undefined {
+  const [, option = '', value = ''] = /^([^=\s]*)\s+(.*)$/s.exec(word) ?? [];
+  if (option === '') return undefined;
+  const write = value === '' ? `"${option}"` : `"${option}","VALUE"`;
+  return { what: `${option} and its value are in one element`, write };
+}
 
 function readLong(word: string): WordRead {
+  const mistake = joined(word);
+  if (mistake !== undefined) return mistake;
   const [, name = '', behind] = /^--([^=]*)(=.*)?$/s.exec(word) ?? [];
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) return unknownOption(`--${name}`, behind === undefined);
-  if (option.takesValue) return { wantsValue: behind === undefined };
-  if (behind === undefined) return { wantsValue: false };
+  if (option.takesValue) {
+    const value = behind === undefined ? {} : { value: behind.slice(1) };
+    return { wantsValue: behind === undefined, uses: [{ option: name, ...value }] };
+  }
+  if (behind === undefined) return { wantsValue: false, uses: [{ option: name, value: '' }] };
   return { what: `option --${name} takes no value`, write: `"--${name}"` };
 }
 
@@ -98,13 +158,23 @@ function readShort(word: string): WordRead {
       write: 'options of coreos-installer install only; disk.device names the disk',
     };
   }
+  const uses: Partial<WriterUse>[] = [];
   for (let at = 1; at < word.length; at += 1) {
-    const option = shorts.get(word.charAt(at));
-    const isLast = at === word.length - 1;
-    if (option === undefined) return unknownOption(`-${word.charAt(at)}`, isLast);
-    if (option.takesValue) return { wantsValue: isLast };
+    const letter = word.charAt(at);
+    const option = shorts.get(letter);
+    const value = word.slice(at + 1).replace(/^=/, '');
+    if (option === undefined) {
+      return joined(word) ?? unknownOption(`-${letter}`, at === word.length - 1, uses);
+    }
+    if (option.takesValue) {
+      if (/^\s/.test(value)) return joined(word) ?? unknownOption(word, false);
+      const isLast = at === word.length - 1;
+      uses.push({ option: option.name, ...(isLast ? {} : { value }) });
+      return { wantsValue: isLast, uses };
+    }
+    uses.push({ option: option.name, value: '' });
   }
-  return { wantsValue: false };
+  return { wantsValue: false, uses };
 }
 
 /** A value must not look like an option; ranges of partitions may, "-7". */
@@ -117,10 +187,10 @@ const unfit: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V', '
 /** So many letters are a slip of the hand; what differs in more may be an option that is newer than this table. */
 const slip = 2;
 
-function unknownOption(word: string, wantsValue: boolean): WordRead {
+function unknownOption(word: string, wantsValue: boolean, uses: OptionRead['uses'] = []): WordRead {
   const names = Object.keys(options);
   const near = word.startsWith('--') ? nearestName(word.slice(2), names, slip) : undefined;
-  if (near === undefined && !unfit.has(word)) return { wantsValue, unknown: shownText(word) };
+  if (near === undefined && !unfit.has(word)) return { wantsValue, unknown: shownText(word), uses };
   return {
     what: `${shownText(word)} is not an option of coreos-installer install`,
     write: near === undefined ? 'options that coreos-installer install --help lists' : `--${near}`,

@@ -2,6 +2,25 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of steps that cannot be taken back: what is done to disks and to pools. */
 export const stepMutants: MutantsByFile = {
+  'src/lib/writer-args.ts': [
+    {
+      means: 'an option and its value in one element pass for an unknown option',
+      from: '  const mistake = joined(word);\n  if (mistake !== undefined) return mistake;\n',
+      to: '',
+    },
+  ],
+  'src/steps/image/writer-args.ts': [
+    {
+      means: 'a key that is not known here is not minded',
+      from: 'unknown: [...unknown, ...others]',
+      to: 'unknown',
+    },
+    {
+      means: 'one saved partition that is there stands for all',
+      from: "value.split(',').map((wanted) => ({ option, wanted }))",
+      to: "value.split(',').slice(0, 1).map((wanted) => ({ option, wanted }))",
+    },
+  ],
   'src/os/driver.ts': [
     {
       means: 'kernel arguments in another order count as those of a MachineConfig',

@@ -117,6 +117,8 @@ const turnsOf: Partial<Record<Kind, typeof turns>> = {
   worker: workerTurns,
 };
 
+const withData: Corner['plan'] = { disks: [{ name: 'sda', leftovers: 'data' }] };
+
 /** The live medium of an appliance carries a registry. */
 const appliance: Corner['plan'] = { registryKibibytes: 4 };
 
@@ -138,7 +140,12 @@ const isPossible = (kind: Kind, { service, ignition }: ConfigInput): boolean =>
 export const corners: readonly Corner[] = (Object.keys(roles) as Kind[]).flatMap((kind) => [
   ...[...turns, ...(turnsOf[kind] ?? [])]
     .filter(([, turn]) => isPossible(kind, turn))
-    .map(([name, turn]) => ({ name: `${kind} ${name}`, config: cornerOf(kind, turn) })),
+    .map(([name, turn]) => ({
+      name: `${kind} ${name}`,
+      config: cornerOf(kind, turn),
+      // What is to be kept is there.
+      ...(turn.image?.writerArgs === undefined ? {} : { plan: withData }),
+    })),
   ...registryTurns.map(([name, turn]) => ({
     name: `${kind} ${name}`,
     config: cornerOf(kind, turn),

@@ -11,8 +11,29 @@ import { askAs } from '../way-out.ts';
 const withValue = [
   ...['-i', '--ignition-file', '-I', '--ignition-url', '-u', '--image-url', '-f', '--image-file'],
   ...['--append-karg', '--delete-karg', '--network-dir', '--save-partlabel', '--save-partindex'],
-  ...['-p', '--platform', '-s', '--stream', '-a', '--architecture', '--console'],
+  ...['-p', '--platform', '-s', '--stream', '-a', '--architecture', '--console', '-c'],
+  ...[
+    '--config-file',
+    '--firstboot-args',
+    '--ignition-hash',
+    '--stream-base-url',
+    '--fetch-retries',
+  ],
 ];
+
+/** Options without a value (coreos-installer 0.26). */
+const flags = [
+  ...['--insecure', '--insecure-ignition', '--offline', '--preserve-on-error', '--secure-ipl'],
+  ...['-n', '--copy-network'],
+];
+
+/** The first option that the real tool would not know, as it is given: with a value in it too. */
+const unknownIn = (words: readonly string[]): string | undefined =>
+  words.find((word, at) => {
+    if (!word.startsWith('-') || withValue.includes(words[at - 1] ?? '')) return false;
+    const [option = ''] = word.split('=');
+    return ![...withValue, ...flags].includes(option);
+  });
 
 const coreosInstaller: Program = async (machine, call) => {
   const [verb, ...rest] = call.argv.slice(1);
@@ -22,6 +43,10 @@ const coreosInstaller: Program = async (machine, call) => {
   }
   const words = sortWords(rest, withValue);
   const [path = ''] = words.rest;
+  const unknown = unknownIn(rest);
+  if (unknown !== undefined) {
+    return fail(call, `error: unexpected argument '${unknown}' found`, 2);
+  }
   if (verb !== 'install' || words.rest.length !== 1) {
     return fail(call, 'error: the following required arguments were not provided:\n  <DEVICE>', 2);
   }

@@ -75,13 +75,45 @@ describe('disk/check', () => {
   });
 
   it('leaves the judgement to the writer when partitions are kept', async () => {
-    const live = blockDevice('sda', {}, [partition('sda5', { mountpoints: ['/run/media/iso'] })]);
+    const agent = { mountpoints: ['/run/media/iso'], partLabel: 'agentdata' };
+    const live = blockDevice('sda', {}, [partition('sda5', agent)]);
     const { notes } = await runStep(checkDisk, {
       host: hostWith(live),
       facts,
       config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
     });
     expect(notes).toEqual(['info: /dev/sda5 is mounted on /run/media/iso; it stays']);
+  });
+
+  it.each([
+    ['--save-partlabel', 'data', 'agentdata'],
+    ['--save-partindex', '7', '1-'],
+  ])('refuses %s %s by name where no partition has it', async (option, missing, there) => {
+    const disk = blockDevice('sda', {}, [
+      partition('sda1', {}),
+      partition('sda5', { partLabel: 'agentdata' }),
+    ]);
+    const checked = (value: string, allowMissingPartitions = false) =>
+      tryStep(checkDisk, {
+        host: hostWith(disk),
+        facts,
+        config: { image: { writerArgs: [option, value], allowMissingPartitions } },
+      });
+    expect((await checked(`${there},${missing}`)).failure).toMatchObject({
+      code: 'image.partition-missing',
+      context: { missing: `${option} ${missing}` },
+    });
+    expect((await checked(missing, true)).failure).toBeUndefined();
+    expect((await checked(there)).failure).toBeUndefined();
+  });
+
+  it('formats no further disk while an option is not known', async () => {
+    const { notes } = await runStep(checkDisk, {
+      host: hostWith(blockDevice('sda'), blockDevice('sdb')),
+      facts,
+      config: { disk: { format: ['/dev/sdb'] }, image: { writerArgs: ['--new'] } },
+    });
+    expect(notes.join()).toContain('/dev/sdb will not be formatted: what --new means');
   });
 
   it('warns of shared volumes and of further disks it will not format', async () => {

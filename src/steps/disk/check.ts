@@ -13,11 +13,13 @@ import {
   sharedWith,
   twinsOf,
 } from './guards.ts';
+import { numberOf, partitionsOf } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
 import { readDisks } from './target.ts';
-import { willKeepPartitions } from '../image/writer-args.ts';
+import { imageFailure } from '../image/failures.ts';
+import { missingSaved, readWriterSetup } from '../image/writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. Once the write has begun a
@@ -36,7 +38,7 @@ export const checkDisk = step({
   preview: (_config, { disk }) => [lsblkArgv, openersArgv([disk.path])],
   run: async (scope, { disk: target }) => {
     const { host, signal, config, note } = scope;
-    const keepsPartitions = await willKeepPartitions(scope);
+    const { keepsPartitions, saved } = await readWriterSetup(scope);
     const { roots, disk } = await readDisks(host, target, signal);
     const { problem, remarks } = diskReadiness({
       disk,
@@ -46,6 +48,7 @@ export const checkDisk = step({
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
+    if (!config.image.allowMissingPartitions) requireSaved(disk, saved);
     await waitUntilClosed(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
@@ -58,6 +61,22 @@ export const checkDisk = step({
     if (systems.length > 0) throw hasOtherSystem(disk, systems);
   },
 });
+
+/** @throws AgentError `image.partition-missing` */
+function requireSaved(disk: BlockDevice, saved: Parameters<typeof missingSaved>[0]): void {
+  const partitions = partitionsOf(disk).map((one) => ({
+    number: numberOf(disk, one) ?? 0,
+    label: one.partLabel,
+  }));
+  const missing = missingSaved(saved, partitions);
+  if (missing.length === 0) return;
+  const there = partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
+  throw imageFailure(
+    'image.partition-missing',
+    `${disk.path} has no partition for ${missing.join(', ')}; it has ${there.join(', ') || 'none'}`,
+    { context: { disk: disk.path, missing: missing.join(', ') } },
+  );
+}
 
 /** The pools on a disk that the kernel has imported; it tells of each by a folder (OpenZFS, `spa_stats.c`). */
 async function importedPools(

@@ -5,7 +5,7 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { willKeepPartitions } from '../image/writer-args.ts';
+import { readWriterSetup } from '../image/writer-args.ts';
 import { step, type StepScope } from '../step.ts';
 import { isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder } from './guards.ts';
@@ -62,8 +62,14 @@ export const cleanDisk = step({
       scope.note('info', `${disk.path} is not formatted; coreos-installer formats it`);
       return;
     }
-    if (await willKeepPartitions(scope)) {
+    const { keepsPartitions, unknown } = await readWriterSetup(scope);
+    if (keepsPartitions) {
       scope.note('info', `coreos-installer keeps partitions of ${disk.path}; it is not cleaned`);
+      return;
+    }
+    if (unknown.length > 0) {
+      const options = unknown.join(', ');
+      scope.note('warn', `${disk.path} is not cleaned: what ${options} means is not known here`);
       return;
     }
     const cleanup = cleanupOf(scope, disk);

@@ -42,11 +42,7 @@ export function chooseImageSource({ image }: Config): ImageRequest {
 function requestOf(image: Config['image']): ImageRequest {
   const option = namesImage(image.writerArgs);
   if (option !== undefined) {
-    const [name] = option.split('=');
-    return {
-      kind: 'writer-args',
-      because: `${name ?? option} is among the coreos-installer arguments`,
-    };
+    return { kind: 'writer-args', because: `${option} is among the coreos-installer arguments` };
   }
   const { source, file, url, stream } = image;
   const because =

@@ -17,7 +17,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
 import { stageLimits } from '../../model/stage.ts';
 import { imageFailure } from './failures.ts';
-import { willKeepPartitions } from './writer-args.ts';
+import { readWriterSetup } from './writer-args.ts';
 
 /** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
 const longestWrite = hours(12);
@@ -49,7 +49,8 @@ export const writeImage = step({
   run: async (scope, { disk, ignition, image }) => {
     const { host, clock, config, signal, onExit, progress } = scope;
     const args = config.image.writerArgs;
-    const keepsPartitions = await willKeepPartitions(scope);
+    const setup = await readWriterSetup(scope);
+    const keepsPartitions = setup.keepsPartitions || setup.unknown.length > 0;
     const writer = writerProgress(clock.elapsed);
     const output = writerOutput();
     onExit(async () => {

@@ -6,7 +6,8 @@ import {
   keepsPartitions,
   kernelArgumentChanges,
   missingChanges,
-  willKeepPartitions,
+  missingSaved,
+  readWriterSetup,
 } from './writer-args.ts';
 
 describe('kernel arguments among those of the writer', () => {
@@ -44,10 +45,10 @@ it.each([
 });
 
 describe('configuration files of the writer', () => {
-  const ask = (writerArgs: readonly string[], text?: string): Promise<boolean> => {
+  const ask = (writerArgs: readonly string[], text?: string) => {
     const host = text === undefined ? fakeHost() : fakeHost().withFile('/etc/writer.yaml', text);
     const config = Config.parse({ image: { writerArgs: [...writerArgs] } });
-    return willKeepPartitions({ host, config, signal: new AbortController().signal });
+    return readWriterSetup({ host, config, signal: new AbortController().signal });
   };
   const named = ['--config-file', '/etc/writer.yaml'];
 
@@ -61,13 +62,51 @@ describe('configuration files of the writer', () => {
     [['--config-file=/etc/writer.yaml'], 'save-partlabel: [data]\n', true],
     [named, '', false],
   ])('%j with %j keep partitions: %s', async (args, text, expected) => {
-    expect(await ask(args, text)).toBe(expected);
+    expect(await ask(args, text)).toMatchObject({ keepsPartitions: expected, unknown: [] });
   });
 
   it.each([
     ['is not there', undefined],
     ['is no YAML', 'a: [\n'],
+    ['names a disk of its own', 'dest-device: /dev/sdb\n'],
+    ['has Ignition from a URL', 'ignition-url: http://i\n'],
   ])('fails, before anything is lost, when one %s', async (_what, text) => {
     await expect(ask(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
+  });
+});
+
+it('takes each key of a configuration file that no option has for unknown', async () => {
+  const host = fakeHost().withFile('/w.yaml', 'offline: true\nkeep-all: true\n');
+  const config = Config.parse({ image: { writerArgs: ['-c', '/w.yaml', '--new=x'] } });
+  const { signal } = new AbortController();
+  expect(await readWriterSetup({ host, config, signal })).toEqual({
+    keepsPartitions: false,
+    unknown: ['--new', 'keep-all'],
+    saved: [],
+  });
+});
+
+describe('partitions to keep', () => {
+  const disk = [
+    { number: 1, label: 'EFI-SYSTEM' },
+    { number: 5, label: 'data' },
+    { number: 7, label: '' },
+  ];
+  it.each([
+    ['save-partlabel', 'data', []],
+    ['save-partlabel', 'da*,EFI-?YSTEM,[a-d]ata,[!x]ata', []],
+    ['save-partlabel', 'data,Data', ['--save-partlabel Data']],
+    ['save-partlabel', ' data', ['--save-partlabel  data']],
+    ['save-partlabel', 'd.ta', ['--save-partlabel d.ta']],
+    ['save-partlabel', '[', ['--save-partlabel [']],
+    ['save-partlabel', 'dat', ['--save-partlabel dat']],
+    ['save-partindex', '5', []],
+    ['save-partindex', '4-6,-1,7-', []],
+    ['save-partindex', '5,8', ['--save-partindex 8']],
+    ['save-partindex', '2-4,8-', ['--save-partindex 2-4', '--save-partindex 8-']],
+    ['save-partindex', 'five', ['--save-partindex five']],
+    ['save-partindex', '', ['--save-partindex ']],
+  ])('--%s %s: %j are missing', (option, value, missing) => {
+    expect(missingSaved([{ option, value }], disk)).toEqual(missing);
   });
 });

@@ -1,5 +1,7 @@
 // What the arguments for coreos-installer that a person gives mean for the rest of an installation.
 import { isMap } from 'yaml';
+import type { Config } from '../../config/schema.ts';
+import { isWriterOption, readWriterArgs, type WriterUse } from '../../lib/writer-args.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from './failures.ts';
@@ -10,20 +12,11 @@ export interface KernelArgumentChanges {
   readonly remove: readonly string[];
 }
 
-/**
- * Reads `--append-karg` and `--delete-karg`, as two words or one, in their order; a flag without a
- * value is left out.
- */
+/** Reads `--append-karg` and `--delete-karg`, as two words or one, in their order. */
 export function kernelArgumentChanges(writerArgs: readonly string[]): KernelArgumentChanges {
-  const append: string[] = [];
-  const remove: string[] = [];
-  for (const [index, word] of writerArgs.entries()) {
-    const match = /^--(append|delete)-karg(?:=(.*))?$/s.exec(word);
-    const value = match === null ? undefined : (match[2] ?? writerArgs[index + 1]);
-    if (match === null || value === undefined) continue;
-    (match[1] === 'append' ? append : remove).push(value);
-  }
-  return { append, remove };
+  const valuesOf = (name: string): readonly string[] =>
+    usesIn(writerArgs).flatMap(({ option, value }) => (option === name ? [value] : []));
+  return { append: valuesOf('append-karg'), remove: valuesOf('delete-karg') };
 }
 
 /** What of the changes is still to be made to present kernel arguments. */
@@ -37,52 +30,119 @@ export function missingChanges(
   };
 }
 
+const usesIn = (writerArgs: readonly string[]): readonly WriterUse[] =>
+  readWriterArgs(writerArgs).uses;
+
 /** Whether arguments for coreos-installer ask to take the network settings of the host along. */
 export const copiesNetwork = (writerArgs: readonly string[]): boolean =>
-  writerArgs.some((word) => word === '-n' || word === '--copy-network');
+  usesIn(writerArgs).some(({ option }) => option === 'copy-network');
 
-/** Whether arguments for coreos-installer make it keep partitions (`--save-partlabel`, `--save-partindex`). */
+const saving: ReadonlySet<string> = new Set(['save-partlabel', 'save-partindex']);
+
+/** Whether arguments for coreos-installer make it keep partitions. */
 export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
-  writerArgs.some((word) => /^--save-part(label|index)(=|$)/.test(word));
+  usesIn(writerArgs).some(({ option }) => saving.has(option));
 
-/** The configuration files that arguments for coreos-installer name, in their order. */
-const configFilesIn = (writerArgs: readonly string[]): readonly string[] =>
-  writerArgs.flatMap((word, index) => {
-    const joined = /^(?:--config-file=|-c)(.+)$/s.exec(word)?.[1];
-    const isOption = word === '-c' || word === '--config-file';
-    const path = joined ?? (isOption ? writerArgs[index + 1] : undefined);
-    return path === undefined ? [] : [path];
-  });
+/** Whether coreos-installer is given options whose effect on the disk is not known here. */
+export const hasUnknownOptions = ({ image }: Config): boolean =>
+  readWriterArgs(image.writerArgs).unknown.length > 0;
+
+/** What coreos-installer is told, by arguments and by its configuration files. */
+interface WriterSetup {
+  /** It keeps partitions, so the disk is not cleaned. */
+  readonly keepsPartitions: boolean;
+  /** Options that are not known here: it decides first. */
+  readonly unknown: readonly string[];
+  /** Labels and numbers of the partitions that it keeps. */
+  readonly saved: readonly WriterUse[];
+}
 
 /**
- * Whether coreos-installer keeps partitions: because an argument says so, or one of its configuration files, which are
- * on the host. Their keys are the long options (coreos-installer, `docs/customizing-install.md`).
+ * Reads what coreos-installer is told. Its configuration files are on the host; their keys are the long options
+ * (coreos-installer, `docs/customizing-install.md`).
  * @throws AgentError `image.writer-config`, where coreos-installer would not read such a file either
  */
-export async function willKeepPartitions({
+export async function readWriterSetup({
   host,
   config,
   signal,
-}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal'>): Promise<boolean> {
-  const { writerArgs } = config.image;
-  let isKept = keepsPartitions(writerArgs);
-  for (const path of configFilesIn(writerArgs)) {
+}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal'>): Promise<WriterSetup> {
+  const { uses, unknown } = readWriterArgs(config.image.writerArgs);
+  const inFiles: WriterUse[] = [];
+  for (const { value: path } of uses.filter(({ option }) => option === 'config-file')) {
     const text = await host.readText(path, signal);
     if (text === undefined) throw unreadable(path, 'it is not on the host');
-    const { contents, errors } = parseYaml(text);
-    if (errors[0] !== undefined) throw unreadable(path, errors[0].message);
-    if (!isMap(contents)) continue;
-    isKept ||= contents.has('save-partlabel') || contents.has('save-partindex');
+    inFiles.push(...usesInFile(path, text));
   }
-  return isKept;
+  const saved = [...uses, ...inFiles].filter(({ option }) => saving.has(option));
+  const others = inFiles.map(({ option }) => option).filter((option) => !isWriterOption(option));
+  return { keepsPartitions: saved.length > 0, unknown: [...unknown, ...others], saved };
+}
+
+function usesInFile(path: string, text: string): readonly WriterUse[] {
+  const { contents, errors } = parseYaml(text);
+  if (errors[0] !== undefined) throw unreadable(path, errors[0].message);
+  if (!isMap(contents)) return [];
+  const keys = Object.entries(contents.toJSON() as Readonly<Record<string, unknown>>);
+  const clash = keys.find(([key]) => key === 'dest-device' || key === 'ignition-url');
+  if (clash !== undefined) throw unreadable(path, `${clash[0]} is given to it by this program`);
+  return keys.flatMap(([option, value]) =>
+    [value].flat().map((one) => ({ option, value: String(one) })),
+  );
 }
 
 const unreadable = (path: string, why: string): Error =>
   imageFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
 
-/** Options of `coreos-installer install` that name an image; they shut out each other. */
-const imageOptions = /^(--(image-url|image-file|stream|offline)(=|$)|-[ufs])/;
+/** A partition as the writer chooses it. */
+interface Partition {
+  readonly number: number;
+  readonly label: string;
+}
+
+/**
+ * Labels and numbers of partitions to keep that fit none of the disk, each by itself: coreos-installer takes that for
+ * nothing to keep (coreos-installer 0.26, `src/blockdev.rs`).
+ */
+export const missingSaved = (
+  saved: readonly WriterUse[],
+  partitions: readonly Partition[],
+): readonly string[] =>
+  saved
+    .flatMap(({ option, value }) => value.split(',').map((wanted) => ({ option, wanted })))
+    .filter(({ option, wanted }) =>
+      option === 'save-partlabel'
+        ? !partitions.some(({ label }) => globOf(wanted).test(label))
+        : !partitions.some(({ number }) => isInRange(number, wanted)),
+    )
+    .map(({ option, wanted }) => `--${option} ${wanted}`);
+
+/** A pattern of labels: `*`, `?`, `[a-z]` and `[!a-z]` (Rust, crate `glob`). */
+function globOf(pattern: string): RegExp {
+  const source = pattern
+    .replaceAll(/[\\^$.|+(){}]/g, String.raw`\$&`)
+    .replaceAll(/\*+/g, '.*')
+    .replaceAll('?', '.')
+    .replaceAll('[!', '[^');
+  try {
+    return new RegExp(`^${source}$`, 's');
+  } catch {
+    return /(?!)/;
+  }
+}
+
+/** `5`, `5-7`, `5-` or `-7`. */
+function isInRange(number: number, range: string): boolean {
+  const [, from = '', dash, to = ''] = /^(\d*)(-?)(\d*)$/.exec(range) ?? [];
+  if (dash === undefined) return false;
+  if (dash === '') return from !== '' && number === Number(from);
+  return (from === '' || number >= Number(from)) && (to === '' || number <= Number(to));
+}
 
 /** The argument for coreos-installer that names an image, if there is one. */
-export const namesImage = (writerArgs: readonly string[]): string | undefined =>
-  writerArgs.find((word) => imageOptions.test(word));
+export const namesImage = (writerArgs: readonly string[]): string | undefined => {
+  const use = usesIn(writerArgs).find(({ option }) => imageOptions.has(option));
+  return use === undefined ? undefined : `--${use.option}`;
+};
+
+const imageOptions: ReadonlySet<string> = new Set(['image-url', 'image-file', 'stream', 'offline']);
