@@ -1,6 +1,8 @@
-import { expect, it } from 'vitest';
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { exchange, wholeBody } from './exchange.ts';
+import { answerTo, exchange, shortText, wholeBody } from './exchange.ts';
 
 const { signal } = new AbortController();
 
@@ -43,4 +45,48 @@ it('a stop is no error of the network', async () => {
   });
   stop.abort(new Error('the run was stopped'));
   await expect(exchange(reach, question, stop.signal)).rejects.toThrow('the run was stopped');
+});
+
+const question = { method: 'GET', url: new URL('http://a/b'), headers: {} } as const;
+
+/** The client, with one answer to everything. */
+const answering = (answer: Promise<object>): Parameters<typeof answerTo>[0] => {
+  const dispatcher = { request: () => answer } as unknown as Dispatcher;
+  const dispatcherFor = (): Promise<Dispatcher> => Promise.resolve(dispatcher);
+  const timeouts = { connect: 1, headers: 1, idle: 1 };
+  return { connection: { timeouts, dispatcherFor }, clock: fakeClock() };
+};
+
+it('a stop does not wait for a connection that opens', async () => {
+  const stop = new AbortController();
+  const asked = answerTo(answering(new Promise<object>(() => undefined)), question, stop.signal);
+  stop.abort(new Error('the run was stopped'));
+  await expect(asked).rejects.toThrow('the run was stopped');
+});
+
+describe('of a refusal', () => {
+  const refusal = async (read: (this: Readable) => void): Promise<readonly [string, Readable]> => {
+    const raw = new Readable({ read });
+    const reach = answering(Promise.resolve({ statusCode: 400, headers: {}, body: raw }));
+    const { body } = await answerTo(reach, question, signal);
+    return [await shortText(body, Number.POSITIVE_INFINITY), raw];
+  };
+
+  it('64 KiB are read, and nothing of what follows', async () => {
+    const [said, raw] = await refusal(function () {
+      this.push('x'.repeat(1000));
+    });
+    expect(said).toHaveLength(64 * 1024);
+    expect(raw.destroyed).toBe(true);
+  });
+
+  it('what came in time is read', async () => {
+    const parts = ['no'];
+    const [said, raw] = await refusal(function () {
+      const part = parts.pop();
+      if (part !== undefined) this.push(part);
+    });
+    expect(said).toBe('no');
+    expect(raw.destroyed).toBe(true);
+  });
 });
