@@ -57,7 +57,14 @@ export const imageStreams: KubeKind = {
   plural: 'imagestreams',
 };
 
-export const etcds: KubeKind = { group: 'operator.openshift.io', version: 'v1', plural: 'etcds' };
+const operated = (plural: string): KubeKind => ({
+  group: 'operator.openshift.io',
+  version: 'v1',
+  plural,
+});
+export const etcds = operated('etcds');
+/** Settings of the Machine Config Operator; there is one, `cluster`. */
+export const machineConfigurations = operated('machineconfigurations');
 
 const config = (plural: string): KubeKind => ({
   group: 'config.openshift.io',

@@ -4,7 +4,8 @@ import { agentNode, bytesFile, configFile, machineConfig } from '../../test/supp
 import { changing } from '../../test/support/applied-node.ts';
 import type { NodeWorld } from '../../test/support/core-os-node.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
-import { machineConfigs, nodes } from '../cluster/kinds.ts';
+import { machineConfigs, machineConfigurations, nodes } from '../cluster/kinds.ts';
+import { any } from '../../test/support/fake-host.ts';
 import { wantedHost } from '../steps/node-agent/wanted-host.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
@@ -88,6 +89,241 @@ describe('a node that is looked at', () => {
     expect(annotations().reason).toBeUndefined();
     stopped.abort(new Error('the test ends'));
     await ended;
+  });
+});
+
+describe('a change that needs no reboot', () => {
+  const crio = 'systemctl reload crio.service';
+  const restarts = (...names: string[]) => names.map((name) => `systemctl restart ${name}.service`);
+  const file = (path: string) => ({ files: [configFile(path, 'new')] });
+  const policy = (part: object): object => ({
+    metadata: { name: 'cluster', generation: 2 },
+    spec: { nodeDisruptionPolicy: part },
+  });
+  const actionsOf = (...types: string[]) => types.map((type) => ({ type }));
+  type Sketch = Parameters<typeof agentNode>[0];
+
+  /** Changes a node, and says what it ran and how often it rebooted and was drained. */
+  async function changed(sketch: Sketch, settings?: object) {
+    const node = agentNode(sketch);
+    node.seen.password = sketch?.old?.passwordHash ?? '*';
+    if (settings !== undefined) node.kube.put(machineConfigurations, settings as never);
+    node.host
+      .on(['systemctl', 'reload', any])
+      .succeeds()
+      .on(['systemctl', 'restart', any])
+      .succeeds();
+    node.annotate({ desiredConfig: 'c2' });
+    await node.settle();
+    expect(node.annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect(node.host.textOf('/var/lib/bootwright-node-agent.json')).toBeUndefined();
+    const ran = node.host.ran.map((argv) => argv.join(' '));
+    return {
+      ...node,
+      ran: ran.filter((text) => /^systemctl (reload|restart|daemon-reload)/.test(text)),
+      disrupted: [node.seen.reboots, node.seen.drains.length],
+    };
+  }
+
+  it.each<[what: string, sketch: Sketch, hash: string]>([
+    ['a password', { next: { passwordHash: '$y$new' } }, '$y$new'],
+    [
+      'another one',
+      { old: { passwordHash: '$6$old' }, next: { passwordHash: '$y$new' } },
+      '$y$new',
+    ],
+    ['none any more', { old: { passwordHash: '$6$old' } }, '*'],
+  ])('gives core %s', async (_, sketch, hash) => {
+    const { disrupted, host, seen } = await changed(sketch);
+    expect([seen.password, disrupted]).toEqual([hash, [0, 0]]);
+    const calls = host.calls.filter(({ argv }) => argv[0] === 'usermod');
+    expect(calls.map(({ secrets }) => secrets)).toEqual([[hash]]);
+  });
+
+  it('leaves the password that a person has set where the MachineConfig has no other', async () => {
+    const password = { passwordHash: '$y$same' };
+    const node = agentNode({ old: password, next: { ...password, keys: ['ssh-ed25519 A'] } });
+    node.seen.password = '$y$by hand';
+    node.annotate({ desiredConfig: 'c2' });
+    await node.settle();
+    expect([node.seen.password, node.seen.reboots]).toEqual(['$y$by hand', 0]);
+    expect(node.annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+  });
+
+  it.each<[what: string, sketch: Sketch, ran: string[], drains?: number]>([
+    ['keys', { next: { keys: ['ssh-ed25519 A'] } }, []],
+    ['the pull secret', { next: file('/var/lib/kubelet/config.json') }, []],
+    [
+      'a key of images',
+      { next: file('/etc/machine-config-daemon/no-reboot/containers-gpg.pub') },
+      [crio],
+    ],
+    ['a folder', { next: file('/etc/containers/registries.d/a/b.yaml') }, [crio]],
+    ['mirrors', { next: file('/etc/containers/registries.conf') }, [crio], 2],
+    [
+      'authorities',
+      { next: file('/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt') },
+      restarts('coreos-update-ca-trust', 'crio'),
+    ],
+    ['one that goes', { old: file('/etc/nmstate/openshift/a.yml') }, []],
+  ])('is one of %s', async (...[, sketch, ran, drains = 0]) => {
+    const { disrupted, ...node } = await changed(sketch);
+    expect([node.ran, disrupted]).toEqual([ran, [0, drains]]);
+  });
+
+  it.each<[what: string, sketch: Sketch, settings: object, ran: string[], disrupted: number[]]>([
+    [
+      'a path',
+      { next: file('/etc/x') },
+      policy({ files: [{ path: '/etc/x', actions: actionsOf('None') }] }),
+      [],
+      [0, 0],
+    ],
+    [
+      'a drain',
+      { next: file('/etc/x/y') },
+      policy({ files: [{ path: '/etc/x', actions: actionsOf('Drain') }] }),
+      [],
+      [0, 2],
+    ],
+    [
+      'the longest path',
+      { next: file('/etc/x/y') },
+      policy({
+        files: [
+          { path: '/etc', actions: actionsOf('Reboot') },
+          { path: '/etc/x', actions: [{ type: 'Restart', restart: { serviceName: 'a.service' } }] },
+        ],
+      }),
+      ['systemctl restart a.service'],
+      [0, 0],
+    ],
+    [
+      'a unit',
+      { next: { units: [{ name: 'a.service', contents: 'A', enabled: true }] } },
+      policy({
+        units: [
+          {
+            name: 'a.service',
+            actions: [
+              { type: 'DaemonReload' },
+              { type: 'Reload', reload: { serviceName: 'a.service' } },
+            ],
+          },
+        ],
+      }),
+      ['systemctl daemon-reload', 'systemctl daemon-reload', 'systemctl reload a.service'],
+      [0, 0],
+    ],
+    [
+      'another part of a name',
+      { next: file('/etc/xy') },
+      policy({ files: [{ path: '/etc/x', actions: actionsOf('None') }] }),
+      [],
+      [1, 2],
+    ],
+    [
+      'keys that reboot',
+      { next: { keys: ['ssh-ed25519 A'] } },
+      policy({ sshkey: { actions: actionsOf('Reboot') } }),
+      [],
+      [1, 2],
+    ],
+    [
+      'what is not known',
+      { next: file('/etc/x') },
+      policy({ files: [{ path: '/etc/x', actions: actionsOf('Fly') }] }),
+      [],
+      [1, 2],
+    ],
+    [
+      'one beside another',
+      { next: { files: [configFile('/etc/x', 'new'), configFile('/etc/z', 'new')] } },
+      policy({ files: [{ path: '/etc/x', actions: actionsOf('None') }] }),
+      [],
+      [1, 2],
+    ],
+    [
+      'what the operator has merged',
+      { next: file('/etc/x') },
+      {
+        metadata: { name: 'cluster', generation: 2 },
+        status: {
+          observedGeneration: 2,
+          nodeDisruptionPolicyStatus: {
+            clusterPolicies: { files: [{ path: '/etc/x', actions: actionsOf('None') }] },
+          },
+        },
+      },
+      [],
+      [0, 0],
+    ],
+    [
+      'what it has not merged yet',
+      { next: file('/etc/x') },
+      {
+        metadata: { name: 'cluster', generation: 3 },
+        status: {
+          observedGeneration: 2,
+          nodeDisruptionPolicyStatus: {
+            clusterPolicies: { files: [{ path: '/etc/x', actions: actionsOf('None') }] },
+          },
+        },
+      },
+      [],
+      [1, 2],
+    ],
+  ])('follows the policy of the cluster: %s', async (...[, sketch, settings, ran, disrupted]) => {
+    const node = await changed(sketch, settings);
+    expect([node.ran, node.disrupted]).toEqual([ran, disrupted]);
+  });
+
+  it('reboots where a file beside it was changed by hand', async () => {
+    const same = configFile('/etc/same', 'same');
+    const { disrupted } = await changed({
+      ...{ old: { files: [same] }, next: { files: [same], keys: ['ssh-ed25519 A'] } },
+    });
+    expect(disrupted).toEqual([1, 2]);
+  });
+
+  it('reboots with other kernel arguments', async () => {
+    const next = { kernelArguments: ['a=1'], keys: ['ssh-ed25519 A'] };
+    expect((await changed({ next })).disrupted).toEqual([1, 2]);
+  });
+
+  it('is written again where a service did not take it, and taken back where it is no longer desired', async () => {
+    const node = agentNode({
+      ...{
+        old: file('/etc/containers/policy.json'),
+        next: { files: [configFile('/etc/containers/policy.json', 'other')] },
+      },
+    });
+    const { annotate, annotations, host, seen, settle } = node;
+    host.withFile('/etc/containers/policy.json', 'new');
+    host.on(['systemctl', 'reload', any]).fails(1, 'Job failed');
+    annotate({ desiredConfig: 'c2' });
+    await settle(1);
+    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
+    expect(host.textOf('/etc/containers/policy.json')).toBe('other');
+    host.on(['systemctl', 'reload', any]).succeeds();
+    annotate({ desiredConfig: 'c1' });
+    const before = host.ran.length;
+    await settle(2);
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c1' });
+    expect(host.textOf('/etc/containers/policy.json')).toBe('new');
+    expect(host.ran.slice(before)).toContainEqual(['systemctl', 'reload', 'crio.service']);
+    expect([seen.reboots, seen.drains]).toEqual([0, []]);
+  });
+
+  it('is none of another user', async () => {
+    const node = agentNode();
+    const next = machineConfig('c2', {});
+    const users = [{ name: 'admin', passwordHash: '$y$x' }];
+    next.spec.config.passwd.users = users;
+    node.kube.put(machineConfigs, next);
+    node.annotate({ desiredConfig: 'c2' });
+    await node.settle(1);
+    expect(node.annotations().reason).toContain('node-agent.unreconcilable');
   });
 });
 

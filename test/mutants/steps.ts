@@ -62,6 +62,28 @@ export const stepMutants: MutantsByFile = {
       to: 'if (isBegun === undefined) await dropNextBoot',
     },
   ],
+  'src/steps/node-agent/disruption.ts': [
+    {
+      means: 'a policy for a path counts for paths that begin like it',
+      from: "path.startsWith(`${one.replace(/\\/$/, '')}/`)",
+      to: 'path.startsWith(one)',
+    },
+    {
+      means: 'a change with one part that needs a reboot does not reboot',
+      from: "one ?? [{ type: 'Reboot' } as const]",
+      to: 'one ?? []',
+    },
+    {
+      means: 'policies of another generation count as merged',
+      from: 'isCurrent && merged !== undefined',
+      to: 'merged !== undefined',
+    },
+    {
+      means: 'a file that drifted is written without the reboot that it needs',
+      from: 'const lacking = new Set([...lacks.write',
+      to: 'const lacking = new Set([...lacks.write.slice(99)',
+    },
+  ],
   'src/steps/node-agent/host-files.ts': [
     {
       means: 'a file whose bytes alone differ is left',
@@ -294,6 +316,11 @@ export const stepMutants: MutantsByFile = {
     },
   ],
   'src/steps/node-agent/change-node.ts': [
+    {
+      means: 'what was written without a reboot stays where something else is desired',
+      from: 'marker.boots === 0 && !isLive',
+      to: 'marker.boots === 0',
+    },
     {
       means: 'a node begins whatever its annotations say',
       from: "if (marker?.phase !== 'rebooting') await checkTarget(scope, change);",

@@ -48,9 +48,16 @@ interface ConfigSketch {
   readonly files?: readonly object[];
   readonly units?: readonly object[];
   readonly keys?: readonly string[];
+  readonly passwordHash?: string;
   readonly kernelArguments?: readonly string[];
   readonly disks?: readonly object[];
 }
+
+const coreWith = ({ keys = [], passwordHash }: ConfigSketch): object => ({
+  name: 'core',
+  sshAuthorizedKeys: keys,
+  ...(passwordHash === undefined ? {} : { passwordHash }),
+});
 
 /** A rendered MachineConfig. */
 export const machineConfig = (name: string, sketch: ConfigSketch) => ({
@@ -66,7 +73,7 @@ export const machineConfig = (name: string, sketch: ConfigSketch) => ({
       ignition: { version: '3.4.0' },
       storage: { files: sketch.files ?? [], disks: sketch.disks ?? [] },
       systemd: { units: sketch.units ?? [] },
-      passwd: { users: [{ name: 'core', sshAuthorizedKeys: sketch.keys ?? [] }] },
+      passwd: { users: [coreWith(sketch)] },
     },
   },
 });
@@ -145,6 +152,8 @@ export function agentNode({
   const seen = {
     reboots: 0,
     drains: [] as string[],
+    /** Hash of the password of core. */
+    password: '*',
     isDraining: true,
     losesStaged: 0,
     refuses: false,
@@ -211,6 +220,12 @@ export function agentNode({
       const { bytes = '', mode } = host.files.get(from) ?? {};
       host.withFile(to, bytes, mode);
       await host.remove(from, signal);
+    })
+    .on(['getent', 'shadow', 'core'])
+    .answers(() => `core:${seen.password}:20000:0:99999:7:::`)
+    .on(['usermod', '-p', any, 'core'])
+    .answers(([, , hash = '']) => {
+      seen.password = hash;
     })
     .on(['systemctl', 'daemon-reload'])
     .succeeds()
@@ -338,6 +353,7 @@ export function changingNode(): ReturnType<typeof agentNode> {
         configFile('/etc/x', 'new', 0o600),
       ],
       keys: ['ssh-ed25519 AAAA'],
+      passwordHash: '$y$new',
       units: [
         unit('text', { contents: 'B', enabled: true }),
         unit('on', { contents: '[Service]', enabled: true }),

@@ -16,6 +16,10 @@ const withSpec = (spec: object): KubeObject => ({
   ...rendered,
   spec: { ...(rendered['spec'] as object), ...spec },
 });
+const withUsers = (users: readonly object[]): KubeObject => {
+  const { config: own } = rendered['spec'] as { readonly config: object };
+  return withSpec({ config: { ...own, passwd: { users } } });
+};
 const config = (files: readonly object[]): object => ({
   config: { ignition: { version: '3.5.0' }, storage: { files } },
 });
@@ -70,6 +74,7 @@ describe('the build of a pool', () => {
   it.each<[string, Change]>([
     ['the name of the rendered MachineConfig', renamed],
     ['kernel arguments', { machineConfig: withSpec({ kernelArguments: ['quiet'] }) }],
+    ['the password of core', { machineConfig: withUsers([{ name: 'core', passwordHash: '$y$' }]) }],
     ['FIPS, which an installation sets', { machineConfig: withSpec({ fips: true }) }],
     ['where it is pushed to', { osConfig: { renderedImagePushSpec: 'r.test/ocl/m:2' } }],
     ['with which Secret it is pushed', { osConfig: { renderedImagePushSecret: { name: 'p' } } }],

@@ -55,14 +55,16 @@ const sourceOf = ({ metadata, spec }: KubeObject, kind: string): SourceObject =>
 
 /**
  * A sum over all that goes into an image: the base, the packages, the Containerfile, and the Ignition config. The name of
- * the rendered MachineConfig does not count, nor what nodes are given beside an image, kernel arguments above all.
+ * the rendered MachineConfig does not count, nor what nodes are given beside an image: kernel arguments, keys and passwords.
  */
 export function imageInputs(config: MachineOSConfig, machineConfig: MachineConfig): string {
   const { pool, object } = machineConfig;
   const part: MachineConfig = {
     ...machineConfig,
     name: `rendered-${pool}`,
-    object: { config: meantIgnition(fieldsOf(object['spec'])['config']) },
+    object: {
+      config: meantIgnition({ ...fieldsOf(fieldsOf(object['spec'])['config']), passwd: {} }),
+    },
   };
   return builtFrom(planBuild({ config, machineConfig: part }), part);
 }

@@ -12,6 +12,7 @@ import {
   readChange,
   readCurrent,
 } from './change.ts';
+import { readDisruption } from './disruption.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { complete, finish } from './finish.ts';
 import { applyChange, hostChange, isChange, changedNames } from './host-files.ts';
@@ -33,8 +34,8 @@ import {
   type NodeState,
   targetOf,
 } from './node-object.ts';
-import { daemonRuns, prepare } from './prepare.ts';
-import { wantedHost } from './wanted-host.ts';
+import { daemonRuns, prepare, runArgvs } from './prepare.ts';
+import { type WantedHost, wantedHost } from './wanted-host.ts';
 import type { NodeAgentScope } from './world.ts';
 
 /**
@@ -112,12 +113,23 @@ async function leaveOther(scope: NodeAgentScope, asked: Asked, marker: Marker): 
   scope.note('info', `${marker.config} is no longer desired: what was begun is taken back`);
   const next = nextOf(change.snapshot.status)?.image;
   if (next !== undefined && next === marker.stages) await dropNextBoot(scope, change.snapshot);
-  // Of an earlier reboot too, which a power cut had stopped.
-  if (marker.boots > 0 && begun !== undefined) {
-    await applyChange(scope, await hostChange(scope, change.before ?? change.wanted, begun));
-  }
+  if (begun !== undefined) await takeBackFiles(scope, change, { marker, begun });
   await removeMarker(host, signal);
   return `${marker.config} was taken back`;
+}
+
+/** Of an earlier reboot too, which a power cut had stopped; of what was written without one, services have to take it back too. */
+async function takeBackFiles(
+  scope: NodeAgentScope,
+  { before, wanted }: Change,
+  { marker, begun }: { readonly marker: Marker; readonly begun: WantedHost },
+): Promise<void> {
+  const isLive = marker.phase === 'live';
+  if (marker.boots === 0 && !isLive) return;
+  const step = { before: begun, wanted: before ?? wanted };
+  const lacks = await hostChange(scope, step.wanted, begun);
+  await applyChange(scope, lacks);
+  if (isLive) await runArgvs(scope, await readDisruption(scope, { ...step, lacks }));
 }
 
 function runsOther(change: Change, marker: Marker, osImageURL: string | undefined): boolean {

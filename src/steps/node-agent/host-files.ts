@@ -23,6 +23,8 @@ export interface HostChange {
   /** Files of the MachineConfig before that the new one has no more. */
   readonly remove: readonly string[];
   readonly units: readonly UnitChange[];
+  /** Hash of the password that core is to get. */
+  readonly password?: string;
 }
 
 /** Compares a host with what it should have; `before` is what it was given earlier. */
@@ -48,7 +50,23 @@ export async function hostChange(
   for (const unit of pairsOf(wanted.units, before?.units ?? [])) {
     if (unitVerb(unit, await unitState(at, unit.name)) !== undefined) units.push(unit);
   }
-  return { write, remove, units };
+  return { write, remove, units, ...(await passwordFor(at, wanted, before)) };
+}
+
+/** The password that core is to get. One that a person has set stays until the MachineConfig has another; a host may lack the user. */
+async function passwordFor(
+  { host, signal }: ReachedHost,
+  { password }: WantedHost,
+  before: WantedHost | undefined,
+): Promise<Pick<HostChange, 'password'>> {
+  if (before === undefined || before.password === password) return {};
+  const argv = ['getent', 'shadow', 'core'] as const;
+  const options = { signal, limit: minutes(1), accept: [0, 2] };
+  const { exitCode, stdout } = await host.exec(argv, options);
+  if (exitCode === 2) return {};
+  const hash = /^core:([^:]*):/.exec(stdout)?.[1];
+  if (hash === undefined) throw unreadableOutput('getent', 'entry of core', '');
+  return hash === password ? {} : { password };
 }
 
 /** Certificates that a MachineConfig brings for the beginning, and that are renewed and left to others then. */
@@ -195,8 +213,8 @@ function enablingVerb(
 }
 
 /** Whether there is anything to be written. */
-export const isChange = ({ write, remove, units }: HostChange): boolean =>
-  write.length + remove.length + units.length > 0;
+export const isChange = ({ write, remove, units, password }: HostChange): boolean =>
+  write.length + remove.length + units.length > 0 || password !== undefined;
 
 /** What is to be written, for people: names and never content. */
 export const changedNames = ({ write, remove, units }: HostChange): string =>
@@ -206,13 +224,17 @@ export const changedNames = ({ write, remove, units }: HostChange): string =>
 
 /** Writes to the host what differs. Each part may be repeated. */
 export async function applyChange(at: ReachedHost, change: HostChange): Promise<void> {
-  const { write, remove, units } = change;
+  const { write, remove, units, password } = change;
   // As long as its file is there: systemctl finds the links of a unit by it.
   for (const unit of units) if (unit.wanted === undefined) await applyUnit(at, unit);
   for (const file of write) await writeFile(at, file);
   for (const path of remove) await resetFile(at, path);
   if (units.length > 0) await run(at, ['systemctl', 'daemon-reload']);
   for (const unit of units) if (unit.wanted !== undefined) await applyUnit(at, unit);
+  if (password === undefined) return;
+  const { host, signal } = at;
+  const argv = ['usermod', '-p', password, 'core'] as const;
+  await host.exec(argv, { signal, limit: minutes(2), secrets: [password] });
 }
 
 async function applyUnit(at: ReachedHost, unit: UnitChange): Promise<void> {

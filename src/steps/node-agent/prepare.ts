@@ -6,6 +6,7 @@ import { nextOf } from '../../os/status.ts';
 import { dropNextBoot } from '../os/roll-back.ts';
 import { stageForNextBoot } from '../os/stage-image.ts';
 import { argumentChange, argumentsAfter, type Change, hasArguments } from './change.ts';
+import { type Disruption, readDisruption, rebootNeeded } from './disruption.ts';
 import { complete } from './finish.ts';
 import { applyChange, type HostChange, hostChange, isChange } from './host-files.ts';
 import { isSame, type Marker, writeMarker } from './marker.ts';
@@ -16,26 +17,52 @@ import type { NodeAgentScope } from './world.ts';
 export const daemonRuns = 'the Machine Config Operator runs this node';
 export const isRebooting = 'the host reboots';
 
-/** Stages, has the node drained, writes the files, and reboots; goes on where it was stopped. */
+/**
+ * Stages, has the node drained, writes the files, and reboots; goes on where it was stopped. A change that needs no reboot by the
+ * policies of the cluster is written at once, after a drain where they ask for one.
+ */
 export async function prepare(scope: NodeAgentScope, change: Change): Promise<string> {
   const { target, node, wanted, before, marker } = change;
   const files = await hostChange(scope, wanted, before);
   const isDue = needsStaging(change);
-  if (!isDue && !isChange(files) && marker?.phase !== 'rebooting') return complete(scope, change);
-  checkNextBoot(change, isDue);
-  const drain = `drain-${target.config}`;
-  if (marker === undefined && node.lastAppliedDrain === drain) {
+  if (!isDue && !isChange(files) && !mayHaveWritten(marker)) return complete(scope, change);
+  const disruption = await disruptionFor(scope, change, { files, isDue });
+  if (disruption.reboots) checkNextBoot(change, isDue);
+  if (marker === undefined && node.lastAppliedDrain === `drain-${target.config}`) {
     // Of an earlier change to another image: the node may have pods again. What was applied only the controller may write.
     await annotate(scope, node, { state: 'Working', desiredDrain: `uncordon-${target.config}` });
     return 'an earlier drain does not count';
   }
   if (isDue && !isStaged(change)) await stage(scope, change);
-  if (!hasBegunReboot(change)) await mark(scope, change, { phase: 'staged' });
-  // A host that does not reboot stays degraded while it is asked again.
-  const state = hasBegunReboot(change) ? {} : { state: 'Working', reason: undefined };
-  await annotate(scope, node, { ...state, desiredDrain: drain });
-  if (node.lastAppliedDrain !== drain) return `the controller drains this node: ${drain}`;
-  return leave(scope, change, files);
+  return begin(scope, change, { files, disruption });
+}
+
+/** Whether files of a change may be on the host. */
+const mayHaveWritten = (marker: Marker | undefined): boolean =>
+  marker?.phase === 'rebooting' || marker?.phase === 'live';
+
+/** Has the node drained where that is asked for, and goes on to the files. */
+async function begin(scope: NodeAgentScope, change: Change, written: Written): Promise<string> {
+  const { target, node, marker } = change;
+  // A host that does not reboot stays degraded while it is asked again, and so does one whose services fail.
+  const isAgain = hasBegunReboot(change) || marker?.phase === 'live';
+  if (!isAgain) await mark(scope, change, { phase: 'staged' });
+  const state = isAgain ? {} : { state: 'Working', reason: undefined };
+  const { drains } = written.disruption;
+  const drain = `drain-${target.config}`;
+  await annotate(scope, node, { ...state, ...(drains ? { desiredDrain: drain } : {}) });
+  if (drains && node.lastAppliedDrain !== drain) return `the controller drains this node: ${drain}`;
+  return leave(scope, change, written);
+}
+
+/** What a change asks for; nothing that was begun with a reboot ends without one, and without a MachineConfig before nothing is known. */
+async function disruptionFor(
+  scope: NodeAgentScope,
+  { before, wanted, marker }: Change,
+  { files, isDue }: { readonly files: HostChange; readonly isDue: boolean },
+): Promise<Disruption> {
+  if (isDue || before === undefined || marker?.phase === 'rebooting') return rebootNeeded;
+  return readDisruption(scope, { before, wanted, lacks: files });
 }
 
 /** Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of its own. */
@@ -91,18 +118,43 @@ async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
   });
 }
 
-async function leave(scope: NodeAgentScope, change: Change, files: HostChange): Promise<string> {
-  const { target, node, marker, reread } = change;
+/** What is written to the host, and what that asks for. */
+interface Written {
+  readonly files: HostChange;
+  readonly disruption: Disruption;
+}
+
+async function leave(
+  scope: NodeAgentScope,
+  change: Change,
+  { files, disruption }: Written,
+): Promise<string> {
+  const { target, node, marker, reread, object } = change;
   const now = await reread();
   const desired = targetOf(now.desiredConfig, now.desiredImage);
   if (desired === undefined || !isSame(desired, target)) return 'something else is desired now';
   if (now.lastAppliedDrain !== node.lastAppliedDrain) return 'the drain no longer counts';
   if (await isOperators(scope)) return daemonRuns;
   await checkTarget(scope, change);
+  if (!disruption.reboots) {
+    await mark(scope, change, { phase: 'live', object });
+    await applyChange(scope, files);
+    await runArgvs(scope, disruption);
+    scope.note('info', `${target.config} is applied without a reboot`);
+    return complete(scope, change);
+  }
   const boots = (marker?.boots ?? 0) + (hasBegunReboot(change) ? 0 : 1);
-  await mark(scope, change, { phase: 'rebooting', boots, object: change.object });
+  await mark(scope, change, { phase: 'rebooting', boots, object });
   await applyChange(scope, files);
   scope.note('info', `rebooting the host into ${target.config}`, { image: target.image ?? '' });
   await scope.host.exec(restartArgv, { signal: scope.signal, limit: minutes(2) });
   return isRebooting;
+}
+
+/** Has services take over what was written. */
+export async function runArgvs(
+  { host, signal }: NodeAgentScope,
+  { argvs }: Disruption,
+): Promise<void> {
+  for (const argv of argvs) await host.exec(argv, { signal, limit: minutes(5) });
 }

@@ -13,6 +13,8 @@ export interface WantedFile {
   readonly mode: number;
   /** `USER:GROUP` for chown, where it is not root's. */
   readonly owner?: string;
+  /** What it comes from, where that is no file of the MachineConfig: a unit by its name, or a user. */
+  readonly from?: { readonly unit: string } | 'user';
 }
 
 /** Whether a unit starts with the machine. */
@@ -32,6 +34,8 @@ export interface WantedHost {
   /** Without those below /usr that come with the image. */
   readonly files: readonly WantedFile[];
   readonly units: readonly WantedUnit[];
+  /** Hash of the password of core; `*` where it has none. */
+  readonly password: string;
   /** Packages, which come with a built image alone, as JSON. */
   readonly packages: string;
   /** What is only done when a machine is installed, as JSON. */
@@ -55,6 +59,7 @@ export function wantedHost(machineConfig: Fields): WantedHost {
       ...(config.passwd?.users ?? []).flatMap(keysOf),
     ].filter(({ path }) => !isOfImage(path)),
     units: units.flatMap(wantedUnit),
+    password: passwordOf(config),
     packages: JSON.stringify([
       listOf(spec['extensions']).toSorted(),
       textOf(spec['kernelType']) || 'default',
@@ -87,10 +92,10 @@ export const unitFolder = '/etc/systemd/system';
 function unitFiles({ name, contents, dropins = [], mask }: Unit): readonly WantedFile[] {
   const unit = contents === undefined || contents === '' || mask === true ? [] : [contents];
   return [
-    ...unit.map((text) => textFile(`${unitFolder}/${name}`, text)),
+    ...unit.map((text) => unitFile(name, '', text)),
     ...dropins
       .filter((dropin) => (dropin.contents ?? '') !== '')
-      .map((dropin) => textFile(`${unitFolder}/${name}.d/${dropin.name}`, dropin.contents ?? '')),
+      .map((dropin) => unitFile(name, `.d/${dropin.name}`, dropin.contents ?? '')),
   ];
 }
 
@@ -101,10 +106,11 @@ function wantedUnit({ name, contents = '', enabled, mask }: Unit): readonly Want
   return [{ ...unit, state: enabled ? 'enabled' : 'disabled' }];
 }
 
-const textFile = (path: string, text: string): WantedFile => ({
-  path,
+const unitFile = (unit: string, rest: string, text: string): WantedFile => ({
+  path: `${unitFolder}/${unit}${rest}`,
   content: Buffer.from(text),
   mode: 0o644,
+  from: { unit },
 });
 
 /** Where Ignition puts keys, and sshd of CoreOS reads them. */
@@ -117,15 +123,31 @@ function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly
       content: Buffer.from(`${sshAuthorizedKeys.join('\n')}\n`),
       mode: 0o600,
       owner: `${name}:${name}`,
+      from: 'user',
     },
   ];
 }
 
 function fixedPart({ storage = {}, passwd = {} }: Config, fips: boolean): string {
   const files = storage.files?.filter(isAppended) ?? [];
-  const users = (passwd.users ?? []).map((user) => ({ ...user, sshAuthorizedKeys: [] }));
+  const users = (passwd.users ?? []).flatMap(fixedUser);
   const fixed = { storage: { ...storage, files }, passwd: { ...passwd, users } };
   return JSON.stringify([fips, meantIgnition(fixed as unknown as Fields)]);
+}
+
+/** The operator gives `*` where there is none, by which nobody logs in. */
+function passwordOf({ passwd }: Config): string {
+  const { passwordHash = '' } = passwd?.users?.findLast(isCore) ?? {};
+  return passwordHash === '' ? '*' : passwordHash;
+}
+
+const isCore = ({ name }: PasswdUser): boolean => name === 'core';
+
+/** Keys change on a running machine, and of core the password too; the operator takes no other user. */
+function fixedUser(user: PasswdUser): readonly object[] {
+  const { sshAuthorizedKeys: _, passwordHash, ...others } = user;
+  const rest = isCore(user) || passwordHash === undefined ? others : { ...others, passwordHash };
+  return isCore(user) && Object.keys(rest).length === 1 ? [] : [rest];
 }
 
 const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');

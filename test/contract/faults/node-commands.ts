@@ -8,7 +8,7 @@ export const agentCommands: readonly CommandRow[] = [
   {
     where: {
       'node-agent/keep-node': [
-        ...['rpm-ostree rebase', 'mkdir', 'chown', 'cp', 'mv'],
+        ...['rpm-ostree rebase', 'mkdir', 'chown', 'cp', 'mv', 'usermod'],
         ...['systemctl daemon-reload', 'systemctl enable', 'systemctl reenable'],
         ...['systemctl disable', 'systemctl mask', 'systemctl unmask', 'systemctl preset'],
         'systemctl reboot',
@@ -22,6 +22,7 @@ export const agentCommands: readonly CommandRow[] = [
         'systemctl is-enabled',
         'stat',
         'sha256sum',
+        'getent',
         'uname',
         'df',
         'rpm-ostree kargs',
