@@ -156,9 +156,15 @@ describe('sendFirstReport', () => {
   it('keeps ids within their part of the path', async () => {
     const { seen, answer } = recorder(200);
     const port = await listen(createServer(answer));
-    const ids = { infraEnvId: 'a/../b', hostId: 'h?x' };
-    await sendFirstReport(requestTo(`http://127.0.0.1:${port}`, ids)).report.sent;
-    expect(seen[0]?.url).toContain('/infra-envs/a%2F..%2Fb/hosts/h%3Fx/progress');
+    const refused = { code: 'inventory.rejected' };
+    const url = `http://127.0.0.1:${port}`;
+    const report = (ids: Partial<ReportRequest>) =>
+      sendFirstReport(requestTo(url, ids)).report.sent;
+    await expect(report({ infraEnvId: 'a/../b', hostId: 'h' })).resolves.toMatchObject(refused);
+    await expect(report({ infraEnvId: 'a', hostId: '..' })).resolves.toMatchObject(refused);
+    expect(seen).toEqual([]);
+    await report({ infraEnvId: 'a b', hostId: 'h?x' });
+    expect(seen[0]?.url).toContain('/infra-envs/a%20b/hosts/h%3Fx/progress');
   });
 });
 
