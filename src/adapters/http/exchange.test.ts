@@ -50,8 +50,8 @@ it('a stop is no error of the network', async () => {
 const question = { method: 'GET', url: new URL('http://a/b'), headers: {} } as const;
 
 /** The client, with one answer to everything. */
-const answering = (answer: Promise<object>): Parameters<typeof answerTo>[0] => {
-  const dispatcher = { request: () => answer } as unknown as Dispatcher;
+const answering = (request: () => Promise<object>): Parameters<typeof answerTo>[0] => {
+  const dispatcher = { request } as unknown as Dispatcher;
   const dispatcherFor = (): Promise<Dispatcher> => Promise.resolve(dispatcher);
   const timeouts = { connect: 1, headers: 1, idle: 1 };
   return { connection: { timeouts, dispatcherFor }, clock: fakeClock() };
@@ -59,15 +59,23 @@ const answering = (answer: Promise<object>): Parameters<typeof answerTo>[0] => {
 
 it('a stop does not wait for a connection that opens', async () => {
   const stop = new AbortController();
-  const asked = answerTo(answering(new Promise<object>(() => undefined)), question, stop.signal);
-  stop.abort(new Error('the run was stopped'));
+  const asked = answerTo(
+    answering(() => {
+      queueMicrotask(() => {
+        stop.abort(new Error('the run was stopped'));
+      });
+      return new Promise(() => undefined);
+    }),
+    question,
+    stop.signal,
+  );
   await expect(asked).rejects.toThrow('the run was stopped');
 });
 
 describe('of a refusal', () => {
   const refusal = async (read: (this: Readable) => void): Promise<readonly [string, Readable]> => {
     const raw = new Readable({ read });
-    const reach = answering(Promise.resolve({ statusCode: 400, headers: {}, body: raw }));
+    const reach = answering(() => Promise.resolve({ statusCode: 400, headers: {}, body: raw }));
     const { body } = await answerTo(reach, question, signal);
     return [await shortText(body, Number.POSITIVE_INFINITY), raw];
   };
