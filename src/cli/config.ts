@@ -10,6 +10,7 @@ import { plainLine } from '../lib/plain-text.ts';
 import { type SettingKey, textIn } from '../config/settings.ts';
 import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
+import { whyUnverified } from '../steps/image/source.ts';
 import type { InstallLine } from './commands.ts';
 import { exitCodeOf, print, printNote } from './messages.ts';
 
@@ -30,7 +31,8 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
  */
 export async function runConfigValidate(line: InstallLine): Promise<number> {
   const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
-  const warnings = warningsOf(loaded);
+  const unverified = findUnverified(loaded.config);
+  const warnings = [...warningsOf(loaded), ...unverified];
   const all = withRefusals(mistakes, loaded.config);
   if (line.format === 'json') {
     print(renderFindingsJson(all, warnings));
@@ -120,6 +122,17 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
   return doubts
     .filter(([key, isSound]) => !isSound && textIn(given, key) !== '')
     .map(([key, , what]) => `${origins.get(key) ?? 'default'}: ${key} ${what}`);
+}
+
+/** Of an image that is installed all the same; where it would be refused, that is an error already. */
+function findUnverified(config: Config): readonly string[] {
+  if (config.service.url.isEmpty && !config.image.allowUnverified) return [];
+  try {
+    const why = whyUnverified(config);
+    return why === undefined ? [] : [`nothing verifies the image: ${why}`];
+  } catch {
+    return [];
+  }
 }
 
 /** Prints the JSON Schema of a configuration file. */

@@ -137,6 +137,9 @@ export const settingTable = {
     stream: place('CoreOS stream metadata, a file on the host or an http(s) URL'),
     nodeImage: text('pull spec of the node image, checked against the release before the write'),
     writerArgs: argv('further arguments for coreos-installer'),
+    allowUnverified: flag(
+      'without a service, install an image by plain http although image.sha256 is not set',
+    ),
     allowMissingPartitions: flag(
       'write the disk although a partition that image.writerArgs keep is not on it',
     ),

@@ -6,7 +6,7 @@ import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
-import { chooseImageSource, explainImage, type ImageRequest } from './source.ts';
+import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
 import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
 import {
@@ -55,6 +55,8 @@ export const chooseImage = step({
         hint: 'what it changes on the disk is not taken into account; check coreos-installer install --help',
       });
     }
+    const unverified = whyUnverified(scope.config, request);
+    if (unverified !== undefined) scope.note('warn', `nothing verifies the image: ${unverified}`);
     await checkNodeImage(scope);
     const image = await findImage({ scope, disk }, request);
     scope.note('info', 'the operating system image is chosen', {

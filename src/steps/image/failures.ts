@@ -12,6 +12,11 @@ export const imageFailures = {
     title: 'A digest is set for an image that cannot be verified',
     hint: 'set image.sha256 together with image.file or image.url, or remove it',
   },
+  'image.unverified': {
+    kind: 'input',
+    title: 'Nothing verifies the image',
+    hint: 'set image.sha256, or take the image by https; set image.allowUnverified to install it all the same',
+  },
   'image.file-missing': {
     kind: 'input',
     title: 'The image file or the stream metadata was not found on the host',

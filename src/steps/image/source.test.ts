@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Config, type ConfigInput } from '../../config/schema.ts';
-import { chooseImageSource, explainImage } from './source.ts';
+import { chooseImageSource, explainImage, whyUnverified } from './source.ts';
 
 const file = '/opt/metal.raw.gz';
 const url = 'https://mirror.example/metal.raw.gz';
@@ -30,10 +30,10 @@ describe('the image source', () => {
   });
 
   it.each([
-    [['--image-url', 'http://a.example']],
-    [['--image-url=http://a.example']],
+    [['--image-url', 'https://a.example']],
+    [['--image-url=https://a.example']],
     [['--append-karg', 'x', '--image-file', '/a.raw']],
-    [['-u', 'http://a.example']],
+    [['-u', 'https://a.example']],
     [['-f/a.raw']],
     [['--stream', 'testing']],
     [['--offline']],
@@ -59,7 +59,7 @@ describe('the image source', () => {
 
   it.each<[string, ImageInput]>([
     ['the live medium', { sha256 }],
-    ['the arguments of the writer', { sha256, writerArgs: ['--image-url', 'http://a.example'] }],
+    ['the arguments of the writer', { sha256, writerArgs: ['--image-url', 'https://a.example'] }],
   ])('is refused when a digest is given that %s cannot be held against', (_, image) => {
     expect(() => chooseImageSource(Config.parse({ image }))).toThrow(
       expect.objectContaining({ code: 'image.digest-unusable', kind: 'input' }),
@@ -79,5 +79,34 @@ describe('the image source', () => {
     ],
   ])('is explained: %j', (image, explanation) => {
     expect(explainImage(Config.parse({ image }))).toBe(explanation);
+  });
+});
+
+describe('an image that nothing verifies', () => {
+  const http = 'http://a.example/i.raw';
+  it.each<[string, ConfigInput]>([
+    ['a URL', { image: { url: http } }],
+    ['a stream', { image: { stream: 'http://a.example/stream.json' } }],
+    ['arguments for coreos-installer', { image: { writerArgs: ['-u', http] } }],
+  ])('is refused from %s by plain http, unless it is asked for', (_, input) => {
+    const config = (differs: ConfigInput['image'], service = '') =>
+      Config.parse({ service: { url: service }, image: { ...input.image, ...differs } });
+    expect(() => chooseImageSource(config({}))).toThrow(
+      expect.objectContaining({ code: 'image.unverified', kind: 'input' }),
+    );
+    expect(explainImage(config({}))).toContain('nothing verifies');
+    for (const asked of [config({ allowUnverified: true }), config({}, 'http://svc')]) {
+      expect(chooseImageSource(asked).kind).toMatch(/url|stream|writer-args/);
+      expect(explainImage(asked)).toContain('nothing verifies it: http://a.example/');
+    }
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['https', { image: { url: 'https://a.example/i.raw' } }],
+    ['a digest', { image: { url: http, sha256: 'a'.repeat(64) } }],
+    ['a file', { image: { file: '/i.raw' } }],
+    ['the medium', {}],
+  ])('is not one by %s', (_, input) => {
+    expect(whyUnverified(Config.parse(input))).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ import type { ChosenImage } from './facts.ts';
 import { findInStream } from './stream.ts';
 import { verifyFile } from './image-file.ts';
 import type { WriterSource } from './writer.ts';
-import { namesImage } from './writer-args.ts';
+import { imageUrlIn, namesImage } from './writer-args.ts';
 
 /**
  * Where the configuration wants the operating system to come from, before anything is looked at.
@@ -25,10 +25,17 @@ export type ImageRequest =
  * Chooses the image source of a configuration: what is among the writer's arguments wins, then the
  * source that is named, then with `auto` the first of file, URL and stream that is set, and else
  * what the live medium has.
- * @throws AgentError `image.not-configured`, `image.digest-unusable`
+ * @throws AgentError `image.not-configured`, `image.digest-unusable`, `image.unverified`
  */
-export function chooseImageSource({ image }: Config): ImageRequest {
+export function chooseImageSource(config: Config): ImageRequest {
+  const { image, service } = config;
   const request = requestOf(image);
+  const unverified = whyUnverified(config, request);
+  if (unverified !== undefined && service.url.isEmpty && !image.allowUnverified) {
+    throw imageFailure('image.unverified', `nothing verifies the image: ${unverified}`, {
+      context: { source: request.kind },
+    });
+  }
   if (image.sha256 !== '' && (request.kind === 'live' || request.kind === 'writer-args')) {
     throw imageFailure(
       'image.digest-unusable',
@@ -37,6 +44,25 @@ export function chooseImageSource({ image }: Config): ImageRequest {
     );
   }
   return request;
+}
+
+/**
+ * Why nothing shows that an image is the one that was meant; undefined where something does. A signature does not:
+ * `--insecure` does without, so that whoever changes the image on its way leaves it out.
+ */
+export function whyUnverified(
+  { image }: Config,
+  request: ImageRequest = requestOf(image),
+): string | undefined {
+  if (image.sha256 !== '') return undefined;
+  const place =
+    request.kind === 'url'
+      ? request.url.reveal()
+      : request.kind === 'stream'
+        ? request.location.reveal()
+        : (imageUrlIn(image.writerArgs) ?? '');
+  if (!/^http:/i.test(place)) return undefined;
+  return `${shownUrl(place)} is plain http, and image.sha256 is not set`;
 }
 
 function requestOf(image: Config['image']): ImageRequest {
@@ -101,6 +127,7 @@ export function explainImage(config: Config): string {
     return [
       `from ${placeOf(request)}: ${request.because}`,
       ...(sha256 === '' && request.kind !== 'stream' ? [] : ['its sha256 is enforced']),
+      ...[whyUnverified(config, request) ?? []].flat().map((why) => `nothing verifies it: ${why}`),
       ...(nodeImage === '' ? [] : [`${nodeImage} is checked against the release`]),
     ].join('; ');
   } catch (error) {

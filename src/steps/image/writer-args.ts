@@ -145,4 +145,8 @@ export const namesImage = (writerArgs: readonly string[]): string | undefined =>
   return use === undefined ? undefined : `--${use.option}`;
 };
 
+/** The URL of an image among arguments for coreos-installer. */
+export const imageUrlIn = (writerArgs: readonly string[]): string | undefined =>
+  usesIn(writerArgs).findLast(({ option }) => option === 'image-url')?.value;
+
 const imageOptions: ReadonlySet<string> = new Set(['image-url', 'image-file', 'stream', 'offline']);
