@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { agentKeys, agentPolicy } from './permissions.ts';
+
+it('lets an agent write no annotation of the controller', () => {
+  const text = JSON.stringify(agentPolicy);
+  for (const key of agentKeys) expect(text).toContain(`'${key}'`);
+  for (const name of ['desiredConfig', 'desiredImage', 'lastAppliedDrain'] as const)
+    expect(text).not.toContain(nodeKeys[name]);
+});
