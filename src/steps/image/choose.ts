@@ -148,8 +148,7 @@ async function findFile(
 ): Promise<ChosenImage> {
   const { host, signal, config } = scope;
   if ((await host.realPath(path, signal)) === undefined) throw fileMissing(path);
-  const { sectorBytes } = disk;
-  refuseUnfit(await readFileHead(host, path, signal), { origin: path, sectorBytes });
+  refuseUnfit(await readFileHead(host, path, signal), { origin: path, disk });
   const { sha256 } = config.image;
   if (sha256 === '') return { kind: 'file', path, because };
   await verifyFile(host, { path, sha256 }, signal);
@@ -168,12 +167,8 @@ async function findUrl(
   { scope, disk }: Search,
   { url, sha256, source, because }: UrlImage,
 ): Promise<ChosenImage> {
-  const { sectorBytes } = disk;
   const shown = String(url);
-  refuseUnfit(await readUrlHead(scope.web, url.reveal(), scope.signal), {
-    origin: shown,
-    sectorBytes,
-  });
+  refuseUnfit(await readUrlHead(scope.web, url.reveal(), scope.signal), { origin: shown, disk });
   return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
 }
 

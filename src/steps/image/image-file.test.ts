@@ -1,6 +1,6 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { headBytes, sniffImage } from './image-file.ts';
+import { headBytes, refuseUnfit, sniffImage } from './image-file.ts';
 
 function disk(sectorBytes: number): Buffer {
   const bytes = Buffer.alloc(400_000);
@@ -43,5 +43,28 @@ describe('the beginning of an image', () => {
     ['nothing', Buffer.alloc(0), 'raw'],
   ])('of %s tells nothing more', (_, bytes, format) => {
     expect(sniffImage(bytes)).toEqual({ format });
+  });
+});
+
+describe('an image that is larger than the disk', () => {
+  const image = (sectorBytes: number, sectors: number): Buffer => {
+    const bytes = disk(sectorBytes);
+    bytes.writeBigUInt64LE(BigInt(sectors - 1), sectorBytes + 32);
+    return bytes;
+  };
+  it.each([
+    [512, 1000],
+    [4096, 1000],
+  ])('is refused by its own table: sectors of %i bytes', (sectorBytes, sectors) => {
+    const sizeBytes = sectorBytes * sectors;
+    for (const pack of [(bytes: Buffer) => bytes, gzipSync, zstdCompressSync]) {
+      const fits = (bytes: Buffer) => {
+        refuseUnfit(head(pack(bytes)), { origin: 'i', disk: { sectorBytes, sizeBytes } });
+      };
+      expect(() => fits(image(sectorBytes, sectors))).not.toThrow();
+      expect(() => fits(image(sectorBytes, sectors + 1))).toThrow(
+        expect.objectContaining({ code: 'image.too-large' }),
+      );
+    }
   });
 });

@@ -6,6 +6,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
 import { unreadableOutput } from '../host-commands.ts';
+import type { TargetDisk } from '../disk/facts.ts';
 import { imageFailure } from './failures.ts';
 
 /** Prints the digest of an image file on the host. */
@@ -66,6 +67,8 @@ interface SniffedImage {
   readonly format: 'gzip' | 'xz' | 'zstd' | 'raw';
   /** Sector size that the image was made for, where the partition table could be seen. */
   readonly sectorBytes?: 512 | 4096;
+  /** Size of the image on a disk, by the same table. */
+  readonly imageBytes?: number;
   /** What it is, when that is clearly no disk image. */
   readonly isInstead?: string;
 }
@@ -99,9 +102,13 @@ function otherKind(head: Uint8Array): string | undefined {
 }
 
 /** The header of a GPT is in the second sector (UEFI specification, 5.3.2). */
-function tableOf(bytes: Uint8Array): { readonly sectorBytes?: 512 | 4096 } {
-  if (hasTextAt(bytes, 512, 'EFI PART')) return { sectorBytes: 512 };
-  return hasTextAt(bytes, 4096, 'EFI PART') ? { sectorBytes: 4096 } : {};
+function tableOf(bytes: Uint8Array): Pick<SniffedImage, 'sectorBytes' | 'imageBytes'> {
+  const sectorBytes = ([512, 4096] as const).find((at) => hasTextAt(bytes, at, 'EFI PART'));
+  if (sectorBytes === undefined) return {};
+  // The copy of the header is in the last sector of the image.
+  const header = Buffer.from(bytes.subarray(sectorBytes + 32, sectorBytes + 40));
+  const last = header.length === 8 ? Number(header.readBigUInt64LE()) : 0;
+  return { sectorBytes, ...(last === 0 ? {} : { imageBytes: (last + 1) * sectorBytes }) };
 }
 
 /** Empty space packs by a factor of thousands. */
@@ -148,17 +155,28 @@ async function openHead(web: Web, url: string, signal: AbortSignal): Promise<Dow
 /**
  * Refuses what cannot become a system on the disk, while nothing is lost yet: the writer replaces
  * the partition table before it finds out.
- * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`
+ * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
   head: Uint8Array,
-  { origin, sectorBytes }: { readonly origin: string; readonly sectorBytes: number },
+  {
+    origin,
+    disk: { sectorBytes, sizeBytes },
+  }: { readonly origin: string; readonly disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'> },
 ): void {
-  const { isInstead, sectorBytes: made } = sniffImage(head);
+  const { isInstead, sectorBytes: made, imageBytes = 0 } = sniffImage(head);
   if (isInstead !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${isInstead}`, {
       context: { origin, found: isInstead },
     });
+  }
+  // A DASD has no size until it is formatted.
+  if (sizeBytes > 0 && imageBytes > sizeBytes) {
+    throw imageFailure(
+      'image.too-large',
+      `${origin} has ${imageBytes} bytes, the disk has ${sizeBytes}`,
+      { context: { origin, imageBytes, diskBytes: sizeBytes } },
+    );
   }
   if (made === undefined || made === sectorBytes) return;
   throw imageFailure(
