@@ -48,8 +48,8 @@ export const stepMutants: MutantsByFile = {
   'src/steps/node-agent/prepare.ts': [
     {
       means: 'a node reboots into what its pool has no longer',
-      from: '  await checkTarget(scope, change);\n  const boots',
-      to: '  const boots',
+      from: '  await checkTarget(scope, change);\n  if (!disruption',
+      to: '  if (!disruption',
     },
     {
       means: 'a node reboots by a drain that no longer counts',

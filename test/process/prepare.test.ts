@@ -63,7 +63,8 @@ function start(folder: string, path: readonly string[], argv: readonly [string, 
   const child = spawn(program, args, {
     cwd: folder,
     env: {
-      HOME: process.env['HOME'],
+      // The way to the registry is that of this machine.
+      ...process.env,
       XDG_CACHE_HOME: join(folder, 'cache'),
       PATH: [...path, '/usr/bin', '/bin'].join(':'),
     },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Buffer } from 'node:buffer';
 import { parseMachineConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
@@ -147,7 +148,9 @@ const isCore = ({ name }: PasswdUser): boolean => name === 'core';
 function fixedUser(user: PasswdUser): readonly object[] {
   const { sshAuthorizedKeys: _, passwordHash, ...others } = user;
   const rest = isCore(user) || passwordHash === undefined ? others : { ...others, passwordHash };
-  return isCore(user) && Object.keys(rest).length === 1 ? [] : [rest];
+  const meantUser = (one: object): Fields => meantIgnition({ passwd: { users: [one as Fields] } });
+  const saysNoMore = isDeepStrictEqual(meantUser(rest), meantUser({ name: user.name }));
+  return isCore(user) && saysNoMore ? [] : [rest];
 }
 
 const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
