@@ -30,9 +30,9 @@ interface Measures extends RoomSize {
 
 /** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: 478, lines: 63_100, onlyImporters: 147, sharedNames: 10, median: 90 },
-  mocks: { lines: 17_200 },
-  scripts: { lines: 7_020 },
+  src: { files: 484, lines: 66_400, onlyImporters: 144, sharedNames: 10, median: 90 },
+  mocks: { lines: 17_420 },
+  scripts: { lines: 7_090 },
 };
 
 interface Bounds {

@@ -88,15 +88,15 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
   it('unpause what a stopped run has left, and nothing of a person', async () => {
     const ref = { kind: machineConfigPools, name: 'master' };
     const pauseKey = 'bootwright.io/paused-for-hand-over';
-    const pause = (since: string | null) =>
+    const setPause = (since: string | null) =>
       rig.client.merge(ref, {
         metadata: { annotations: { [pauseKey]: since } },
         spec: { paused: true },
       });
-    await pause(null);
+    await setPause(null);
     expect(await layer('unpause', '--yes')).toBe(0);
     expect(await rig.client.get(ref)).toMatchObject({ spec: { paused: true } });
-    await pause('2026-11-26T12:00:00Z');
+    await setPause('2026-11-26T12:00:00Z');
     expect(await layer('unpause')).toBe(2);
     expect(printed.join('')).toContain('m1');
     expect(await rig.client.get(ref)).toMatchObject({ spec: { paused: true } });

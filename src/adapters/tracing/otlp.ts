@@ -132,10 +132,11 @@ function exporterBy({ endpoint, environment, connection }: TracesOptions): SpanE
 }
 
 const headersIn = (list: string): readonly (readonly [string, string])[] =>
-  [...list.matchAll(/([^,;=\s]+)\s*=\s*([^,;]*)/g)].map(([, name = '', value = '']) => [
-    name,
-    percentDecoded(value.trim()),
-  ]);
+  list.split(/[,;]/).flatMap((entry) => {
+    const [name = '', ...value] = entry.split('=');
+    const isHeader = value.length > 0 && name.trim() !== '';
+    return isHeader ? [[name.trim(), percentDecoded(value.join('=').trim())] as const] : [];
+  });
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : JSON.stringify(error);

@@ -64,7 +64,7 @@ const dockerHosts = ['index.docker.io', 'registry-1.docker.io'];
 function placeOf(key: string): string {
   const [, scheme, host = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(key) ?? [];
   const name = host.toLowerCase();
-  const below = scheme === undefined ? path.replace(/\/+$/, '').replace(/^\/v[12]$/, '') : '';
+  const below = scheme === undefined ? path.replace(/\/$/, '').replace(/^\/v[12]$/, '') : '';
   return `${dockerHosts.includes(name) ? 'docker.io' : name}${below}`;
 }
 

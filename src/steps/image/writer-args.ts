@@ -133,9 +133,9 @@ function globOf(pattern: string): RegExp {
 
 /** `5`, `5-7`, `5-` or `-7`. */
 function isInRange(number: number, range: string): boolean {
-  const [, from = '', dash, to = ''] = /^(\d*)(-?)(\d*)$/.exec(range) ?? [];
-  if (dash === undefined) return false;
-  if (dash === '') return from !== '' && number === Number(from);
+  const [from = '', to, ...more] = range.split('-');
+  if (more.length > 0 || !/^\d*$/.test(from) || !/^\d*$/.test(to ?? '')) return false;
+  if (to === undefined) return from !== '' && number === Number(from);
   return (from === '' || number >= Number(from)) && (to === '' || number <= Number(to));
 }
 
