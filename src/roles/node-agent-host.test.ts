@@ -12,8 +12,12 @@ const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
 
 describe('a node that is looked at', () => {
+  // systemd has names of mounts like the first.
+  const named = [String.raw`/etc/a\x2db.mount`, '/etc/two\nlines'].map((path) =>
+    configFile(path, 'ours'),
+  );
   const old = {
-    files: [configFile('/etc/x', 'ours'), bytesFile('/etc/bytes', '050200fe8001')],
+    files: [configFile('/etc/x', 'ours'), bytesFile('/etc/bytes', '050200fe8001'), ...named],
     units: [{ name: 'a.service', mask: true }],
   };
   const settled = () => {
@@ -22,6 +26,7 @@ describe('a node that is looked at', () => {
       world: { order: ['1', '0'], booted: '1', arguments: ['rw', 'n="all"'] },
     });
     node.host.withFile('/etc/x', 'ours');
+    node.host.withFile(String.raw`/etc/a\x2db.mount`, 'ours').withFile('/etc/two\nlines', 'ours');
     node.host.withFile('/etc/bytes', Buffer.from('050200fe8001', 'hex'));
     node.units.set('a.service', 'masked');
     return node;

@@ -191,22 +191,22 @@ export function agentNode({
       for (const [at, file] of host.files)
         if (at === path || at.startsWith(`${path}/`)) owners.set(file, owner);
     })
-    .on(['stat', '-L', '--format=%a %U:%G %u:%g %n', '--', rest])
+    .on(['stat', '-L', String.raw`--printf=%a %U:%G %u:%g %n\0`, '--', rest])
     .answers((argv) => {
       const found = argv.slice(4).flatMap((path) => {
         const file = host.files.get(path);
         if (file === undefined) return [];
-        return [`${file.mode.toString(8)} ${owners.get(file) ?? 'root:root'} 0:0 ${path}`];
+        return [`${file.mode.toString(8)} ${owners.get(file) ?? 'root:root'} 0:0 ${path}\0`];
       });
-      return { stdout: found.join('\n'), exitCode: found.length === argv.length - 4 ? 0 : 1 };
+      return { stdout: found.join(''), exitCode: found.length === argv.length - 4 ? 0 : 1 };
     })
-    .on(['sha256sum', '--', rest])
+    .on(['sha256sum', '--zero', '--', rest])
     .answers((argv) => {
-      const found = argv.slice(2).flatMap((path) => {
+      const found = argv.slice(3).flatMap((path) => {
         const file = host.files.get(path);
-        return file === undefined ? [] : [`${sumOf(file.bytes)}  ${path}`];
+        return file === undefined ? [] : [`${sumOf(file.bytes)}  ${path}\0`];
       });
-      return { stdout: found.join('\n'), exitCode: found.length === argv.length - 2 ? 0 : 1 };
+      return { stdout: found.join(''), exitCode: found.length === argv.length - 3 ? 0 : 1 };
     })
     .on(['cp', '-a', '--remove-destination', any, any])
     .answers(([, , , from = '', to = '']) => {

@@ -22,18 +22,21 @@ const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Does something with each path; the first that is not there ends it, as most programs do. */
-const forEachPath =
-  (verb: string, work: (machine: Machine, call: Call, path: string) => Promise<void>): Program =>
-  async (machine, call) => {
-    const { rest } = sortWords(call.argv.slice(1), ['-m', '--mode', '-c', '-n']);
-    for (const path of rest) {
-      if (!(await exists(machine, path))) {
-        return fail(call, `${verb} '${path}': No such file or directory`);
+/** Reads each file. What is none is said, and the others are read all the same. */
+const forEachFile =
+  (work: (content: Buffer, call: Call, path: string) => void): Program =>
+  async ({ files }, call) => {
+    const [name = '', ...words] = call.argv;
+    let exitCode = 0;
+    for (const path of sortWords(words).rest) {
+      const found = await stat(await files.real(path)).catch(() => undefined);
+      if (found?.isFile() === true) work(await readBytes(await files.real(path)), call, path);
+      else {
+        const why = found === undefined ? 'No such file or directory' : 'Is a directory';
+        exitCode = fail(call, `${name}: ${path}: ${why}`);
       }
-      await work(machine, call, path);
     }
-    return 0;
+    return exitCode;
   };
 
 const cat: Program = async (machine, call) => {
@@ -147,22 +150,25 @@ async function placeOne(
   return true;
 }
 
-const sha256sum = forEachPath('sha256sum:', async ({ files }, call, path) => {
-  const content = await readBytes(await files.real(path));
-  call.out(`${createHash('sha256').update(content).digest('hex')}  ${path}\n`);
+/** A name that has a backslash or a line feed is printed escaped, behind a backslash; with `--zero` it never is. */
+const sha256sum = forEachFile((content, call, path) => {
+  const sum = createHash('sha256').update(content).digest('hex');
+  const escaped = path.replaceAll('\\', '\\\\').replaceAll('\n', String.raw`\n`);
+  if (sortWords(call.argv).has('-z', '--zero')) call.out(`${sum}  ${path}\0`);
+  else call.out(`${escaped === path ? '' : '\\'}${sum}  ${escaped}\n`);
 });
 
 /** Prints the beginning of a file as hexadecimal bytes. */
-const od = forEachPath('od:', async ({ files }, call, path) => {
-  const [most = ''] = sortWords(call.argv.slice(1)).all('--read-bytes');
-  const content = await readBytes(await files.real(path));
+const od = forEachFile((content, call) => {
+  const [most = ''] = sortWords(call.argv).all('--read-bytes');
   call.out(`${content.subarray(0, Number(most)).toString('hex')}\n`);
 });
 
 /** What is not there is said, and the others are told all the same. What is no user's belongs to root. */
 const statProgram: Program = async (machine, call) => {
   const { rest, all } = sortWords(call.argv.slice(1), ['-c', '--format']);
-  const [format = '  File: %n\n  Size: %s'] = all('-c', '--format');
+  const [line = '  File: %n\n  Size: %s'] = all('-c', '--format');
+  const [format = `${line}\n`] = all('--printf').map((one) => one.replaceAll(String.raw`\0`, '\0'));
   let exitCode = 0;
   for (const path of rest) {
     if (!(await exists(machine, path))) {
@@ -176,7 +182,7 @@ const statProgram: Program = async (machine, call) => {
       ...{ '%n': path, '%s': String(size), '%a': (mode & 0o7777).toString(8) },
       ...{ '%U': owner, '%G': owner, '%u': id, '%g': id },
     };
-    call.out(`${format.replaceAll(/%[a-zA-Z]/g, (word) => values[word] ?? word)}\n`);
+    call.out(format.replaceAll(/%[a-zA-Z]/g, (word) => values[word] ?? word));
   }
   return exitCode;
 };

@@ -105,6 +105,26 @@ describe('rpm-ostree on a host that was started from its disk', () => {
     });
   });
 
+  it('sums up files, says which are not there, and escapes names unless told not to', async () => {
+    await run('mkdir -p /etc/a');
+    const name = String.raw`/etc/a\x2db`;
+    await run(`touch ${name} /etc/c`);
+    const sum = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+    const words = ['--', '/none', name, '/etc/a', '/etc/c'];
+    const stderr =
+      'sha256sum: /none: No such file or directory\nsha256sum: /etc/a: Is a directory\n';
+    expect(await runArgv(['sha256sum', ...words])).toEqual({
+      ...{ exitCode: 1, stderr },
+      stdout: `\\${sum}  ${String.raw`/etc/a\\x2db`}\n${sum}  /etc/c\n`,
+    });
+    expect(await runArgv(['sha256sum', '--zero', ...words])).toEqual({
+      ...{ exitCode: 1, stderr },
+      stdout: `${sum}  ${name}\0${sum}  /etc/c\0`,
+    });
+    const { stdout } = await runArgv(['stat', '-L', String.raw`--printf=%a %n\0`, '--', name]);
+    expect(stdout).toBe(`644 ${name}\0`);
+  });
+
   it.each([
     [`${rebase}${two}`, 'unauthorized'],
     [`${rebase}${one}`, 'Old and new refs are equal'],

@@ -118,12 +118,13 @@ async function filesOn(
   if (paths.length === 0) return new Map();
   // What is not there is an answer.
   const options = { signal, limit: minutes(1), accept: [0, 1] };
-  const format = '--format=%a %U:%G %u:%g %n';
+  // A name may have a backslash, as units of mounts do: sha256sum escapes it, unless each answer ends with a zero byte.
+  const format = String.raw`--printf=%a %U:%G %u:%g %n\0`;
   const stat = await host.exec(['stat', '-L', format, '--', ...paths], options);
-  const summed = await host.exec(['sha256sum', '--', ...paths], options);
+  const summed = await host.exec(['sha256sum', '--zero', '--', ...paths], options);
   const rights = new Map(
-    stat.stdout.split('\n').flatMap((line) => {
-      const parts = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/.exec(line);
+    stat.stdout.split('\0').flatMap((line) => {
+      const parts = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/s.exec(line);
       const [, mode = '', user = '', group = '', uid = '', gid = '', path = ''] = parts ?? [];
       const owners = [
         [user, uid],
@@ -133,8 +134,8 @@ async function filesOn(
     }),
   );
   const sums = new Map(
-    summed.stdout.split('\n').flatMap((line) => {
-      const [, sum = '', path] = /^([0-9a-f]{64}) [ *](.*)$/.exec(line) ?? [];
+    summed.stdout.split('\0').flatMap((line) => {
+      const [, sum = '', path] = /^([0-9a-f]{64}) [ *](.*)$/s.exec(line) ?? [];
       return path === undefined ? [] : [[path, sum] as const];
     }),
   );
