@@ -125,6 +125,19 @@ describe('rpm-ostree on a host that was started from its disk', () => {
     expect(stdout).toBe(`644 ${name}\0`);
   });
 
+  it('keeps the password of core, and reloads what is active', async () => {
+    expect((await run('getent shadow core')).stdout).toMatch(/^core:\*:/);
+    expect(await run('usermod -p $6$a core')).toMatchObject({ exitCode: 0 });
+    expect((await run('getent shadow core')).stdout).toMatch(/^core:\$6\$a:.*\n$/);
+    expect(await run('getent shadow nobody')).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(await run('usermod -p x nobody')).toMatchObject({ exitCode: 6 });
+    machine.units.add('a.service');
+    expect(await run('systemctl reload a.service')).toMatchObject({ exitCode: 1 });
+    await run('systemctl start a.service');
+    expect(await run('systemctl reload a.service')).toMatchObject({ exitCode: 0 });
+    expect(await run('systemctl reload none.service')).toMatchObject({ exitCode: 5 });
+  });
+
   it.each([
     [`${rebase}${two}`, 'unauthorized'],
     [`${rebase}${one}`, 'Old and new refs are equal'],

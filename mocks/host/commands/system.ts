@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
-import { mkdir, stat, watchFile, writeFile } from '../files.ts';
+import { mkdir, readFile, stat, watchFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { transpose } from './transpose.ts';
 
@@ -57,9 +57,34 @@ const free: Program = (_machine, call) => {
   return 0;
 };
 
+const SHADOW = '/etc/shadow';
+
+/** The passwords of a host; an image of CoreOS has none for core. */
+const shadowOf = async ({ files }: Machine): Promise<string> =>
+  readFile(await files.real(SHADOW), 'utf8').catch(() => 'core:*::0:99999:7:::\n');
+
+/** `usermod -p HASH USER` sets a password. */
+const usermod: Program = async (machine, call) => {
+  const words = sortWords(call.argv.slice(1), ['-p']);
+  const [user = ''] = words.rest;
+  const [hash = ''] = words.all('-p');
+  const lines = (await shadowOf(machine)).split('\n');
+  const at = lines.findIndex((line) => line.startsWith(`${user}:`));
+  if (at === -1) return fail(call, `usermod: user '${user}' does not exist`, 6);
+  lines[at] = [user, hash, ...(lines[at] ?? '').split(':').slice(2)].join(':');
+  await writeFile(await machine.files.real(SHADOW), lines.join('\n'));
+  return 0;
+};
+
 /** Names below `.example` and addresses are known, as is the machine itself. */
-const getent: Program = (_machine, call) => {
+const getent: Program = async (machine, call) => {
   const [database, name = ''] = call.argv.slice(1);
+  if (database === 'shadow') {
+    const lines = (await shadowOf(machine)).split('\n');
+    const entry = lines.find((line) => line.startsWith(`${name}:`));
+    if (entry !== undefined) call.out(`${entry}\n`);
+    return entry === undefined ? 2 : 0;
+  }
   if (database !== 'ahosts' || !/^(localhost|.*\.example|[\d.]+)$/.test(name)) return 2;
   for (const type of ['STREAM', 'DGRAM', 'RAW']) call.out(`127.0.0.1       ${type} ${name}\n`);
   return 0;
@@ -78,6 +103,7 @@ export const systemPrograms: Programs = {
   flock,
   free,
   getent,
+  usermod,
   journalctl,
   timedatectl,
   udevadm: nothing,

@@ -123,6 +123,15 @@ const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>
     if (of.names.every((name) => of.units.isKnown(name))) stop(of);
     return start(of);
   },
+  reload: ({ units, names, call }) => {
+    for (const name of names) {
+      if (!units.isKnown(name)) {
+        return fail(call, `Failed to reload ${name}: Unit ${name} not found.`, 5);
+      }
+      if (!units.isActive(name)) return fail(call, `${name} is not active, cannot reload.`);
+    }
+    return 0;
+  },
   'reset-failed': ({ units, names }) => {
     for (const name of names.filter((one) => units.stateOf(one) === 'failed')) {
       units.become(name, 'inactive');
