@@ -52,13 +52,6 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
   },
   {
-    name: 'nodes',
-    about: 'a pool of three virtual machines that gets another image',
-    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
-    needsBundle: true,
-    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
-  },
-  {
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
@@ -158,6 +151,14 @@ export const allSuites: readonly Suite[] = [
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
     tests: { include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
+  },
+  // Last, so that its guests start when those of the suite guest have ended.
+  {
+    name: 'nodes',
+    about: 'a pool of three virtual machines that gets another image',
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   {
     name: 'further',

@@ -35,6 +35,8 @@ const further: Readonly<Record<string, unknown>> = {
   string: 'x',
   number: 10,
   'string | undefined': 'x',
+  'readonly string[]': ['192.0.2.0/24', 'x'],
+  "'server' | 'file'": 'server',
   SpecMinor: 5,
   'Iterable<string>': ['role', 'disk.device'],
 };
@@ -51,7 +53,9 @@ const makers = new Set([
   'ignition/finding.ts#memberPath',
   'ignition/shape.ts#object',
   'layering/build/build-plan.ts#registriesWithBase',
+  'layering/hand-over/pool-status.ts#nodesAtRisk',
   'layering/hand-over/pool-status.ts#nodesOfPool',
+  'layering/hand-over/pool-status.ts#nodesWithout',
   'layering/hand-over/pool-status.ts#poolSnapshot',
   'layering/hand-over/pool-status.ts#poolStatus',
   'layering/roll-out/blocked-drain.ts#drainBlockers',
@@ -73,6 +77,10 @@ const makers = new Set([
 
 /** Readers whose further arguments are not told by their types. */
 const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
+  'adapters/http/exchange.ts#pathSegment': (text) => [
+    text,
+    (problem: string) => new Error(problem),
+  ],
   'layering/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
   'layering/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
