@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a command of Bootwright on this host, by the line of the inventory service, with /etc/bootwright besides:
-#   bootwright.sh doctor -r master    bootwright.sh plan    bootwright.sh -r master    bootwright.sh status
+#   bootwright.sh doctor -r master    bootwright.sh plan    bootwright.sh install    bootwright.sh status
 # An install takes its settings from /etc/bootwright/config.yaml, and those of flags before it.
 set -eu
 mkdir -p /etc/bootwright

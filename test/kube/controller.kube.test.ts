@@ -46,6 +46,10 @@ afterAll(() => site.close());
 
 /** What the API server asks for when a request is approved. */
 const ofSigner = 'certificates.k8s.io signers approve';
+/** A wait that is over at its first list may end before its watch is sent. */
+const ofWaits = ['clusteroperators', 'clusterversions'].map(
+  (kind) => `config.openshift.io ${kind} watch`,
+);
 /** What it asks for when a build is given its owner. */
 const ofOwner = [
   'machineconfiguration.openshift.io machineosbuilds delete',
@@ -71,7 +75,8 @@ describe('the controller on a real API server', () => {
     const asked = await site.asked();
     expect(asked.filter(({ status }) => status === 403)).toEqual([]);
     const rules = { '': controllerRules, [namespace]: controllerNamespaceRules };
-    expect(unusedPermissions(asked, rules, [ofSigner, ...ofOwner])).toEqual([]);
+    const unused = unusedPermissions(asked, rules, [ofSigner, ...ofOwner]);
+    expect(unused.filter((one) => !ofWaits.includes(one.trim()))).toEqual([]);
   });
 
   it('approves nothing without the right to its signer', async () => {

@@ -41,16 +41,16 @@ async function annotations(): Promise<Readonly<Record<string, string>>> {
 }
 
 /** The pool of the node, and the build of its image. */
-async function putPool(): Promise<void> {
+async function putPool(config: string): Promise<void> {
   const apiVersion = 'machineconfiguration.openshift.io/v1';
   await rig.client.apply(machineConfigPools, {
     ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: 'worker' } },
     spec: {
       nodeSelector: { matchLabels: { 'node-role.kubernetes.io/worker': '' } },
-      configuration: { name: 'rendered-2' },
+      configuration: { name: config },
     },
   });
-  const build = osBuild('rendered-2', '2');
+  const build = osBuild(config, '2');
   const { name: buildName } = build.metadata;
   await rig.client.apply(machineOSBuilds, {
     ...{ apiVersion, kind: 'MachineOSBuild', metadata: build.metadata },
@@ -84,7 +84,13 @@ beforeAll(async () => {
   }
   const type = { apiVersion: 'machineconfiguration.openshift.io/v1' };
   const next = { files: [configFile('/var/lib/x', 'new')] };
-  for (const one of [machineConfig('rendered-1', {}), machineConfig('rendered-2', next)])
+  const later = { files: [configFile('/var/lib/x', 'newer')] };
+  const configs = [
+    machineConfig('rendered-1', {}),
+    machineConfig('rendered-2', next),
+    machineConfig('rendered-3', later),
+  ];
+  for (const one of configs)
     await rig.client.apply(machineConfigs, {
       ...type,
       ...one,
@@ -113,7 +119,7 @@ beforeAll(async () => {
       terminationGracePeriodSeconds: 0,
     },
   });
-  await putPool();
+  await putPool('rendered-2');
   cluster = clusterOf(await agentAccess(rig, name));
 });
 afterAll(async () => {
@@ -174,6 +180,11 @@ describe('the agent of a node on a real API server', () => {
       [nodeKeys.currentImage]: imageOf('2'),
     });
     expect(host.textOf('/var/lib/x')).toBe('new');
+    await putPool('rendered-3');
+    await annotate({ [nodeKeys.desiredConfig]: 'rendered-3' });
+    await until(async () =>
+      (await rig.audited(account)).some(({ resource }) => resource === 'machineconfigurations'),
+    );
     back.abort(new Error('the test ends'));
     await second;
 
