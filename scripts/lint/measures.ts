@@ -31,7 +31,7 @@ interface Measures extends RoomSize {
 /** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: 484, lines: 66_400, onlyImporters: 144, sharedNames: 10, median: 90 },
-  mocks: { lines: 17_420 },
+  mocks: { lines: 17_440 },
   scripts: { lines: 7_090 },
 };
 

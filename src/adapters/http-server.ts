@@ -8,7 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { seconds } from '../model/duration.ts';
 
-/** What a server of ours holds at most for all who come, whoever they are. */
+/** What a server holds at most for all its clients together. */
 export interface ServerLimits {
   /** Connections at once. One more takes the place of the oldest that has asked for nothing. */
   readonly connections: number;
@@ -24,7 +24,7 @@ export interface LimitedServer {
 }
 
 /**
- * Makes a server, bound to nothing yet, for answers to GET: it reads no body, and a request has 10 s to come whole. Two
+ * Makes an unbound server for answers to GET: it reads no body, and a request has 10 s to arrive. Two
  * Host headers are 400: a proxy between may have judged by the other one (RFC 9112, 3.2).
  */
 export function limitedServer(limits: ServerLimits, answer: RequestListener): LimitedServer {

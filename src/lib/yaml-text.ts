@@ -118,7 +118,7 @@ function structureFinding(token: CST.Token): Finding | undefined {
   return undefined;
 }
 
-/** Errors of keys and aliases. An alias that is refused becomes null: whoever goes on reading finds no value there. */
+/** Errors of keys and aliases. A refused alias becomes null, so that no later reader follows it. */
 function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly YAMLParseError[] {
   const errors: YAMLParseError[] = [];
   const anchors = new Map<string, Node>();
