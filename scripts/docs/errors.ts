@@ -53,7 +53,6 @@ const whoActs: Readonly<Record<FailureKind, string>> = {
   media: 'bytes could not be read, written or verified',
   limit: 'something took longer than it may; the message says what was seen last',
   cluster: 'the cluster cannot become good by waiting: look at it',
-  'in-doubt': 'an earlier run stopped where a person has to decide',
 };
 
 /** The page about every failure. */

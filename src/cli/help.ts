@@ -195,7 +195,6 @@ export const commonExitCodes: Readonly<Record<string, string>> = {
   6: 'an image or its medium is damaged',
   7: 'a time limit expired',
   8: 'the state of the cluster does not allow it',
-  9: 'in doubt: the outcome of an earlier action is unknown',
   '128+N': 'stopped by signal N',
 };
 

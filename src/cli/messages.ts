@@ -82,7 +82,6 @@ const causeOfKind: Readonly<Record<FailureKind, string>> = {
   media: 'the image or its medium is damaged',
   limit: 'the timeout expired',
   cluster: 'the state of the cluster does not allow it',
-  'in-doubt': 'the outcome of an earlier action is unknown',
 };
 
 /** Where an unforeseen error was thrown: all that three lines have room for. */

@@ -12,7 +12,7 @@ const PlannedStep = z.strictObject({
   destroys: z.boolean().describe('data is lost on the machine'),
   preflight: z.boolean().describe('only reads; comes before every step that destroys data'),
   leaves: z.boolean().describe('reboots the host'),
-  rerun: z.enum(['safe', 'probe', 'never', 'always']),
+  rerun: z.enum(['safe', 'probe', 'always']),
   uses: z.array(z.string()).describe('ports that the step can use'),
   needs: z.array(z.string()).describe('facts of earlier steps'),
   gives: z.string().optional(),

@@ -152,7 +152,6 @@ export const renderBounds = ({ limit, attempts }: PlannedStep): string =>
 const rerunWords = {
   safe: undefined,
   probe: 'checks first whether it is done',
-  never: 'stops, until a person has checked the host',
   always: 'runs again',
 } as const;
 

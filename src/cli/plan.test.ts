@@ -53,8 +53,7 @@ const waitForMasters = step({
   title: 'Wait for the masters',
   uses: [],
   waitsFor: 'two masters are ready',
-  rerun: 'never',
-  toCheck: 'the masters',
+  rerun: 'always',
   limit: minutes(60),
   run: done,
 });
@@ -107,7 +106,7 @@ describe('plan as text', () => {
       │  • cluster/wait  Wait for the masters
       │      waits for  two masters are ready
       │      takes      at most 1 h
-      │      if resumed stops, until a person has checked the host
+      │      if resumed runs again
       │
       ┴ after all lanes finish
 

@@ -53,9 +53,9 @@ describe('the status for people', () => {
       {
         kind: 'resume',
         reused: 12,
-        next: [{ id: 'disk/sign', title: 'Sign', action: 'refuse', toCheck: 'look at the disk' }],
+        next: [{ id: 'disk/sign', title: 'Sign', action: 'probe' }],
       },
-      '  disk/sign refuses: a person has to decide (look at the disk)\n',
+      '  disk/sign looks whether it was done, and runs if not\n',
     ],
   ])('says what a restart would do: %o', (restart, end) => {
     const text = renderStatus({ status, agent: 'gone', restart }, now);

@@ -67,8 +67,7 @@ export const StatusDocument = z.strictObject({
           z.strictObject({
             id: z.string(),
             title: z.string(),
-            action: z.enum(['run', 'probe', 'refuse']),
-            toCheck: z.string().optional().describe('what a person must look at'),
+            action: z.enum(['run', 'probe']),
           }),
         ),
       }),
@@ -187,8 +186,6 @@ export function restartLines(restart: Restart): readonly string[] {
 const actions: Readonly<Record<ResumedStep['action'], string>> = {
   run: 'runs',
   probe: 'looks whether it was done, and runs if not',
-  refuse: 'refuses: a person has to decide',
 };
 
-const nextLine = ({ id, action, toCheck }: ResumedStep): string =>
-  `  ${id} ${actions[action]}${toCheck === undefined || action !== 'refuse' ? '' : ` (${toCheck})`}`;
+const nextLine = ({ id, action }: ResumedStep): string => `  ${id} ${actions[action]}`;

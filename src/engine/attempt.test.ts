@@ -30,9 +30,13 @@ const begun = (id: string): MemoryJournal => journalOf({ type: 'started', step: 
 
 describe('the journal of a step', () => {
   const destroys = { ...doing('a/destroy'), destroys: true } as const;
-  const once = { ...doing('a/once'), rerun: 'never', toCheck: 'look' } as const;
+  const once = {
+    ...doing('a/once'),
+    rerun: 'probe',
+    probe: () => Promise.resolve({ isDone: false as const }),
+  } as const;
 
-  it('is on the disk before a step that destroys or must not run twice, and behind each', async () => {
+  it('is on the disk before a step that destroys or is probed, and behind each', async () => {
     const flushed: string[] = [];
     const journal = memoryJournal([], {
       onStored: (line, isFlushed) => {

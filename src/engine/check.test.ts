@@ -125,7 +125,6 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
   ],
   ['a preflight step that destroys', toy({ steps: [{ ...wipes, preflight: true }] }), 'disk/wipe'],
   ['a probe that is missing', toy({ steps: [{ ...inspect, rerun: 'probe' }] }), 'disk/look'],
-  ['a doubt without a word on it', toy({ steps: [{ ...inspect, rerun: 'never' }] }), 'disk/look'],
   [
     'a look until a step before it',
     toy({ steps: [wipes, { ...givesDisk, freshUntil: 'disk/wipe' }] }),

@@ -8,11 +8,6 @@ export const engineFailures = {
     title: 'A role breaks a rule of the engine',
     hint: 'report this as a bug, with the message',
   },
-  'run.in-doubt': {
-    kind: 'in-doubt',
-    title: 'An earlier run stopped inside a step that must not run twice',
-    hint: 'check what the message names, then run again with --fresh, or finish by hand',
-  },
   'run.stopped': {
     kind: 'bug',
     title: 'The run was stopped by a signal',

@@ -21,8 +21,6 @@ export interface ResumedStep {
   readonly id: string;
   readonly title: string;
   readonly action: Exclude<StepAction, 'reuse'>;
-  /** For a step that nobody may simply repeat: what a person must look at. */
-  readonly toCheck?: string | undefined;
 }
 
 /** Decides by the journal what the next run of a role would do; the engine decides by the same table. */
@@ -49,10 +47,8 @@ export function decideRestart<W extends World>(
   return {
     kind: 'resume',
     reused,
-    next: next.flatMap(({ step: { id, title, toCheck }, action }) =>
-      action === 'reuse'
-        ? []
-        : [{ id, title, action, ...(toCheck === undefined ? {} : { toCheck }) }],
+    next: next.flatMap(({ step: { id, title }, action }) =>
+      action === 'reuse' ? [] : [{ id, title, action }],
     ),
   };
 }

@@ -59,12 +59,11 @@ describe('decideStep', () => {
   const id = 'a/one';
 
   it.each([
-    ['never came to', new Map(), { id, rerun: 'never' }, 'run'],
+    ['never came to', new Map(), { id, rerun: 'probe' }, 'run'],
     ['began and is safe', begun, { id }, 'run'],
     ['began and can be asked', begun, { id, rerun: 'probe' }, 'probe'],
-    ['began and must not run twice', begun, { id, rerun: 'never' }, 'refuse'],
     ['finished', finished, { id }, 'reuse'],
-    ['finished and must not run twice', finished, { id, rerun: 'never' }, 'reuse'],
+    ['finished and can be asked', finished, { id, rerun: 'probe' }, 'reuse'],
     ['finished, whose work ends with the process', finished, { id, rerun: 'always' }, 'run'],
     ['finished to leave the host', finished, { id, rerun: 'probe', leaves: true }, 'probe'],
     ['finished before what ends it began', finished, { id, freshUntil: 'a/two' }, 'run'],

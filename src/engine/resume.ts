@@ -43,7 +43,7 @@ function pastOf(entries: readonly JournalEntry[]): Past {
 }
 
 /** What to do with one step of a run that goes on. */
-export type StepAction = 'run' | 'reuse' | 'probe' | 'refuse';
+export type StepAction = 'run' | 'reuse' | 'probe';
 
 /** Whether what a finished step found may have changed: no step that it must be fresh for has begun. */
 const runsAgain = (past: Past, freshUntil: string | readonly string[] | undefined): boolean =>
@@ -71,12 +71,5 @@ export function decideStep(
     if (runsAgain(past, freshUntil)) return 'run';
     return leaves && rerun === 'probe' ? 'probe' : 'reuse';
   }
-  switch (rerun) {
-    case 'safe':
-      return 'run';
-    case 'probe':
-      return 'probe';
-    case 'never':
-      return 'refuse';
-  }
+  return rerun === 'probe' ? 'probe' : 'run';
 }

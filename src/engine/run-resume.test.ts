@@ -70,17 +70,6 @@ describe('a run that goes on after a crash', () => {
     ]);
   });
 
-  it('stops before a step that must not run twice', async () => {
-    const once = toy({
-      steps: [{ ...doing('a/once'), rerun: 'never' as const, toCheck: 'look at the moon' }],
-    });
-    const journal = memoryJournal([], { crashAfter: 2 });
-    await runToy(once, { journal });
-    journal.restart();
-    const { error } = await runToy(once, { journal });
-    expect(error).toMatchObject({ code: 'run.in-doubt', hint: 'look at the moon' });
-  });
-
   it('looks again until the step that ends it has begun', async () => {
     const fresh = toy({ steps: [{ ...findDisk, freshUntil: 'disk/wipe' }, wipe] });
     const finds = async (crashAfter: number): Promise<number> => {

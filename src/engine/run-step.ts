@@ -43,7 +43,6 @@ export async function runStep<W extends World>(
     takeOver(context, placed, { needs, fact });
     return 'done';
   }
-  if (action === 'refuse') throw inDoubt(step);
   await execute(context, placed, { needs, signal, probesFirst: action === 'probe' });
   return 'done';
 }
@@ -56,12 +55,6 @@ function skip<W extends World>(
   context.emit({ type: 'step.skipped', ...about(placed), reason });
   return 'skipped';
 }
-
-const inDoubt = <W extends World>(step: AnyStep<W>): Error =>
-  engineFailure('run.in-doubt', `an earlier run stopped inside ${step.id}`, {
-    ...(step.toCheck === undefined ? {} : { hint: step.toCheck }),
-    context: { step: step.id },
-  });
 
 function takeOver<W extends World>(
   context: RunContext<W>,

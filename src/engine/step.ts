@@ -15,10 +15,10 @@ export interface World {
 
 /**
  * What an earlier run means for a step. When it stopped inside the step: `safe` runs it again,
- * `probe` asks the world first, `never` stops and says what a person must look at. A finished step
- * is not run again, except `always`: what that gives lives only as long as the process, a lock.
+ * `probe` asks the world first. A finished step is not run again, except `always`: what that gives
+ * lives only as long as the process, a lock.
  */
-export type Rerun = 'safe' | 'probe' | 'never' | 'always';
+export type Rerun = 'safe' | 'probe' | 'always';
 
 /** What every step has at hand beside the ports it names. */
 export interface StepScope<Config> {
@@ -83,8 +83,6 @@ export interface Step<
   readonly freshUntil?: string | readonly string[];
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
   readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
-  /** For `rerun: 'never'`: what a person must look at. */
-  readonly toCheck?: string;
   /** Data is lost on the machine when this step runs. */
   readonly destroys?: boolean;
   /** The step only looks; every such step comes before the first that destroys. */

@@ -1,8 +1,8 @@
 /** Who can act on a failure. It decides the exit code; `style`: one kind, one code below 125. */
 export type FailureKind =
-  'input' | 'unsupported' | 'host' | 'remote' | 'media' | 'limit' | 'cluster' | 'in-doubt' | 'bug';
+  'input' | 'unsupported' | 'host' | 'remote' | 'media' | 'limit' | 'cluster' | 'bug';
 
-/** Exit code of each kind. 125 and above have a meaning for podman and for the inventory service. */
+/** Exit code of each kind; 9 was one and stays free. 125 and above have a meaning for podman and for the inventory service. */
 export const exitCodes: Readonly<Record<FailureKind, number>> = {
   bug: 1,
   input: 2,
@@ -12,17 +12,10 @@ export const exitCodes: Readonly<Record<FailureKind, number>> = {
   media: 6,
   limit: 7,
   cluster: 8,
-  'in-doubt': 9,
 };
 
 /** Kinds of failure that another attempt cannot fix. */
-const finalKinds: ReadonlySet<FailureKind> = new Set([
-  'input',
-  'unsupported',
-  'limit',
-  'in-doubt',
-  'bug',
-]);
+const finalKinds: ReadonlySet<FailureKind> = new Set(['input', 'unsupported', 'limit', 'bug']);
 
 /** What is fixed for one code: who acts, what it means, and what to do next. */
 export interface FailureRow {
