@@ -1,27 +1,28 @@
 import { join } from 'node:path/posix';
 import { keepBundle } from '../../adapters/bundle-file.ts';
-import { type FileEnd, readEndOf, readFileOf } from '../../adapters/file-access.ts';
+import { readEndOf, readFileOf } from '../../adapters/file-access.ts';
 import { bundlePathFor, journalPathFor, statusPathFor } from '../../config/complete.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { renderConfigText } from '../../config/show.ts';
 import { describeRole } from '../../engine/describe.ts';
-import { asAgentError, engineFailure } from '../../engine/failures.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Role } from '../../engine/role.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { credentialsIn, endOf, withoutSecretLooks } from '../../layering/log-bundle.ts';
+import { credentialsIn, withoutSecretLooks } from '../../layering/log-bundle.ts';
 import { type ArchivedFile, packArchive } from '../../lib/archive.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
 import { plainLine, withTexts } from '../../lib/plain-text.ts';
 import { secretValues } from '../../lib/secret-values.ts';
-import { type Millis, renderDuration, seconds } from '../../model/duration.ts';
+import { renderDuration, seconds } from '../../model/duration.ts';
 import { MASK } from '../../model/secret.ts';
 import { version } from '../../model/version.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { RunHistory } from '../../reporting/run-history.ts';
 import type { InstallWorld } from '../../steps/step.ts';
 import { lsblkArgv } from '../../steps/disk/lsblk.ts';
+import { collect, type Collector, type Hide, within } from '../../steps/logs/collect.ts';
 import { askCheck } from '../doctor/check.ts';
 import { renderFinding } from '../doctor/doctor.ts';
 import { hostChecks, systemCheck } from '../doctor/host-checks.ts';
@@ -41,24 +42,18 @@ export interface FailedRun {
   readonly signal: AbortSignal;
 }
 
-type CollectScope = Omit<FailedRun, 'failure'>;
+type CollectScope = Omit<FailedRun, 'failure'> & Pick<Ports, 'clock'>;
 
-/** A file of the bundle: where it comes from, and what it may take. */
-interface Collector {
-  readonly name: string;
+/** A file of the bundle. */
+interface BundleFile extends Collector<CollectScope> {
   readonly what: string;
-  /** Bytes of its end that are kept. */
-  readonly mostBytes: number;
-  readonly limit: Millis;
-  /** Undefined where there is nothing of the kind. */
-  readonly read: (scope: CollectScope, mostBytes: number) => Promise<FileEnd | undefined>;
 }
 
 const kib = 1024;
 const quick = { mostBytes: 256 * kib, limit: seconds(5) } as const;
 
 /** All that is collected. Nothing of it changes the host; a disk that hangs costs its limit. */
-const collectors: readonly Collector[] = [
+const bundleFiles: readonly BundleFile[] = [
   {
     ...{ name: 'journal.jsonl', what: 'the journal of the run', ...quick, mostBytes: 1024 * kib },
     read: ({ loaded }, most) =>
@@ -74,12 +69,12 @@ const collectors: readonly Collector[] = [
     read: ({ loaded: { config }, role, history }) => {
       const plan = describeRole(role, config);
       const ends = everyStep(plan).map(({ id, title }) => stepLine(id, title, history));
-      return whole(`${ends.join('')}\n${renderPlan(plan, 'text')}`);
+      return Promise.resolve(`${ends.join('')}\n${renderPlan(plan, 'text')}`);
     },
   },
   {
     ...{ name: 'config.txt', what: 'every setting with its origin', ...quick },
-    read: ({ loaded }) => whole(renderConfigText(loaded)),
+    read: ({ loaded }) => Promise.resolve(renderConfigText(loaded)),
   },
   {
     ...{ name: 'host.txt', what: 'what "bootwright doctor" finds of the host', ...quick },
@@ -88,7 +83,7 @@ const collectors: readonly Collector[] = [
       const ask = [systemCheck, ...hostChecks].map((check) =>
         askCheck(check, { ...ports, config, signal }),
       );
-      return whole((await Promise.all(ask)).map(renderFinding).join(''));
+      return (await Promise.all(ask)).map(renderFinding).join('');
     },
   },
   {
@@ -120,7 +115,7 @@ const collectors: readonly Collector[] = [
   },
 ];
 
-function ofHost(path: string): Collector['read'] {
+function ofHost(path: string): BundleFile['read'] {
   return ({ loaded: { config } }, most) =>
     readEndOf({ at: join(config.host.root, path), whose: 'host' }, most);
 }
@@ -131,17 +126,14 @@ const bootstrapUnits = ['bootkube.service', 'kubelet.service', 'release-image.se
 /** The output of a tool that only reads; undefined where it has nothing to say for this role. */
 function ofTool(
   argvFor: (scope: CollectScope) => readonly string[] | undefined,
-): Collector['read'] {
+): BundleFile['read'] {
   return async (scope) => {
     const argv = argvFor(scope);
     if (argv === undefined) return undefined;
     const { signal, ports } = scope;
-    return whole((await ports.host.exec(argv, { signal, limit: quick.limit })).stdout);
+    return (await ports.host.exec(argv, { signal, limit: quick.limit })).stdout;
   };
 }
-
-const whole = (text: string): Promise<FileEnd> =>
-  Promise.resolve({ text, size: Buffer.byteLength(text) });
 
 function stepLine(id: string, title: string, { steps }: RunHistory): string {
   const found = steps.get(id);
@@ -161,13 +153,15 @@ const wholeLimit = seconds(30);
  * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be written
  */
 export const collectLogs = (run: FailedRun): Promise<string> =>
-  limited(run.ports.clock, within(wholeLimit, run.signal), () => putTogether(run));
+  limited(run.ports.clock, within(wholeLimit, run.signal), () =>
+    putTogether({ ...run, clock: run.ports.clock }),
+  );
 
-async function putTogether({ failure, ...scope }: FailedRun): Promise<string> {
+async function putTogether({ failure, ...scope }: FailedRun & CollectScope): Promise<string> {
   const { config } = scope.loaded;
-  const ended = scope.ports.clock.now();
+  const ended = scope.clock.now();
   const hide = await hidingFor(config);
-  const collected = await Promise.all(collectors.map((one) => collect(one, scope, hide)));
+  const collected = await Promise.all(bundleFiles.map((one) => bundled(one, scope, hide)));
   const manifest = BundleManifest.parse({
     ...{ v: 1, version, role: scope.role.name, ended },
     host: config.cluster.hostId,
@@ -212,37 +206,19 @@ const factsOf = ({
   ...(wait === undefined ? {} : { wait }),
 });
 
-const within = (limit: Millis, signal: AbortSignal): Parameters<typeof limited>[1] => ({
-  ...{ limit, signal },
-  late: () => engineFailure('step.timed-out', `not done within ${renderDuration(limit)}`),
-});
-
-interface Collected {
+interface BundledFile {
   readonly entry: BundleManifest['files'][number];
   readonly text?: string;
 }
 
-type Hide = (text: string) => string;
-
 /** Whatever goes wrong is noted in the place of the file. */
-async function collect(
-  { name, what, mostBytes, limit, read }: Collector,
-  scope: CollectScope,
-  hide: Hide,
-): Promise<Collected> {
-  try {
-    // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
-    const found = await limited(scope.ports.clock, within(limit, scope.signal), (signal) =>
-      read({ ...scope, signal }, 2 * mostBytes),
-    );
-    if (found === undefined) return { entry: { name, what, missing: 'it is not there' } };
-    const text = endOf(hiddenLines(found.text, hide), mostBytes);
-    const bytes = Buffer.byteLength(text);
-    const isCut = found.size > 2 * mostBytes || text.length >= mostBytes;
-    return { text, entry: { name, what, bytes, ...(isCut ? { of: found.size } : {}) } };
-  } catch (thrown) {
-    return { entry: { name, what, missing: asAgentError(thrown).message } };
-  }
+async function bundled(file: BundleFile, scope: CollectScope, hide: Hide): Promise<BundledFile> {
+  const { name, what, mostBytes } = file;
+  const found = await collect(file, scope, (text) => hiddenLines(text, hide));
+  if ('missing' in found) return { entry: { name, what, missing: found.missing } };
+  const { text, bytes, size } = found;
+  const isCut = size > 2 * mostBytes || text.length >= mostBytes;
+  return { text, entry: { name, what, bytes, ...(isCut ? { of: size } : {}) } };
 }
 
 /** Takes out what is known to be secret, by its value, and what looks like it. */

@@ -248,7 +248,7 @@ describe('cluster/follow-controller-logs', () => {
     await followFor({ kube: fakeKube().put(pods, pod()), inventory }, minutes(6));
     expect(lastArchive(inventory)[1]).toBe(
       `could not read the log of pod ${podName}: ${podName}: there is no log\n` +
-        'could not read /tmp/controller_logs.log: it is empty or missing\n',
+        'could not read /tmp/controller_logs.log: it is not there\n',
     );
   });
 

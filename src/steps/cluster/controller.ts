@@ -125,11 +125,11 @@ type LogScope = StepScope<'kube' | 'inventory' | 'host' | 'clock'>;
  * ignored.
  */
 async function uploadControllerLogs(scope: LogScope): Promise<void> {
-  const { kube, inventory, clock, signal, note } = scope;
+  const { kube, inventory, signal, note } = scope;
   try {
     const pod = runningController(await kube.list(controllerPods, signal));
     if (pod === undefined) return;
-    const archive = await controllerLogArchive(scope, { pod, sinceSeconds, now: clock.now() });
+    const archive = await controllerLogArchive(scope, { pod, sinceSeconds });
     await inventory.uploadControllerLogs(archive, signal);
   } catch (error) {
     signal.throwIfAborted();

@@ -81,8 +81,8 @@ describe('controller/upload-logs-regularly', () => {
     const inventory = fakeInventory();
     await uploadFor({ inventory }, minutes(6));
     expect(lastText(inventory)).toBe(
-      'could not read the log of pod the controller: there is none that runs\n' +
-        'could not read /tmp/controller_logs.log: it is empty or missing\n',
+      'could not read the log of pod the controller: it is not there\n' +
+        'could not read /tmp/controller_logs.log: it is not there\n',
     );
   });
 

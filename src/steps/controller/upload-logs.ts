@@ -106,10 +106,10 @@ export const uploadFinalLogs = controllerStep({
 type LogScope = ControllerScope<'kube' | 'inventory' | 'host' | 'clock'>;
 
 async function uploadLog(scope: LogScope): Promise<void> {
-  const { inventory, clock, config, signal } = scope;
+  const { inventory, config, signal } = scope;
   const pod = await runningPod(scope).catch(() => undefined);
   signal.throwIfAborted();
-  const log = { pod, now: clock.now(), file: config.logFile };
+  const log = { pod, file: config.logFile };
   await inventory.uploadControllerLogs(await controllerLogArchive(scope, log), signal);
 }
 

@@ -10,13 +10,14 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { bundleFolder } from '../../layering/log-bundle.ts';
+import { bundleFolder, withoutSecretLooks } from '../../layering/log-bundle.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
+import { masker } from '../../lib/masker.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
+import { gatherLogs, gatherLogsAtTheEnd, openBundle } from './gather-logs.ts';
 import { asideFolders } from './os-configs.ts';
 
 /** Each stands for a secret of its own; all of them begin alike. */
@@ -246,5 +247,60 @@ describe('layering/gather-logs-at-the-end', () => {
     const host = fakeHost();
     await runStep(gatherLogsAtTheEnd, { config, host });
     expect(host.ran).toEqual([]);
+  });
+});
+
+const bounds = { chunk: 60, bundle: 100 };
+const lines = (text: string): string => Array.from({ length: 50 }, () => `${text}\n`).join('');
+const give = (name: string, text: string | undefined) => ({
+  name,
+  read: () => Promise.resolve(text),
+});
+
+function open(signal = new AbortController().signal) {
+  const host = fakeHost();
+  const { mask, register } = masker();
+  register(new Secret('known-secret'));
+  const scope = { host, signal, clock: fakeClock(), kube: fakeKube() } as unknown as Parameters<
+    typeof openBundle
+  >[0];
+  const bundle = openBundle(scope, (text) => withoutSecretLooks(mask(text)), bounds);
+  return { bundle, textOf: (name: string) => host.textOf(`${bundleFolder}/${name}`) };
+}
+
+describe('a bundle', () => {
+  it('keeps the end of a long log, and less and less of further ones', async () => {
+    const { bundle, textOf } = open();
+    for (const name of ['one', 'two', 'three']) await bundle.add(give(name, lines(name)));
+    await bundle.close('title');
+    expect(textOf('one')).toMatch(/^\(earlier lines are left out\)\n(one\n){14}$/);
+    expect(textOf('three')).toMatch(/^\(earlier lines are left out\)\n$/);
+    expect(textOf('index.txt')).toMatch(/^title\none: \d+ of 200 bytes\ntwo: /);
+  });
+
+  it('masks what is known and what looks so', async () => {
+    const { bundle, textOf } = open();
+    await bundle.add(give('log', 'known-secret token=abc\n'));
+    await bundle.add({
+      name: 'failed',
+      read: () => Promise.reject(new Error('known-secret is wrong')),
+    });
+    await bundle.close('title');
+    expect(textOf('log')).toBe('*** token=***\n');
+    expect(textOf('index.txt')).toContain('failed: *** is wrong');
+  });
+
+  it('says nothing of what is not there', async () => {
+    const { bundle, textOf } = open();
+    await bundle.add(give('log', undefined));
+    await bundle.close('title');
+    expect([textOf('log'), textOf('index.txt')]).toEqual([undefined, 'title\n']);
+  });
+
+  it('ends with the step', async () => {
+    const control = new AbortController();
+    control.abort(new Error('over'));
+    const { bundle } = open(control.signal);
+    await expect(bundle.add(give('log', 'text'))).rejects.toThrow('over');
   });
 });

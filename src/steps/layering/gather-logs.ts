@@ -1,17 +1,53 @@
+import { stringify } from 'yaml';
+import {
+  events,
+  jobs,
+  machineConfigNodes,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+  pods,
+} from '../../cluster/kinds.ts';
 import { containerLogs, isMcsLog } from '../../cluster/mcs-log.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { limited } from '../../engine/limit.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
+import { isOperatorKey, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import { containerfileFile } from '../../layering/build/build-plan.ts';
 import {
+  type Bounds,
   bundleFolder,
+  credentialsIn,
+  endOf,
   folderThatIsSent,
+  isLongEnough,
   isRendered,
   machineConfigShape,
+  type PullSecretContent,
+  usualBounds,
+  withoutSecretLooks,
 } from '../../layering/log-bundle.ts';
+import {
+  operatorNamespace,
+  registrySecretOf,
+} from '../../layering/manifests/bootstrap-manifests.ts';
 import { isRendererLog, poolsFolder, renderedFolder } from '../../layering/manifests/delivery.ts';
-import { registryContainer, stagingPlaces } from '../../layering/registry/staging-registry.ts';
-import { readObjects } from '../../layering/source-object.ts';
+import { pullSecretIn } from '../../layering/registry/credentials.ts';
+import {
+  registryContainer,
+  stagingFiles,
+  stagingPlaces,
+} from '../../layering/registry/staging-registry.ts';
+import { readObjects, type SourceObject } from '../../layering/source-object.ts';
+import { masker } from '../../lib/masker.ts';
+import { secretValues } from '../../lib/secret-values.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import { Secret } from '../../model/secret.ts';
+import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
+import { collect, type Collector, type Hide, outputOf, within } from '../logs/collect.ts';
 import { step, type StepScope } from '../step.ts';
 import { storageRun } from './build-images.ts';
 import { buildsOsImages, unlessRequested } from './conditions.ts';
@@ -22,8 +58,6 @@ import {
   serveServiceUnit,
 } from './config-server.ts';
 import { BuildRequest } from './facts.ts';
-import { addClusterLogs } from './gather-from-cluster.ts';
-import { type Bundle, openBundle, readKnownSecrets } from './log-bundle.ts';
 import { asideFolders } from './os-configs.ts';
 
 type GatherScope = StepScope<'host' | 'kube' | 'clock'>;
@@ -47,7 +81,7 @@ const gathering = {
   limit: minutes(15),
   preview: ({ cluster }: GatherScope['config']) => [
     folderArgv,
-    ...Object.values(gatheringCommands),
+    ...Object.values(commands),
     ...copyCommands(cluster.hostId),
   ],
 } as const;
@@ -98,11 +132,14 @@ async function gather(scope: GatherScope, occasion: Occasion): Promise<void> {
     host.exec(argv, { signal, limit: seconds(30) });
   try {
     await run(folderArgv);
-    const { mask, sources } = await readKnownSecrets(scope);
-    const bundle = openBundle(scope, { mask });
-    await bundle.add('credentials.json', () => Promise.resolve(JSON.stringify(sources, null, 2)));
-    await addHostLogs(scope, bundle);
-    await addClusterLogs(scope, bundle);
+    const { hide, sources } = await readKnownSecrets(scope);
+    const bundle = openBundle(scope, hide);
+    const credentials = (): Promise<string> => Promise.resolve(JSON.stringify(sources, null, 2));
+    await bundle.add({ name: 'credentials.json', read: credentials });
+    for (const row of await hostFiles(scope)) await bundle.add(row);
+    // Beside each other: the host reboots soon, and none of them needs another.
+    await Promise.all(hostCommands.map(bundle.add));
+    await addClusterLogs(scope, bundle.add);
     await bundle.close(titleOf(occasion));
     for (const argv of copyCommands(config.cluster.hostId)) await run(argv);
   } catch (error) {
@@ -112,7 +149,47 @@ async function gather(scope: GatherScope, occasion: Occasion): Promise<void> {
   }
 }
 
-type HostScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
+/** A row of the bundle; how much of it is kept is the same for all. */
+type Row = Omit<Collector<GatherScope>, 'mostBytes'>;
+
+/** A bundle that is being filled. */
+interface Bundle {
+  /** Writes what a row gives. What cannot be read is in the index instead; what is not there is in neither. */
+  readonly add: (row: Row) => Promise<void>;
+  /** Writes the index, last, under a title. */
+  readonly close: (title: string) => Promise<void>;
+}
+
+/** Opens the bundle of this host. */
+export function openBundle(scope: GatherScope, hide: Hide, bounds: Bounds = usualBounds): Bundle {
+  const { host, signal } = scope;
+  const index: string[] = [];
+  let room = bounds.bundle;
+  const write = (name: string, text: string): Promise<unknown> =>
+    host.writeFile(`${bundleFolder}/${name}`, text, { signal, mode: 0o600 });
+  return {
+    add: async ({ name, ...row }) => {
+      const found = await collect({ ...row, name, mostBytes: bounds.chunk }, scope, hide);
+      signal.throwIfAborted();
+      if ('missing' in found) {
+        if (!found.isAbsent) index.push(`${name}: ${found.missing}`);
+        return;
+      }
+      const text = endOf(found.text, Math.min(bounds.chunk, room));
+      room = Math.max(0, room - text.length);
+      try {
+        await write(name, text);
+        index.push(`${name}: ${text.length} of ${found.size} bytes`);
+      } catch (error) {
+        signal.throwIfAborted();
+        index.push(`${name}: ${asAgentError(error).message}`);
+      }
+    },
+    close: async (title) => {
+      await write('index.txt', `${[title, ...index].join('\n')}\n`);
+    },
+  };
+}
 
 const { mount, data, storage, scratch } = stagingPlaces();
 
@@ -132,8 +209,8 @@ const ownStore = [
   ...['--storage-driver', 'overlay'],
 ];
 
-/** The commands whose output is kept, by the name of the piece; none changes anything. */
-const gatheringCommands: Readonly<Record<string, readonly string[]>> = {
+/** The commands whose output is kept, by the name of its file; none changes anything. */
+const commands: Readonly<Record<string, readonly string[]>> = {
   'registry.log': journalArgv(`CONTAINER_NAME=${registryContainer}`),
   'units.log': journalArgv(...units.map((unit) => `--unit=${unit}`)),
   'podman-info.txt': ['podman', 'info'],
@@ -151,67 +228,230 @@ const gatheringCommands: Readonly<Record<string, readonly string[]>> = {
   'written-disk.txt': ['ostree', 'admin', 'status', `--sysroot=${mount}`],
 };
 
-const longestCommand = seconds(20);
+const hostCommands: readonly Row[] = Object.entries(commands).map(([name, argv]) => ({
+  name,
+  read: (scope) => outputOf(scope, argv),
+}));
 
-/** Gathers the logs and files of the host. */
-async function addHostLogs(scope: HostScope, bundle: Bundle): Promise<void> {
-  const read = (path: string) => () => scope.host.readText(path, scope.signal);
-  await bundle.add('kernel-arguments.txt', read('/proc/cmdline'));
-  for (const name of ['registries.conf', 'policy.json']) {
-    await bundle.add(name, read(`/etc/containers/${name}`));
-  }
-  for (const name of await scope.host.list(asideFolders.osConfigs, scope.signal)) {
-    await bundle.add(`os-config-${name}`, read(`${asideFolders.osConfigs}/${name}`));
-  }
-  for (const pool of await scope.host.list(scratch, scope.signal)) {
-    const folder = `${scratch}/${pool}`;
-    await bundle.add(`${pool}-Containerfile`, read(`${folder}/context/${containerfileFile}`));
-    await bundle.add(`${pool}-build.log`, read(`${folder}/build.log`));
-    await bundle.add(`${pool}-digest`, read(`${folder}/digest`));
-  }
-  await addRendered(scope, bundle);
-  await addContainerLogs(scope, bundle);
-  // Beside each other: the host is about to leave, and none of them needs another.
-  await Promise.all(
-    Object.entries(gatheringCommands).map(([name, argv]) =>
-      bundle.add(name, () => outputOf(scope, argv)),
-    ),
-  );
-}
-
-async function addRendered({ host, signal }: HostScope, bundle: Bundle): Promise<void> {
-  for (const name of await host.list(poolsFolder, signal)) {
-    await bundle.add(`pool-${name}`, () => host.readText(`${poolsFolder}/${name}`, signal));
-  }
-  for (const name of (await host.list(renderedFolder, signal)).filter(isRendered)) {
-    await bundle.add(name, async () => {
+/** The files and logs of the host that are kept. */
+async function hostFiles({ host, signal }: GatherScope): Promise<readonly Row[]> {
+  const file = (name: string, path: string): Row => ({
+    name,
+    read: () => host.readText(path, signal),
+  });
+  const filesIn = async (folder: string, prefix: string): Promise<readonly Row[]> =>
+    (await host.list(folder, signal)).map((name) => file(`${prefix}${name}`, `${folder}/${name}`));
+  const built = (await host.list(scratch, signal)).flatMap((pool) => [
+    file(`${pool}-Containerfile`, `${scratch}/${pool}/context/${containerfileFile}`),
+    file(`${pool}-build.log`, `${scratch}/${pool}/build.log`),
+    file(`${pool}-digest`, `${scratch}/${pool}/digest`),
+  ]);
+  const rendered = (await host.list(renderedFolder, signal)).filter(isRendered).map((name) => ({
+    name,
+    read: async () => {
       const path = `${renderedFolder}/${name}`;
       const text = await host.readText(path, signal);
       const objects = text === undefined ? [] : readObjects({ path, text });
       return objects.map(({ value }) => machineConfigShape(value)).join('---\n');
-    });
-  }
+    },
+  }));
+  const logs = (await host.list(containerLogs, signal))
+    .filter((name) => isRendererLog(name) || isMcsLog(name))
+    .map((name) => ({
+      name: `container-${name}`,
+      read: async () => {
+        const path = await host.realPath(`${containerLogs}/${name}`, signal);
+        return path === undefined ? undefined : host.readText(path, signal);
+      },
+    }));
+  return [
+    file('kernel-arguments.txt', '/proc/cmdline'),
+    file('registries.conf', '/etc/containers/registries.conf'),
+    file('policy.json', '/etc/containers/policy.json'),
+    ...(await filesIn(asideFolders.osConfigs, 'os-config-')),
+    ...built,
+    ...(await filesIn(poolsFolder, 'pool-')),
+    ...rendered,
+    ...logs,
+  ];
 }
 
-async function addContainerLogs({ host, signal }: HostScope, bundle: Bundle): Promise<void> {
-  for (const name of await host.list(containerLogs, signal)) {
-    if (!isRendererLog(name) && !isMcsLog(name)) continue;
-    await bundle.add(`container-${name}`, async () => {
-      const path = await host.realPath(`${containerLogs}/${name}`, signal);
-      return path === undefined ? undefined : host.readText(path, signal);
-    });
-  }
+/** An API server that does not answer must not delay a report of the failure. */
+const longestAnswer = seconds(20);
+
+const asYaml = (objects: readonly object[]): string =>
+  objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
+
+/** Of a node only what the Machine Config Operator goes by. */
+const nodeShape = ({ metadata, status }: KubeObject): object => {
+  const { name, labels, annotations = {} } = metadata;
+  const own = Object.entries(annotations).filter(([key]) => isOperatorKey(key));
+  const conditions = (status as { readonly conditions?: unknown } | undefined)?.conditions;
+  return {
+    metadata: { name, labels, annotations: Object.fromEntries(own) },
+    status: { conditions },
+  };
+};
+
+/** In a large cluster there is a daemon on every node. */
+const mostLogs = 20;
+
+const daemon = 'machine-config-daemon';
+const proxy = 'kube-rbac-proxy';
+
+/** Of a pod where it runs and how it fares; nothing of what it was given. */
+const podShape = ({ metadata, spec, status }: KubeObject): object => {
+  const { name, labels, creationTimestamp } = metadata;
+  const { nodeName } = (spec ?? {}) as { readonly nodeName?: string };
+  return { metadata: { name, labels, creationTimestamp }, spec: { nodeName }, status };
+};
+
+interface PodLog {
+  readonly pod: string;
+  readonly container: string;
 }
 
-/** What a command says, and what it said when it failed: `podman ps` of a broken store is worth as much. */
-async function outputOf({ host, signal }: HostScope, argv: readonly string[]): Promise<string> {
+/** The controllers and builds first; what checks who asks for metrics has nothing to say. */
+function logsOf(found: readonly KubeObject[]): readonly PodLog[] {
+  const all = found.flatMap((object) =>
+    listAt(object, 'spec', 'containers').flatMap((one): readonly PodLog[] => {
+      const { name: container } = one as { readonly name: string };
+      return container === proxy ? [] : [{ pod: object.metadata.name, container }];
+    }),
+  );
+  const isOfDaemon = ({ container }: PodLog): boolean => container === daemon;
+  return [...all.filter((one) => !isOfDaemon(one)), ...all.filter(isOfDaemon)].slice(0, mostLogs);
+}
+
+/** A line for each event, the oldest first. */
+const eventLines = (found: readonly KubeObject[]): string =>
+  found
+    .map((event) => ({ event, at: timeOf(event) }))
+    .toSorted((one, other) => one.at.localeCompare(other.at))
+    .map(({ event, at }) => {
+      const object = `${textAt(event, 'involvedObject', 'kind')}/${textAt(event, 'involvedObject', 'name')}`;
+      const times = partOf(event, 'count');
+      const often = typeof times === 'number' && times > 1 ? ` (${times} times)` : '';
+      return `${at} ${textAt(event, 'type')} ${textAt(event, 'reason')} ${object}: ${textAt(event, 'message')}${often}\n`;
+    })
+    .join('');
+
+const timeOf = (event: KubeObject): string =>
+  textAt(event, 'lastTimestamp') ||
+  textAt(event, 'eventTime') ||
+  (event.metadata.creationTimestamp ?? '');
+
+/** What the API shows of the pools, their images and nodes, and of what happened to their operator. */
+const shownObjects: readonly (KubeSelection & {
+  readonly name: string;
+  readonly show: (objects: readonly KubeObject[]) => string;
+})[] = [
+  { name: 'machineosconfigs.yaml', kind: machineOSConfigs, show: asYaml },
+  { name: 'machineosbuilds.yaml', kind: machineOSBuilds, show: asYaml },
+  { name: 'machineconfigpools.yaml', kind: machineConfigPools, show: asYaml },
+  { name: 'machineconfignodes.yaml', kind: machineConfigNodes, show: asYaml },
+  { name: 'jobs.yaml', kind: jobs, namespace: operatorNamespace, show: asYaml },
+  { name: 'nodes.yaml', kind: nodes, show: (objects) => asYaml(objects.map(nodeShape)) },
+  {
+    name: 'machineconfigs.yaml',
+    kind: machineConfigs,
+    show: (objects) =>
+      objects
+        .filter(({ metadata }) => isRendered(metadata.name))
+        .map((object) => machineConfigShape(object as unknown as Fields))
+        .join('---\n'),
+  },
+  { name: 'events.txt', kind: events, namespace: operatorNamespace, show: eventLines },
+];
+
+/** An installation is shorter. */
+const sinceSeconds = 24 * 3600;
+
+/** Adds what the API shows, and the pods of the Machine Config Operator with their logs; none before the API server runs. */
+async function addClusterLogs(scope: GatherScope, add: Bundle['add']): Promise<void> {
+  const namespace = operatorNamespace;
+  const found = limited(scope.clock, within(longestAnswer, scope.signal), (signal) =>
+    scope.kube.list({ kind: pods, namespace }, signal),
+  );
+  const objects = shownObjects.map(({ name, show, ...selection }) => ({
+    name: `cluster-${name}`,
+    limit: longestAnswer,
+    read: async ({ kube, signal }: GatherScope) => show(await kube.list(selection, signal)),
+  }));
+  const shownPods = {
+    name: 'cluster-pods.yaml',
+    read: async () => asYaml((await found).map(podShape)),
+  };
+  await Promise.all([...objects, shownPods].map(add));
+  const logs = logsOf(await found.catch(() => [])).map(({ pod, container }) => ({
+    name: `pod-${pod}-${container}.log`,
+    limit: longestAnswer,
+    read: ({ kube, signal }: GatherScope) =>
+      kube.podLog({ namespace, name: pod, container }, sinceSeconds, signal),
+  }));
+  await Promise.all(logs.map(add));
+}
+
+/** What is known of the credentials of this host without showing them. */
+interface KnownSecrets {
+  readonly hide: Hide;
+  /** Where credentials come from, and the registries that they are for. */
+  readonly sources: readonly { readonly from: string; readonly registries: readonly string[] }[];
+}
+
+/** Reads every credential that layering works with, so that each can be taken out of what is gathered. */
+async function readKnownSecrets(scope: GatherScope): Promise<KnownSecrets> {
+  const { register, mask } = masker();
+  for (const secret of secretValues(scope.config)) register(secret);
+  const sources: { readonly from: string; readonly registries: readonly string[] }[] = [];
+  for (const { from, ...known } of await readCredentials(scope)) {
+    for (const secret of known.secrets) register(secret);
+    sources.push({ from, registries: known.registries });
+  }
+  return { hide: (text) => withoutSecretLooks(mask(text)), sources };
+}
+
+type FromFile = PullSecretContent & { readonly from: string };
+
+async function readCredentials({ host, signal }: GatherScope): Promise<readonly FromFile[]> {
+  const found: FromFile[] = [];
+  for (const path of [PULL_SECRET_PATH, stagingFiles.authFile]) {
+    const text = await host.readText(path, signal);
+    if (text !== undefined) found.push({ from: path, ...credentialsIn(text) });
+  }
+  for (const name of await host.list(asideFolders.secrets, signal)) {
+    const path = `${asideFolders.secrets}/${name}`;
+    const text = await host.readText(path, signal);
+    if (text !== undefined) found.push({ from: path, ...credentialsOf({ path, text }) });
+  }
+  return found;
+}
+
+/** The members of a Secret too, whatever form they have: another than the one that is wanted is a secret as well. */
+function credentialsOf(file: { readonly path: string; readonly text: string }): PullSecretContent {
   try {
-    const { stdout, stderr } = await host.exec(argv, { signal, limit: longestCommand });
-    return `${[stdout, stderr].filter((text) => text !== '').join('\n')}\n`;
-  } catch (error) {
-    if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
-    return `${error.message}\n${textIn(error.context['stdout'])}\n${textIn(error.context['stderr'])}\n`;
+    const objects = readObjects(file);
+    const members = objects.flatMap(({ value }) =>
+      Object.values(registrySecretOf(value)?.data ?? {}),
+    );
+    const parts = objects.map((object) => credentialsIn(pullSecretOrNothing(object)));
+    return {
+      registries: parts.flatMap(({ registries }) => registries),
+      secrets: [
+        ...members.filter(isLongEnough).map((text) => new Secret(text)),
+        ...parts.flatMap(({ secrets }) => secrets),
+      ],
+    };
+  } catch {
+    // A text that cannot be read is secret as a whole.
+    return credentialsIn(file.text);
   }
 }
 
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+function pullSecretOrNothing(object: SourceObject): string {
+  try {
+    return pullSecretIn(object);
+  } catch {
+    return '';
+  }
+}

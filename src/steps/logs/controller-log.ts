@@ -1,12 +1,14 @@
 import { controllerLogFile } from '../../cluster/controller.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import { packArchive } from '../../lib/archive.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { collect, type Collector } from './collect.ts';
 
 interface LogSource {
   readonly kube: Pick<Kube, 'podLog'>;
   readonly host: Pick<Host, 'readText'>;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
@@ -17,7 +19,6 @@ interface WantedLog {
   readonly sinceSeconds?: number;
   /** The local one, where it is not in its usual place. */
   readonly file?: string | undefined;
-  readonly now: number;
 }
 
 /**
@@ -25,43 +26,31 @@ interface WantedLog {
  * pod, else the local one, else why there is none.
  */
 export async function controllerLogArchive(
-  { kube, host, signal }: LogSource,
-  { pod, sinceSeconds, file = controllerLogFile, now }: WantedLog,
+  scope: LogSource,
+  { pod, sinceSeconds, file = controllerLogFile }: WantedLog,
 ): Promise<Uint8Array> {
-  const fromPod =
-    pod === undefined
-      ? { text: '', reason: 'there is none that runs' }
-      : await tried(() => {
-          const place = { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name };
-          return kube.podLog(place, sinceSeconds, signal);
-        }, signal);
-  if (fromPod.text !== '') return archiveOf(fromPod.text, now);
-  const readLocal = async (): Promise<string> =>
-    (await host.readText(file, signal, { isOurs: true })) ?? '';
-  const local = await tried(readLocal, signal);
-  if (local.text !== '') return archiveOf(local.text, now);
-  const name = pod === undefined ? 'the controller' : pod.metadata.name;
-  return archiveOf(
-    `could not read the log of pod ${name}: ${fromPod.reason}\n` +
-      `could not read ${file}: ${local.reason}\n`,
-    now,
-  );
+  const { name = 'the controller', namespace = '' } = pod?.metadata ?? {};
+  const rows: readonly Collector<LogSource>[] = [
+    {
+      ...{ name: `the log of pod ${name}`, mostBytes: Number.POSITIVE_INFINITY },
+      read: async ({ kube, signal }) =>
+        pod === undefined ? undefined : kube.podLog({ namespace, name }, sinceSeconds, signal),
+    },
+    {
+      ...{ name: file, mostBytes: Number.POSITIVE_INFINITY },
+      read: ({ host, signal }) => host.readText(file, signal, { isOurs: true }),
+    },
+  ];
+  let missing = '';
+  for (const row of rows) {
+    const found = await collect(row, scope, (text) => text);
+    scope.signal.throwIfAborted();
+    if ('text' in found && found.text !== '') return archiveOf(found.text, scope.clock.now());
+    const reason = 'missing' in found ? found.missing : 'it is empty';
+    missing += `could not read ${row.name}: ${reason}\n`;
+  }
+  return archiveOf(missing, scope.clock.now());
 }
 
 const archiveOf = (text: string, time: number): Promise<Uint8Array> =>
   packArchive([{ name: 'assisted-installer-controller.logs', mode: 0o644, text }], time);
-
-interface Tried {
-  readonly text: string;
-  /** Why there is no text. */
-  readonly reason: string;
-}
-
-async function tried(read: () => Promise<string>, signal: AbortSignal): Promise<Tried> {
-  try {
-    return { text: await read(), reason: 'it is empty or missing' };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { text: '', reason: asAgentError(error).message };
-  }
-}
