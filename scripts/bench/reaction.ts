@@ -13,7 +13,7 @@ import { type PollResult, silently, untilOf, type WaitLimits } from '../../src/e
 import { minutes } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { unitState, unitWatch } from '../../src/steps/cluster/systemd-unit.ts';
+import { unitState, unitWatch } from '../../src/steps/host/systemd-unit.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, startRig } from '../rig.ts';
 import { type Figure, median, percentile } from './figure.ts';

@@ -1,4 +1,4 @@
-import { overwriteOs } from '../steps/image/overwrite-os.ts';
+import { overwriteOs } from '../steps/layering/overwrite-os.ts';
 import { addDefaultOsConfigs, nameRepositories } from '../steps/layering/add-manifests.ts';
 import { buildImages } from '../steps/layering/build-images.ts';
 import {

@@ -8,9 +8,9 @@ import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finis
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
 import { chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
-import { overwriteOs } from '../steps/image/overwrite-os.ts';
+import { overwriteOs } from '../steps/layering/overwrite-os.ts';
 import { writeImage } from '../steps/image/write.ts';
-import { keepUnreported } from '../steps/logs/keep-unreported.ts';
+import { keepUnreported } from '../steps/finish/keep-unreported.ts';
 import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
 import { copyRegistry } from '../steps/registry/copy.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';

@@ -1,5 +1,6 @@
 import { Config } from '../config/schema.ts';
-import { condition, not } from '../engine/condition.ts';
+import { all, condition, not } from '../engine/condition.ts';
+import { deliveryOf } from '../layering/manifests/delivery.ts';
 import { isSameImage } from '../lib/image-name.ts';
 
 const unset = Config.parse({}).cluster.openshiftVersion;
@@ -19,6 +20,21 @@ export const usesExistingRoot = condition<Config>(
 
 /** The disk is written with coreos-installer, the usual case. */
 export const writesDisk = not(usesExistingRoot, 'a disk is written');
+
+/**
+ * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig nothing is looked
+ * for, unless it is asked for.
+ */
+export const looksForOsConfigs = condition<Config>(
+  'OS images may be built during the installation',
+  ({ layering: { mode }, cluster }) =>
+    mode === 'on' || (mode === 'auto' && deliveryOf(cluster.openshiftVersion).kind !== 'none'),
+  ({ layering: { mode }, cluster }) =>
+    mode === 'off' ? 'layering.mode is off' : deliveryOf(cluster.openshiftVersion).why,
+);
+
+/** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */
+export const buildsOsImages = all(writesDisk, looksForOsConfigs);
 
 /** There is an inventory service: who asks for hosts, reports for others, or keeps logs needs one. */
 export const hasService = condition<Config>(

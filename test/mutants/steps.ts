@@ -9,7 +9,7 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/steps/image/writer-args.ts': [
+  'src/steps/disk/writer-args.ts': [
     {
       means: 'a key that is not known here is not minded',
       from: 'unknown: [...unknown, ...others]',

@@ -6,7 +6,7 @@ import {
   unitStateArgv,
   unitStatus,
   unitWatch,
-} from '../cluster/systemd-unit.ts';
+} from '../host/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 

@@ -6,8 +6,7 @@ import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { isContained } from '../../lib/json.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { leavesRecord } from '../conditions.ts';
-import { buildsOsImages } from '../layering/conditions.ts';
+import { leavesRecord, buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import {
   type LeftHost,

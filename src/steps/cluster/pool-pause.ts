@@ -1,8 +1,8 @@
 import { machineConfigPools } from '../../cluster/kinds.ts';
 import { isPaused, type PauseChange } from '../../layering/api/machine-config-pool.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { layeringStepFailure } from '../layering/failures.ts';
 
 /** What the pause of a pool is read and changed with. */
 export interface PauseScope {
@@ -49,7 +49,7 @@ function requireKept({ metadata, spec }: PauseChange, kept: KubeObject): KubeObj
     ([key, value]) => (there[key] ?? null) === value,
   );
   if (isThere && isPaused(kept) === spec.paused) return kept;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.not-kept',
     `machineconfigpools/${kept.metadata.name} is not as it was written`,
   );

@@ -17,7 +17,7 @@ import {
   unitStatusArgv,
   unitTexts,
   unitWatch,
-} from './systemd-unit.ts';
+} from '../host/systemd-unit.ts';
 
 /** Failures of the temporary control plane. */
 export const bootkubeFailures = {

@@ -35,7 +35,7 @@ import {
   unitStatusArgv,
   unitTexts,
   unitWatch,
-} from './systemd-unit.ts';
+} from '../host/systemd-unit.ts';
 
 /** Failures of etcd in the new cluster. */
 export const etcdFailures = {

@@ -15,11 +15,11 @@ import {
 } from './guards.ts';
 import { numberOf, partitionsOf } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
+import { diskFailure } from './failures.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
 import { readDisks } from './target.ts';
-import { imageFailure } from '../image/failures.ts';
-import { missingSaved, readWriterSetup } from '../image/writer-args.ts';
+import { missingSaved, readWriterSetup } from './writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. Once the write has begun a
@@ -71,7 +71,7 @@ function requireSaved(disk: BlockDevice, saved: Parameters<typeof missingSaved>[
   const missing = missingSaved(saved, partitions);
   if (missing.length === 0) return;
   const there = partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
-  throw imageFailure(
+  throw diskFailure(
     'image.partition-missing',
     `${disk.path} has no partition for ${missing.join(', ')}; it has ${there.join(', ') || 'none'}`,
     { context: { disk: disk.path, missing: missing.join(', ') } },

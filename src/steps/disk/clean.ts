@@ -5,7 +5,7 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { readWriterSetup } from '../image/writer-args.ts';
+import { readWriterSetup } from './writer-args.ts';
 import { step, type StepScope } from '../step.ts';
 import { isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder } from './guards.ts';

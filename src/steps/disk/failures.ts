@@ -106,6 +106,16 @@ export const diskFailures = {
     title: 'The install disk will not boot the installed system',
     hint: 'install this host again; if the error persists, check the disk and the kernel log (journalctl -k)',
   },
+  'image.writer-config': {
+    kind: 'input',
+    title: 'A configuration file for coreos-installer cannot be read',
+    hint: 'check -c or --config-file in --installer-args: it names a YAML file on the host, not in the container',
+  },
+  'image.partition-missing': {
+    kind: 'input',
+    title: 'A partition that is to be kept is not on the disk',
+    hint: 'correct --save-partlabel or --save-partindex, or set image.allowMissingPartitions where there may be none yet',
+  },
 } as const satisfies FailureTable;
 
 /** Builds an error about a disk or its boot entry. */

@@ -21,7 +21,7 @@ import type { StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { all, condition, not } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
-import { hasUnknownOptions, keepsPartitions, readWriterSetup } from '../image/writer-args.ts';
+import { hasUnknownOptions, keepsPartitions, readWriterSetup } from './writer-args.ts';
 import type { DiskIdentity, TargetDisk } from './facts.ts';
 import {
   type Disks,

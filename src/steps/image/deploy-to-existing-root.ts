@@ -11,7 +11,7 @@ import {
   kernelArgumentChanges,
   type KernelArgumentChanges,
   missingChanges,
-} from './writer-args.ts';
+} from '../disk/writer-args.ts';
 import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;

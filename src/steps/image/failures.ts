@@ -112,16 +112,6 @@ export const imageFailures = {
     title: 'The arguments of coreos-installer were not accepted',
     hint: 'check --installer-args or image.writerArgs',
   },
-  'image.writer-config': {
-    kind: 'input',
-    title: 'A configuration file for coreos-installer cannot be read',
-    hint: 'check -c or --config-file in --installer-args: it names a YAML file on the host, not in the container',
-  },
-  'image.partition-missing': {
-    kind: 'input',
-    title: 'A partition that is to be kept is not on the disk',
-    hint: 'correct --save-partlabel or --save-partindex, or set image.allowMissingPartitions where there may be none yet',
-  },
   'image.writer-failed': {
     kind: 'host',
     title: 'Running coreos-installer failed',

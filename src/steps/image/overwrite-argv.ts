@@ -1,6 +1,6 @@
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import type { FoundPartition } from '../disk/block-devices.ts';
-import { kernelArgumentChanges } from './writer-args.ts';
+import { kernelArgumentChanges } from '../disk/writer-args.ts';
 import { splitArguments } from '../../os/driver.ts';
 import { readOrigin, referenceIn } from '../../os/status.ts';
 import { imageFailure } from './failures.ts';

@@ -8,7 +8,7 @@ import type { ChosenImage } from './facts.ts';
 import { findInStream } from './stream.ts';
 import { verifyFile } from './image-file.ts';
 import type { WriterSource } from './writer.ts';
-import { imageUrlIn, namesImage } from './writer-args.ts';
+import { imageUrlIn, namesImage } from '../disk/writer-args.ts';
 
 /**
  * Where the configuration wants the operating system to come from, before anything is looked at.

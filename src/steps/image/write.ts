@@ -17,7 +17,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
 import { stageLimits } from '../../model/stage.ts';
 import { imageFailure } from './failures.ts';
-import { readWriterSetup } from './writer-args.ts';
+import { readWriterSetup } from '../disk/writer-args.ts';
 
 /** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
 const longestWrite = hours(12);

@@ -3,6 +3,7 @@ import { all, condition } from '../../engine/condition.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { defaultMachineOSConfig } from '../../layering/api/os-config.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import {
   poolsWithoutConfig,
   pushSecretObject,
@@ -11,10 +12,9 @@ import {
 import { narrowedTo } from '../../layering/registry/credentials.ts';
 import { repositoryConfig, repositoryConfigName } from '../../layering/served-config.ts';
 import { minutes } from '../../model/duration.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages } from './conditions.ts';
 import { BuildRequest } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 import { manifestFolders, readManifestFiles } from './manifests.ts';
 
 const [folder] = manifestFolders;
@@ -63,7 +63,7 @@ export const addDefaultOsConfigs = step({
 
 function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.push-to-unusable',
     `${repository} is not a valid image name for the cluster`,
   );
@@ -80,7 +80,7 @@ async function credentialsFor(
   const text = (await host.readText(PULL_SECRET_PATH, signal)) ?? '';
   const found = narrowedTo(repository, { from: PULL_SECRET_PATH, text });
   if (found !== undefined) return found;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.no-push-credentials',
     `the pull secret of the cluster has no credentials for ${repository}`,
   );

@@ -3,7 +3,7 @@ import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
-import { unitStateArgv } from '../cluster/systemd-unit.ts';
+import { unitStateArgv } from '../host/systemd-unit.ts';
 import { blockConfigServer, blockPathUnit, unblockConfigServer } from './config-server.ts';
 
 const blockArgv = [

@@ -14,9 +14,10 @@ import { placesIn } from '../../layering/registry/staging-registry.ts';
 import { readObjects, type SourceObject } from '../../layering/source-object.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildImage, localTag } from './build-image.ts';
-import { buildsOsImages, withReleaseFallback } from './conditions.ts';
+import { withReleaseFallback } from './conditions.ts';
 import { digestAt, pushImage } from './copy-image.ts';
 import {
   type BuiltImage,

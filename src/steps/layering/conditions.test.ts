@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Config } from '../../config/schema.ts';
 import { isActive } from '../../engine/condition.ts';
-import { buildsOsImages, looksForOsConfigs } from './conditions.ts';
+import { buildsOsImages, looksForOsConfigs } from '../conditions.ts';
 
 describe('looksForOsConfigs', () => {
   it.each([

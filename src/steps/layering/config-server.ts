@@ -1,4 +1,5 @@
 import { dirname } from 'node:path/posix';
+import { layeringFailure } from '../../layering/failures.ts';
 import {
   controllerConfig,
   heldControllerConfig,
@@ -7,11 +8,11 @@ import {
 } from '../../layering/manifests/delivery.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { unitState, unitStateArgv } from '../cluster/systemd-unit.ts';
+import { buildsOsImages } from '../conditions.ts';
+import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, unlessBlocked, unlessServed } from './conditions.ts';
+import { unlessBlocked, unlessServed } from './conditions.ts';
 import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 
 /** Two units of systemd: one watches a path, the other one runs a command each time. */
 interface PathUnit {
@@ -147,7 +148,7 @@ async function keepCopy(
 ): Promise<ServedText> {
   const found = await host.readText(file, signal);
   if (found === undefined) {
-    throw layeringStepFailure('layering.not-rendered', `there is no ${file}`);
+    throw layeringFailure('layering.not-rendered', `there is no ${file}`);
   }
   const text = servedMachineConfig(found, { image, path: file });
   await host.writeFile(servedCopy(name), text, { signal, mode: 0o644 });
@@ -160,7 +161,7 @@ async function serve(
 ): Promise<void> {
   await host.writeFile(file, text, { signal, mode: 0o644 });
   if ((await host.readText(file, signal)) === text) return;
-  throw layeringStepFailure('layering.not-served', `${file} does not hold what was written`);
+  throw layeringFailure('layering.not-served', `${file} does not hold what was written`);
 }
 
 /** Ends the hold; systemd forgets the unit with it. */

@@ -2,6 +2,7 @@ import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { embedServed, overlayImage } from '../../layering/served-config.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
@@ -26,7 +27,6 @@ import {
 import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerBoot, WorkerImage } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 import { workerFiles } from './find-worker-image.ts';
 
 type DeployScope = StepScope<'host' | 'clock'>;
@@ -102,7 +102,7 @@ async function osOf(
 async function readServed({ host, signal }: StepScope<'host'>, path: string): Promise<string> {
   const text = await host.readText(path, signal);
   if (text !== undefined) return text;
-  throw layeringStepFailure('layering.served-lost', `${path} is missing`, { context: { path } });
+  throw layeringFailure('layering.served-lost', `${path} is missing`, { context: { path } });
 }
 
 /** Where the boot partition is mounted meanwhile. */

@@ -4,7 +4,7 @@ import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import { stagingFiles } from '../../layering/registry/staging-registry.ts';
 import { hours } from '../../model/duration.ts';
-import { writesDisk } from '../conditions.ts';
+import { writesDisk, buildsOsImages } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { WrittenImage } from '../image/facts.ts';
 import type { PullSource } from '../image/overwrite-argv.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
+import { mastersImage, mastersPool, whyNotServed } from './conditions.ts';
 import {
   BuildRequest,
   type PublishedImage,

@@ -10,6 +10,7 @@ import {
   classifyPullError,
 } from '../../layering/build/container-tools.ts';
 import { readImageFacts } from '../../layering/build/verify-image.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import {
   readPullAccess,
@@ -30,7 +31,6 @@ import { readRendered } from '../image/final-os.ts';
 import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback, type ReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerImage } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
@@ -198,7 +198,7 @@ function imageServed(served: ServedConfig, repository: string): string | undefin
   if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
   const fault = servedImageProblem(served, named);
   if (fault === undefined) return named;
-  throw layeringStepFailure('layering.served-torn', `${served.rendered}: ${fault}`);
+  throw layeringFailure('layering.served-torn', `${served.rendered}: ${fault}`);
 }
 
 /** Keeps what the machine will pull with where programs of the host find it. */
@@ -251,7 +251,7 @@ const ask = async ({ host, signal }: FindScope, argv: readonly string[]): Promis
 /** @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull from */
 function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.repository-unusable',
     `${repository} is not HOST/[NAMESPACE/]NAME`,
     { context: { repository } },

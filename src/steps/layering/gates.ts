@@ -9,6 +9,7 @@ import {
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { violationsOf, violationText } from '../../layering/hand-over/invariants.ts';
 import { poolSnapshot, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -17,11 +18,11 @@ import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { followed, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { readRendered } from '../image/final-os.ts';
 import { step, type StepScope } from '../step.ts';
 import {
-  buildsOsImages,
   controlPlaneImages,
   mastersImage,
   mastersPool,
@@ -29,7 +30,6 @@ import {
   whyNotServed,
 } from './conditions.ts';
 import { BuildRequest, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 
 /**
  * The gate before this host leaves: the masters run the built image, the cluster knows it, and nothing refers to the
@@ -137,7 +137,7 @@ async function findNoStaging({ kube, signal }: StepScope<'kube'>, address: strin
     machineConfigs: configs ?? [],
   });
   if (found.length === 0) return;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.staging-referenced',
     `${found.length} references to ${address}: ${found.slice(0, 3).join('; ')}`,
     { context: { registry: address } },
@@ -164,7 +164,7 @@ export const checkServedConfig = step({
     if (image === undefined) return;
     const read = (text: Uint8Array): void => {
       const fault = servedImageProblem(readServedConfig(text), image);
-      if (fault !== undefined) throw layeringStepFailure('layering.other-image-served', fault);
+      if (fault !== undefined) throw layeringFailure('layering.other-image-served', fault);
     };
     await readRendered(scope, ignition.path, { read });
   },

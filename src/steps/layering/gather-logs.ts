@@ -47,10 +47,11 @@ import { secretValues } from '../../lib/secret-values.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { collect, type Collector, type Hide, outputOf, within } from '../logs/collect.ts';
 import { step, type StepScope } from '../step.ts';
 import { storageRun } from './build-images.ts';
-import { buildsOsImages, unlessRequested } from './conditions.ts';
+import { unlessRequested } from './conditions.ts';
 import {
   blockPathUnit,
   blockServiceUnit,

@@ -16,12 +16,12 @@ import {
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { Fields } from '../../layering/api/schema.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { isContained } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
-import { layeringStepFailure } from './failures.ts';
 
 type BuildScope = StepScope<'kube' | 'clock'>;
 
@@ -67,7 +67,7 @@ function statusUnlessInTheWay(found: KubeObject, request: BuildHandOver) {
   const state = buildStatusOf(found, request);
   if (state.kind !== 'in-the-way') return state;
   const { name } = request.wanted.metadata;
-  throw layeringStepFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${state.why}`);
+  throw layeringFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${state.why}`);
 }
 
 /**
@@ -158,7 +158,7 @@ export async function submitOsConfig(scope: StepScope<'kube'>, osConfig: Fields)
 
 function requireSame(osConfig: Fields, found: KubeObject): void {
   if (asksTheSame(osConfig, found)) return;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.os-config-differs',
     `MachineOSConfig ${found.metadata.name} in the cluster has another spec than that of the installation`,
   );
@@ -228,7 +228,7 @@ async function requireKept(
   const left = await kube.get(ref, signal);
   if (left !== undefined && isContained(wanted, left)) return left;
   const object = `${ref.kind.plural}/${ref.name}`;
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.not-kept',
     `${object} is ${left === undefined ? 'missing' : 'not as it was written'}`,
     { context: { object } },

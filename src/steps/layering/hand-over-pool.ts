@@ -19,7 +19,6 @@ import type { StepScope } from '../step.ts';
 import { isEarlyPool } from './conditions.ts';
 import { type ImageTag, tagImage } from './copy-image.ts';
 import type { PoolRequest, PublishedImage, RenderedConfig } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 import {
   createUnlessThere,
   putBuild,
@@ -257,7 +256,7 @@ async function readSecret(
   const text = await host.readText(path, signal);
   const secret = text === undefined ? undefined : readSecretManifest({ path, text }, name);
   if (secret === undefined) {
-    throw layeringStepFailure('layering.manifest-unusable', `${path} holds no Secret ${name}`, {
+    throw layeringFailure('layering.manifest-unusable', `${path} holds no Secret ${name}`, {
       context: { path },
     });
   }

@@ -1,19 +1,15 @@
 import { isActive } from '../../engine/condition.ts';
 import type { FactValue, NeedValues } from '../../engine/fact.ts';
 import { copyImageArgv, registryDigestArgv } from '../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
 import { leaveRecord } from '../cluster/leave-record.ts';
 import { listAddressesArgv } from '../cluster/own-host.ts';
-import { leavesRecord, whyNoFollower } from '../conditions.ts';
+import { leavesRecord, whyNoFollower, buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import {
-  buildsOsImages,
-  joinsWithReleaseImage,
-  unlessRequested,
-  unlessServed,
-} from './conditions.ts';
+import { joinsWithReleaseImage, unlessRequested, unlessServed } from './conditions.ts';
 import {
   HandOverBy,
   BuildRequest,
@@ -23,7 +19,6 @@ import {
   type RenderedConfig,
   RenderedConfigs,
 } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
 import {
   handOverPool,
@@ -115,7 +110,7 @@ const poolsOf = (
     if (config !== undefined && image?.renderedConfig === config.name) {
       return { request, rendered: config, image, delivery };
     }
-    throw layeringStepFailure(
+    throw layeringFailure(
       'layering.no-image',
       `pool ${request.pool} has no OS image for MachineConfig ${config?.name ?? '(none)'}`,
     );

@@ -6,7 +6,6 @@ import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { readObjects, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
-import { layeringStepFailure } from './failures.ts';
 
 /** Folders of the manifests that bootkube renders from and applies (openshift/installer, bootkube.sh). */
 export const manifestFolders = ['/opt/openshift/openshift', '/opt/openshift/manifests'] as const;
@@ -47,7 +46,7 @@ export async function readManifest(
 }
 
 const unusable = (path: string, problem: string): Error =>
-  layeringStepFailure('layering.manifest-unusable', `${path} ${problem}`, { context: { path } });
+  layeringFailure('layering.manifest-unusable', `${path} ${problem}`, { context: { path } });
 
 type AuthScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
 

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { isActive } from '../../engine/condition.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import {
   isBuiltBefore,
   isOsConfigOf,
@@ -18,11 +19,9 @@ import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { usesExistingRoot } from '../conditions.ts';
+import { usesExistingRoot, buildsOsImages, looksForOsConfigs } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, looksForOsConfigs } from './conditions.ts';
 import { BuildRequest, type PoolRequest } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 import { readManifestFiles } from './manifests.ts';
 
 /**
@@ -56,16 +55,16 @@ function requestOf({ toBuild, builtBefore }: BuildRequests, config: Config): Bui
       builtBefore.length === 0
         ? 'no manifest holds a MachineOSConfig'
         : `the OS image of ${builtBefore.join(' and ')} was built before`;
-    if (isAskedFor) throw layeringStepFailure('layering.nothing-to-build', why);
+    if (isAskedFor) throw layeringFailure('layering.nothing-to-build', why);
     return { kind: 'off', why };
   }
   const { kind, why } = deliveryOf(config.cluster.openshiftVersion);
   if (kind === 'none') {
-    if (isAskedFor) throw layeringStepFailure('layering.release-too-old', why);
+    if (isAskedFor) throw layeringFailure('layering.release-too-old', why);
     return { kind: 'off', why };
   }
   if (isActive(usesExistingRoot, config)) {
-    throw layeringStepFailure(
+    throw layeringFailure(
       'layering.needs-disk',
       'there is a MachineOSConfig, and image.existingRoot is set',
     );
@@ -167,7 +166,7 @@ async function find(
 /** An earlier run may have come so far. */
 async function requireSetAside({ host, signal }: StepScope<'host'>, path: string): Promise<void> {
   if ((await host.readText(path, signal)) !== undefined) return;
-  throw layeringStepFailure('layering.not-stashed', `neither ${path} nor its manifest exists`);
+  throw layeringFailure('layering.not-stashed', `neither ${path} nor its manifest exists`);
 }
 
 /**
@@ -189,7 +188,7 @@ export const checkSingleNode = step({
     const { cluster, layering } = config;
     const isFatal = deliveryOf(cluster.openshiftVersion).kind === 'first-boot';
     if (layering.mode !== 'on' && (first === undefined || !isFatal)) return;
-    throw layeringStepFailure(
+    throw layeringFailure(
       'layering.single-node',
       first === undefined ? 'layering.mode is on' : `there is MachineOSConfig ${first}`,
     );

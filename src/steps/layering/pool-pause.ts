@@ -12,8 +12,9 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { followed, gapIn, longestWait } from '../cluster/kube-watch.ts';
 import { changePause } from '../cluster/pool-pause.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, unlessServed } from './conditions.ts';
+import { unlessServed } from './conditions.ts';
 import { BuildRequest, type PublishedImage, PublishedImages } from './facts.ts';
 
 /** Pools that we have paused, each with the time of its pause. */

@@ -8,9 +8,10 @@ import {
   registryManifestArgv,
 } from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { architectureArgv } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, withReleaseFallback, unlessStaged } from './conditions.ts';
+import { withReleaseFallback, unlessStaged } from './conditions.ts';
 import { copyBaseImage, copyImage, digestAt, requirePullable } from './copy-image.ts';
 import {
   type BuiltImage,

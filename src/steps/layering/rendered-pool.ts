@@ -12,6 +12,7 @@ import {
   readOSImages,
 } from '../../layering/api/os-images.ts';
 import type { Fields } from '../../layering/api/schema.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { poolFile } from '../../layering/manifests/delivery.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { lineless } from '../../layering/source-object.ts';
@@ -21,7 +22,6 @@ import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import type { RenderedConfig } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 import { readManifest } from './manifests.ts';
 
 /**
@@ -178,10 +178,7 @@ export async function nameOfBuild(
   const { name } = pool.configuration;
   const rendered = await scope.kube.get({ kind: machineConfigs, name }, scope.signal);
   if (rendered === undefined) {
-    throw layeringStepFailure(
-      'layering.images-unknown',
-      `MachineConfig ${name} is not in the cluster`,
-    );
+    throw layeringFailure('layering.images-unknown', `MachineConfig ${name} is not in the cluster`);
   }
   const machineConfig = readMachineConfig(asSource({ ...rendered, kind: 'MachineConfig' }));
   return buildName({ config, pool, images: await imagesFor(scope, machineConfig) });
@@ -197,7 +194,7 @@ async function imagesFor(
   }
   const found = await kube.get(imagesMap, signal);
   if (found !== undefined) return readOSImages(asSource({ ...found, kind: 'ConfigMap' }));
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.images-unknown',
     `ConfigMap ${imagesMap.name} is not in namespace ${operatorNamespace}`,
   );

@@ -1,5 +1,6 @@
 import { all } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import {
   answerArgv,
   contentTraceArgv,
@@ -13,14 +14,13 @@ import {
 } from '../../layering/registry/staging-registry.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { writesDisk } from '../conditions.ts';
+import { writesDisk, buildsOsImages } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import { readTarget } from '../disk/target.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, unlessRequested } from './conditions.ts';
+import { unlessRequested } from './conditions.ts';
 import { BuildRequest, StagingRegistry } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 
 /**
  * The one repository of the staging registry. Base and results share it, so that blobs of the base are known there
@@ -166,7 +166,7 @@ async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<
   const traces = tracesIn(await ask(contentTraceArgv(written)), await ask(nameTraceArgv(written)));
   if (traces.length === 0) return;
   const shown = traces.map((path) => path.replace(mount, ''));
-  throw layeringStepFailure(
+  throw layeringFailure(
     'layering.staging-left',
     `files on the written disk refer to ${address}: ${shown.join(', ')}`,
     { context: { address, found: traces.length } },

@@ -28,13 +28,14 @@ import {
   type StagingPlaces,
 } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { findPartition, freePercent } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import { execOnTarget, readTarget } from '../disk/target.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, withReleaseFallback } from './conditions.ts';
+import { withReleaseFallback } from './conditions.ts';
 import { BuildRequest, RenderedConfigs, StagingRegistry } from './facts.ts';
 import { type RunningRegistry, untilRegistryAnswers } from './staging-registry.ts';
 

@@ -1,5 +1,6 @@
 import { containerLogs } from '../../cluster/mcs-log.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import {
   controllerConfig,
   heldControllerConfig,
@@ -11,13 +12,13 @@ import {
 import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait, together } from '../cluster/kube-watch.ts';
-import { unitMonitorArgv, unitWatch } from '../cluster/systemd-unit.ts';
+import { unitMonitorArgv, unitWatch } from '../host/systemd-unit.ts';
 import { bootkubeArgvs, followedBootkube } from '../cluster/wait-for-bootkube.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, joinsWithReleaseImage } from './conditions.ts';
+import { joinsWithReleaseImage } from './conditions.ts';
 import { blockServiceUnit } from './config-server.ts';
 import { BuildRequest, type RenderedConfig, RenderedConfigs } from './facts.ts';
-import { layeringStepFailure } from './failures.ts';
 
 /** Waits until the temporary control plane has rendered what the images are built from. */
 export const waitForRendered = step({
@@ -93,7 +94,7 @@ async function poll(
   if (failed.size < enoughFailures) {
     return { status: `machine-config-controller failed and is restarted: ${reason}` };
   }
-  throw layeringStepFailure('layering.not-rendered', `machine-config-controller failed: ${reason}`);
+  throw layeringFailure('layering.not-rendered', `machine-config-controller failed: ${reason}`);
 }
 
 /**
@@ -108,7 +109,7 @@ async function readRenderedConfigs(
   const read = async (path: string): Promise<string> => {
     const text = await host.readText(path, signal);
     if (text !== undefined) return text;
-    throw layeringStepFailure('layering.not-rendered', `${path} is missing`);
+    throw layeringFailure('layering.not-rendered', `${path} is missing`);
   };
   const rendered: RenderedConfig[] = [];
   for (const pool of pools) {

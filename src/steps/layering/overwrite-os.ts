@@ -7,13 +7,13 @@ import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { mastersImage, whyNotServed } from '../layering/conditions.ts';
-import { BuildRequest, PublishedImages, WorkerBoot } from '../layering/facts.ts';
+import { mastersImage, whyNotServed } from './conditions.ts';
+import { BuildRequest, PublishedImages, WorkerBoot } from './facts.ts';
 import { step } from '../step.ts';
-import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
-import { WrittenImage } from './facts.ts';
-import { findFinalOs } from './final-os.ts';
-import { authFile } from './overwrite-argv.ts';
+import { canDeploy, deployFinal, previewDeploy } from '../image/deploy-final.ts';
+import { WrittenImage } from '../image/facts.ts';
+import { findFinalOs } from '../image/final-os.ts';
+import { authFile } from '../image/overwrite-argv.ts';
 
 const skipsReboot = condition<Config>(
   'the final OS image is written before the first boot',

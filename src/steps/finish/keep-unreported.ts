@@ -7,9 +7,9 @@ import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { lsblkArgv } from '../disk/lsblk.ts';
 import { readTarget } from '../disk/target.ts';
-import { IronicAgent, rebootInfo } from '../finish/finish.ts';
+import { IronicAgent, rebootInfo } from './finish.ts';
 import { step, type StepScope } from '../step.ts';
-import { LogUpload } from './logs.ts';
+import { LogUpload } from '../logs/logs.ts';
 
 /** Where the root file system of the new system is mounted meanwhile. */
 const rootMount = '/mnt/bootwright-root';

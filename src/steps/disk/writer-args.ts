@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { isWriterOption, readWriterArgs, type WriterUse } from '../../lib/writer-args.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import type { StepScope } from '../step.ts';
-import { imageFailure } from './failures.ts';
+import { diskFailure } from './failures.ts';
 
 /** Kernel arguments as arguments for coreos-installer change them. */
 export interface KernelArgumentChanges {
@@ -92,7 +92,7 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
 }
 
 const unreadable = (path: string, why: string): Error =>
-  imageFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
+  diskFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
 
 /** A partition as the writer chooses it. */
 interface Partition {
