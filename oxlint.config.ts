@@ -38,6 +38,7 @@ const packageHomes: Readonly<Record<string, string>> = {
   execa: 'adapters/host',
   '@aws-sdk/client-s3': 'adapters/objects',
   commander: 'cli',
+  ajv: 'layering/api',
   bcryptjs: 'layering/registry',
   'dockerfile-ast': 'layering/containerfile',
   'tar-stream': 'lib',

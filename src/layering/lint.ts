@@ -1,7 +1,6 @@
 import { isNamedReference } from '../lib/image-name.ts';
 import { AgentError } from '../model/failure.ts';
-import { allFieldErrors } from './api/check-object.ts';
-import { type FieldError, fieldErrorText } from './api/check-value.ts';
+import { type FieldError, fieldErrors, fieldErrorText } from './api/check-object.ts';
 import {
   type OSConfigFinding,
   osConfigFindings,
@@ -10,7 +9,6 @@ import {
 import {
   kindFinding,
   type MachineOSConfig,
-  machineOSConfigKind,
   readMachineOSConfig,
   segmentsOf,
 } from './api/os-config.ts';
@@ -73,7 +71,7 @@ function lintObject(source: SourceObject): readonly LintFinding[] {
   const otherwise = kindFinding(source);
   if (otherwise !== undefined) return [lintFindingOf(otherwise)];
   const { value, place } = source;
-  const faults = allFieldErrors(value, machineOSConfigKind);
+  const faults = fieldErrors(value);
   const refused = faults.map((one) => ({
     place: place(segmentsOf(one.path)),
     severity: 'error' as const,

@@ -1,7 +1,5 @@
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import { type DefinedKind, preparedObject } from '../../src/layering/api/check-object.ts';
-import { checkValue, type FieldError, fieldErrorText } from '../../src/layering/api/check-value.ts';
-import type { Fields } from '../../src/layering/api/schema.ts';
+import { type FieldError, fieldErrorText } from '../../src/layering/api/check-object.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 
 export const machineOSConfigs: KubeKind = {
@@ -42,6 +40,16 @@ export async function unknownTo(asked: Promise<unknown>): Promise<readonly strin
   }
 }
 
+/** What the server adds when it has not checked the rules. */
+const UNCHECKED =
+  '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+
+/** What a server says of these errors at once: no rule while anything blocks them. */
+function saidOf(errors: readonly FieldError[]): readonly string[] {
+  if (!errors.some(({ isBlocking }) => isBlocking)) return errors.map(fieldErrorText);
+  return [...errors.filter(({ isRule }) => !isRule).map(fieldErrorText), UNCHECKED];
+}
+
 /**
  * Our faults as the server would word them: it puts several into brackets in an order of its own, so ours are
  * brought into that order; a fault of ours that it does not have stands at the end.
@@ -50,7 +58,7 @@ export function verdictOf(
   faults: readonly FieldError[],
   theirs: string | undefined,
 ): string | undefined {
-  const texts = [...new Set(faults.map(fieldErrorText))];
+  const texts = [...new Set(saidOf(faults))];
   const place = (text: string): number => {
     const index = theirs?.indexOf(text) ?? -1;
     return index < 0 ? Number.MAX_SAFE_INTEGER : index;
@@ -58,20 +66,4 @@ export function verdictOf(
   const ordered = texts.sort((a, b) => place(a) - place(b));
   if (ordered.length === 0) return undefined;
   return ordered.length === 1 ? ordered[0] : `[${ordered.join(', ')}]`;
-}
-
-/** The errors of a status that replaces another, by the schema that all checks of the kind share. */
-export function statusErrors(
-  status: Fields,
-  kind: DefinedKind,
-  old?: Fields,
-): readonly FieldError[] {
-  const ofStatus = { ...kind, schema: kind.status };
-  const subject = {
-    value: preparedObject(status, ofStatus),
-    old: old === undefined ? undefined : preparedObject(old, ofStatus),
-    path: 'status',
-    bodyPath: '',
-  };
-  return checkValue(subject, kind.status);
 }

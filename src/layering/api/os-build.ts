@@ -1,9 +1,11 @@
 import { withTag } from '../../lib/image-name.ts';
 import { wholeSeconds } from '../../model/duration.ts';
-import { machineOSBuildKind } from './os-build-schema.ts';
 import type { MachineOSConfig } from './os-config.ts';
 
 const prefix = 'machineconfiguration.openshift.io';
+
+/** A MachineOSBuild, as objects name their kind. */
+const machineOSBuildKind = { kind: 'MachineOSBuild', apiVersion: `${prefix}/v1` } as const;
 
 /** Names of labels and annotations around a build. */
 export const buildKeys = {

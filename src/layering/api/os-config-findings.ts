@@ -1,7 +1,7 @@
 import { isNamedReference, withDigest } from '../../lib/image-name.ts';
 import type { SourceObject } from '../source-object.ts';
 import { type UnknownField, unknownFields } from './check-object.ts';
-import { type MachineOSConfig, machineOSConfigKind } from './os-config.ts';
+import type { MachineOSConfig } from './os-config.ts';
 import { isLabelValue, isPullSpec } from './schema.ts';
 
 /** A reason why the operator cannot use a MachineOSConfig that the API server accepts. */
@@ -160,7 +160,7 @@ export interface UnknownFinding {
 
 /** The fields of a MachineOSConfig that no cluster knows: it would drop them without an error. */
 export const unknownFindings = ({ value, place }: SourceObject): readonly UnknownFinding[] =>
-  unknownFields(value, machineOSConfigKind).map((member) => ({
+  unknownFields(value).map((member) => ({
     place: place(member.segments),
     message: `${member.message}${meant(member)}`,
     isInSpec: member.segments[0] === 'spec',

@@ -1,19 +1,8 @@
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../source-object.ts';
 import { sourceFailure, type SourceFinding, wrongObject } from '../source-text.ts';
-import { checkObject, type DefinedKind, preparedObject } from './check-object.ts';
-import { fieldErrorText } from './check-value.ts';
-import {
-  conditionList,
-  isFields,
-  type Fields,
-  nameReference,
-  objectReference,
-  pullSpecText,
-  pushSpecText,
-  type Value,
-  fieldsOf,
-} from './schema.ts';
+import { fieldErrors, fieldErrorText, preparedObject } from './check-object.ts';
+import { type Fields, type Value, fieldsOf } from './schema.ts';
 
 /** A MachineOSConfig that the cluster would take, with its defaults. */
 export interface MachineOSConfig {
@@ -47,93 +36,11 @@ export const userContainerfile = ({ spec }: MachineOSConfig): string =>
   spec.containerFile?.find(({ containerfileArch }) => containerfileArch === 'NoArch')?.content ??
   '';
 
-const poolOf = ({ spec }: Fields): Value | undefined => {
-  const pool = isFields(spec) ? spec['machineConfigPool'] : undefined;
-  return isFields(pool) ? pool['name'] : undefined;
-};
-
-const nameOf = ({ metadata }: Fields): Value | undefined =>
-  isFields(metadata) ? metadata['name'] : undefined;
-
-/** MachineOSConfig, as its CRD defines it (openshift/api, machineconfiguration/v1). */
-export const machineOSConfigKind: DefinedKind = {
+/** A MachineOSConfig, as objects name their kind. */
+export const machineOSConfigKind = {
   kind: 'MachineOSConfig',
   apiVersion: 'machineconfiguration.openshift.io/v1',
-  schema: {
-    type: 'object',
-    required: ['spec'],
-    properties: {
-      apiVersion: { type: 'any' },
-      kind: { type: 'any' },
-      metadata: { type: 'any' },
-      spec: {
-        type: 'object',
-        required: [
-          'imageBuilder',
-          'machineConfigPool',
-          'renderedImagePushSecret',
-          'renderedImagePushSpec',
-        ],
-        properties: {
-          baseImagePullSecret: nameReference(),
-          containerFile: {
-            type: 'array',
-            maxItems: 4,
-            mapKeys: ['containerfileArch'],
-            items: {
-              type: 'object',
-              required: ['content'],
-              properties: {
-                containerfileArch: {
-                  type: 'string',
-                  enum: ['ARM64', 'AMD64', 'PPC64LE', 'S390X', 'NoArch'],
-                  default: 'NoArch',
-                },
-                content: { type: 'string', maxLength: 4096 },
-              },
-            },
-          },
-          imageBuilder: {
-            type: 'object',
-            required: ['imageBuilderType'],
-            properties: { imageBuilderType: { type: 'string', enum: ['Job'] } },
-          },
-          machineConfigPool: nameReference(),
-          renderedImagePushSecret: nameReference(),
-          renderedImagePushSpec: pushSpecText,
-        },
-      },
-    },
-    rules: [
-      {
-        message:
-          'MachineOSConfig name must match the referenced MachineConfigPool name; can only have one MachineOSConfig per MachineConfigPool',
-        holds: (object, old) =>
-          nameOf(object) === poolOf(object) ||
-          (old !== undefined && poolOf(old) !== undefined && poolOf(old) === poolOf(object)),
-      },
-    ],
-  },
-  status: {
-    type: 'object',
-    properties: {
-      conditions: conditionList,
-      currentImagePullSpec: pullSpecText,
-      machineOSBuild: objectReference,
-      observedGeneration: {
-        type: 'integer',
-        minimum: 0,
-        rules: [
-          {
-            message: 'observedGeneration must not move backwards',
-            needsOld: true,
-            holds: (value, old) => old === undefined || value >= old,
-          },
-        ],
-      },
-    },
-  },
-};
+} as const;
 
 /**
  * Reads a MachineOSConfig as the API server would: unknown fields are dropped, defaults set, rules checked.
@@ -142,7 +49,7 @@ export const machineOSConfigKind: DefinedKind = {
 export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
   requireMachineOSConfig(source);
   const { value, place } = source;
-  const faults = checkObject(value, machineOSConfigKind);
+  const faults = fieldErrors(value);
   const [first] = faults;
   if (first !== undefined) {
     const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
@@ -151,7 +58,7 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
       `${place(segmentsOf(first.path))}: ${fieldErrorText(first)}${more}`,
     );
   }
-  return assumeMachineOSConfig(preparedObject(value, machineOSConfigKind));
+  return assumeMachineOSConfig(preparedObject(value));
 }
 
 /**

@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
-import { checkValue } from './check-value.ts';
-import { isPullSpec, pushSpecText } from './schema.ts';
+import { isPullSpec, isPushSpec } from './schema.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
-const isPushSpec = (text: string): boolean =>
-  checkValue({ value: text, path: '', bodyPath: '' }, pushSpecText).length === 0;
 
 it.each([
   ['192.168.1.10:5000/ocl/master', true, true],

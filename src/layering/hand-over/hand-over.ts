@@ -139,7 +139,7 @@ export function osConfigRequest(source: Fields, build?: string): KubeObject {
 
 /** Whether the cluster's MachineOSConfig asks for the same as the user's, defaults aside. */
 export function asksTheSame(source: Fields, found: KubeObject): boolean {
-  const spec = (object: Fields): unknown => preparedObject(object, machineOSConfigKind)['spec'];
+  const spec = (object: Fields): unknown => preparedObject(object)['spec'];
   return isDeepStrictEqual(spec(source), spec(found as unknown as Fields));
 }
 
