@@ -31,6 +31,10 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['ignition', 'host', 'disk', 'image', 'registry', 'logs', 'bootstrap', 'cluster'],
     ...['layering', 'finish', 'os'],
   ],
+  layering: [
+    ...['containerfile', 'go-yaml', 'api', 'build', 'registry', 'manifests', 'hand-over'],
+    'roll-out',
+  ],
 };
 
 /** Each package is used in one place, where its subject is. */

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { embedServed, overlayImage, readServedConfig } from '../../src/layering/served-config.ts';
+import {
+  embedServed,
+  overlayImage,
+  readServedConfig,
+} from '../../src/layering/manifests/served-config.ts';
 import { labPullSecret } from '../registries/network.ts';
 import { type LayeredPlan, releaseOs } from './plan.ts';
 import { kernelArguments, renderedConfig } from './objects.ts';

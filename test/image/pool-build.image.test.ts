@@ -31,7 +31,7 @@ import {
 import { buildKeys } from '../../src/layering/api/os-build.ts';
 import { phaseOf } from '../../src/layering/hand-over/pool-status.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import { NODE_PULL_SECRET_PATH } from '../../src/layering/served-config.ts';
+import { NODE_PULL_SECRET_PATH } from '../../src/layering/manifests/served-config.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import {
   buildAccountManifests,

@@ -8,7 +8,7 @@ import { osImage } from '../../scripts/parts/os-image.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { imageRegistry } from '../../scripts/parts/servers.ts';
 import { stagingFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
-import { readServedConfig } from '../../src/layering/served-config.ts';
+import { readServedConfig } from '../../src/layering/manifests/served-config.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { deployOwn } from '../../src/steps/layering/deploy-own.ts';
 import { workerFiles } from '../../src/steps/layering/find-worker-image.ts';

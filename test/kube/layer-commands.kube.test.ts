@@ -16,7 +16,7 @@ import {
   pods,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
-import { repositoryConfig } from '../../src/layering/served-config.ts';
+import { repositoryConfig } from '../../src/layering/manifests/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import {

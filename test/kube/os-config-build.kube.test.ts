@@ -10,7 +10,7 @@ import {
 } from '../../src/layering/api/os-build.ts';
 import { defaultMachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
 import { withDigest } from '../../src/lib/image-name.ts';
-import { lineless } from '../../src/layering/source-object.ts';
+import { lineless } from '../../src/layering/api/source-object.ts';
 import { machineOSBuilds, machineOSConfigs } from './os-config-verdict.ts';
 
 let rig: Kube;

@@ -7,8 +7,8 @@ import { machineOSConfigKind } from '../../src/layering/api/os-config.ts';
 import { fieldErrors, preparedObject, unknownFields } from '../../src/layering/api/check-object.ts';
 import schema from '../../src/layering/api/machine-os-config.json' with { type: 'json' };
 import type { Fields } from '../../src/layering/api/schema.ts';
-import { isSourceFinding } from '../../src/layering/source-text.ts';
-import { readDocuments } from '../../src/layering/source-object.ts';
+import { isSourceFinding } from '../../src/layering/api/source-text.ts';
+import { readDocuments } from '../../src/layering/api/source-object.ts';
 import {
   machineOSConfigs,
   refusalOf,

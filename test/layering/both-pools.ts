@@ -4,7 +4,7 @@ import { digestOf } from '../../src/lib/image-name.ts';
 import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
 import { readMachineOSConfig } from '../../src/layering/api/os-config.ts';
 import type { Fields } from '../../src/layering/api/schema.ts';
-import { lineless } from '../../src/layering/source-object.ts';
+import { lineless } from '../../src/layering/api/source-object.ts';
 import { type FakeHost, rest } from '../support/fake-host.ts';
 import {
   final,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildName } from '../../src/layering/api/build-name.ts';
 import { readMachineOSConfig } from '../../src/layering/api/os-config.ts';
-import { readObjects } from '../../src/layering/source-object.ts';
+import { readObjects } from '../../src/layering/api/source-object.ts';
 import { AgentError } from '../../src/model/failure.ts';
 import { layerUser } from './layer-command.ts';
 import { type NameOracle, startNameOracle } from './name-oracle.ts';

@@ -4,7 +4,7 @@ import { buildName, hashedTexts } from '../../src/layering/api/build-name.ts';
 import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
 import { readOSImages } from '../../src/layering/api/os-images.ts';
 import type { MachineOSConfigSpec } from '../../src/layering/api/os-config.ts';
-import { lineless } from '../../src/layering/source-object.ts';
+import { lineless } from '../../src/layering/api/source-object.ts';
 import { AgentError } from '../../src/model/failure.ts';
 import { type NameOracle, startNameOracle } from './name-oracle.ts';
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { SourceFile } from '../../src/layering/source-object.ts';
+import type { SourceFile } from '../../src/layering/api/source-object.ts';
 
 const auths = Buffer.from('{"auths":{"registry.example.com":{"auth":"cHVzaDpwYXNz"}}}');
 

@@ -1,4 +1,4 @@
-import { OS_REPOSITORY_PATH } from '../../src/layering/served-config.ts';
+import { OS_REPOSITORY_PATH } from '../../src/layering/manifests/served-config.ts';
 import { servedIgnition } from './served.ts';
 
 const secret = '{"auths":{"registry.example":{"auth":"eDp5"}}}';

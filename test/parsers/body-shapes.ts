@@ -2,7 +2,7 @@ import { fileLayer } from '../../src/config/yaml-file.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { mergeSingleNode } from '../../src/ignition/merge.ts';
 import { lintContainerfile } from '../../src/layering/containerfile/lint.ts';
-import { lintBytes } from '../../src/layering/lint.ts';
+import { lintBytes } from '../../src/layering/build/lint.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { parseYamlStream } from '../../src/lib/yaml-text.ts';
 import { Secret } from '../../src/model/secret.ts';

@@ -81,8 +81,8 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     text,
     (problem: string) => new Error(problem),
   ],
-  'layering/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
-  'layering/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
+  'layering/build/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
+  'layering/api/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
     text,
     { image: 'h/i@sha256:0', path: 'x' },

@@ -13,7 +13,7 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { controllerConfig, poolFile, renderedFile } from '../../src/layering/manifests/delivery.ts';
-import { NODE_ANNOTATIONS_PATH } from '../../src/layering/served-config.ts';
+import { NODE_ANNOTATIONS_PATH } from '../../src/layering/manifests/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';
 import { poolText, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';

@@ -3,10 +3,14 @@ import { readFileOf } from '../../adapters/file-access.ts';
 import { configFailure } from '../../config/failures.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
-import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/source-text.ts';
+import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/api/source-text.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { buildableOSConfig } from '../../layering/lint.ts';
-import { readListed, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
+import { buildableOSConfig } from '../../layering/build/lint.ts';
+import {
+  readListed,
+  type SourceFile,
+  type SourceObject,
+} from '../../layering/api/source-object.ts';
 import { printNote } from '../messages.ts';
 
 /**

@@ -9,7 +9,7 @@ import { type Environment, proxiesIn } from '../../config/environment.ts';
 import type { ImageStore } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { mergePullSecrets } from '../../layering/registry/credentials.ts';
-import { NODE_PULL_SECRET_PATH } from '../../layering/served-config.ts';
+import { NODE_PULL_SECRET_PATH } from '../../layering/manifests/served-config.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { minutes } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';

@@ -11,7 +11,7 @@ import { endPause, isPaused, pausedSince } from '../../layering/api/machine-conf
 import { layeringFailure } from '../../layering/failures.ts';
 import { planRollback, type RollbackPlan } from '../../layering/hand-over/rollback.ts';
 import { type ClusterSnapshot, nodesAtRisk } from '../../layering/hand-over/pool-status.ts';
-import { repositoryConfigName } from '../../layering/served-config.ts';
+import { repositoryConfigName } from '../../layering/manifests/served-config.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';

@@ -1,5 +1,5 @@
 import { readFileOf } from '../../adapters/file-access.ts';
-import { lintBytes, type LintFinding } from '../../layering/lint.ts';
+import { lintBytes, type LintFinding } from '../../layering/build/lint.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { version } from '../../model/version.ts';

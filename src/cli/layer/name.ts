@@ -13,8 +13,8 @@ import {
 } from '../../layering/api/os-images.ts';
 import { isFields } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { nameableOSConfig } from '../../layering/lint.ts';
-import type { SourceObject } from '../../layering/source-object.ts';
+import { nameableOSConfig } from '../../layering/build/lint.ts';
+import type { SourceObject } from '../../layering/api/source-object.ts';
 import { print, printJson, printNote } from '../messages.ts';
 import { readOne } from './files.ts';
 

@@ -9,7 +9,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Role } from '../../engine/role.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { credentialsIn, withoutSecretLooks } from '../../layering/log-bundle.ts';
+import { credentialsIn, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { type ArchivedFile, packArchive } from '../../lib/archive.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from '../source-object.ts';
+import type { SourceObject } from './source-object.ts';
 import { annotationOf, partOf, textAt } from './cluster-object.ts';
 import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
 

@@ -4,7 +4,7 @@ import { readImageName } from '../../lib/image-name.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from '../source-object.ts';
+import type { SourceObject } from './source-object.ts';
 import { type Fields, type Value, fieldsOf } from './schema.ts';
 
 /** What layering needs of a rendered MachineConfig. */

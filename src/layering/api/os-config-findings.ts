@@ -1,5 +1,5 @@
 import { isNamedReference, withDigest } from '../../lib/image-name.ts';
-import type { SourceObject } from '../source-object.ts';
+import type { SourceObject } from './source-object.ts';
 import { type UnknownField, unknownFields } from './check-object.ts';
 import type { MachineOSConfig } from './os-config.ts';
 import { isLabelValue, isPullSpec } from './schema.ts';

@@ -1,6 +1,6 @@
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from '../source-object.ts';
-import { sourceFailure, type SourceFinding, wrongObject } from '../source-text.ts';
+import type { SourceObject } from './source-object.ts';
+import { sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
 import { fieldErrors, fieldErrorText, preparedObject } from './check-object.ts';
 import { type Fields, type Value, fieldsOf } from './schema.ts';
 

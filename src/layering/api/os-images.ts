@@ -1,6 +1,6 @@
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from '../source-object.ts';
+import type { SourceObject } from './source-object.ts';
 import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
 import { isFields, type Fields, type Value } from './schema.ts';
 

@@ -5,7 +5,7 @@ import {
   machineConfigObject,
   osConfigObject,
 } from '../../../test/layering/samples.ts';
-import { lineless } from '../source-object.ts';
+import { lineless } from './source-object.ts';
 import { foreignSource, readMachineConfigPool } from './machine-config-pool.ts';
 import { readMachineConfig } from './machine-config.ts';
 import { defaultMachineOSConfig, readMachineOSConfig, userContainerfile } from './os-config.ts';

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, listAt, nodeKeys } from '../api/cluster-object.ts';
 import { isFields, type Value } from '../api/schema.ts';
-import { repositoryConfigName } from '../served-config.ts';
+import { repositoryConfigName } from '../manifests/served-config.ts';
 import { type ClusterSnapshot, poolSnapshot, poolStatus } from './pool-status.ts';
 
 /** What a rollback of a pool to the OS of the release does. */

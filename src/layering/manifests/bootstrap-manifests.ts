@@ -9,8 +9,8 @@ import {
   readObjects,
   type SourceFile,
   type SourceObject,
-} from '../source-object.ts';
-import { sourceFailure, wrongObject } from '../source-text.ts';
+} from '../api/source-object.ts';
+import { sourceFailure, wrongObject } from '../api/source-text.ts';
 
 /** What the manifests of a cluster hold about operating systems. */
 export interface OsManifests {

@@ -5,7 +5,7 @@ import { readMachineConfig, releaseVersionKey } from '../api/machine-config.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
-import { readObjects, type SourceFile, type SourceObject } from '../source-object.ts';
+import { readObjects, type SourceFile, type SourceObject } from '../api/source-object.ts';
 
 /** An image that a rendered MachineConfig is to be served with. */
 export interface ServedImage {

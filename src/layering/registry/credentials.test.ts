@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { lineless } from '../source-object.ts';
+import { lineless } from '../api/source-object.ts';
 import {
   authorityFiles,
   certificateCommands,

@@ -5,7 +5,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis } from '../../model/duration.ts';
 import { isFields, type Fields } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from '../source-object.ts';
+import type { SourceObject } from '../api/source-object.ts';
 
 /** Name and password of the one user of the staging registry. */
 export interface RegistryUser {

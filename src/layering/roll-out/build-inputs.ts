@@ -9,8 +9,8 @@ import type { MachineOSConfig } from '../api/os-config.ts';
 import { imagesOfMachineConfig } from '../api/os-images.ts';
 import { type Fields, fieldsOf } from '../api/schema.ts';
 import { builtFrom, planBuild } from '../build/build-plan.ts';
-import { buildableOSConfig } from '../lint.ts';
-import { lineless, type SourceObject } from '../source-object.ts';
+import { buildableOSConfig } from '../build/lint.ts';
+import { lineless, type SourceObject } from '../api/source-object.ts';
 
 /** The objects that an image is built from. */
 export interface BuildObjects {

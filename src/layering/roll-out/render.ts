@@ -13,7 +13,7 @@ import { meantSpec } from '../api/meaning.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 import { isSelectedBy } from '../hand-over/pool-status.ts';
-import { lineless } from '../source-object.ts';
+import { lineless } from '../api/source-object.ts';
 
 /** What the MachineConfigs of a pool come to, or why they come to nothing. */
 export type Rendering =

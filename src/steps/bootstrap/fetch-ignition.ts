@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { secretsInIgnition } from '../../layering/log-bundle.ts';
+import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
 import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
-import { secretsInIgnition } from '../../layering/log-bundle.ts';
+import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { minutes, seconds } from '../../model/duration.ts';

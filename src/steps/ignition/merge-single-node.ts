@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mergeSingleNode as merge } from '../../ignition/merge.ts';
-import { secretsInIgnition } from '../../layering/log-bundle.ts';
+import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';

@@ -10,7 +10,7 @@ import {
   readOsManifests,
 } from '../../layering/manifests/bootstrap-manifests.ts';
 import { narrowedTo } from '../../layering/registry/credentials.ts';
-import { repositoryConfig, repositoryConfigName } from '../../layering/served-config.ts';
+import { repositoryConfig, repositoryConfigName } from '../../layering/manifests/served-config.ts';
 import { minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';

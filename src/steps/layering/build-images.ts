@@ -11,7 +11,7 @@ import {
 import { lookInsideArgv, lookTag } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { placesIn } from '../../layering/registry/staging-registry.ts';
-import { readObjects, type SourceObject } from '../../layering/source-object.ts';
+import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../conditions.ts';

@@ -3,7 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { embedServed, overlayImage } from '../../layering/served-config.ts';
+import { embedServed, overlayImage } from '../../layering/manifests/served-config.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';

@@ -18,7 +18,7 @@ import {
   repositoryIn,
   type ServedConfig,
   servedImageProblem,
-} from '../../layering/served-config.ts';
+} from '../../layering/manifests/served-config.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';

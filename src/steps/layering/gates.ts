@@ -13,7 +13,7 @@ import { layeringFailure } from '../../layering/failures.ts';
 import { violationsOf, violationText } from '../../layering/hand-over/invariants.ts';
 import { poolSnapshot, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { readServedConfig, servedImageProblem } from '../../layering/served-config.ts';
+import { readServedConfig, servedImageProblem } from '../../layering/manifests/served-config.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';

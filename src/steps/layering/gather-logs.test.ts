@@ -10,7 +10,7 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { bundleFolder, withoutSecretLooks } from '../../layering/log-bundle.ts';
+import { bundleFolder, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { masker } from '../../lib/masker.ts';

@@ -29,7 +29,7 @@ import {
   type PullSecretContent,
   usualBounds,
   withoutSecretLooks,
-} from '../../layering/log-bundle.ts';
+} from '../../layering/registry/log-secrets.ts';
 import {
   operatorNamespace,
   registrySecretOf,
@@ -41,7 +41,7 @@ import {
   stagingFiles,
   stagingPlaces,
 } from '../../layering/registry/staging-registry.ts';
-import { readObjects, type SourceObject } from '../../layering/source-object.ts';
+import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
 import { masker } from '../../lib/masker.ts';
 import { secretValues } from '../../lib/secret-values.ts';
 import { minutes, seconds } from '../../model/duration.ts';

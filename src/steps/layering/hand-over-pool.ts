@@ -11,7 +11,7 @@ import {
   operatorNamespace,
   readSecretManifest,
 } from '../../layering/manifests/bootstrap-manifests.ts';
-import { lineless } from '../../layering/source-object.ts';
+import { lineless } from '../../layering/api/source-object.ts';
 import { minutes, renderDuration } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';

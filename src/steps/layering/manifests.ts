@@ -3,7 +3,11 @@ import { layeringFailure } from '../../layering/failures.ts';
 import { isManifestName } from '../../layering/manifests/bootstrap-manifests.ts';
 import { mergePullSecrets, pullSecretIn } from '../../layering/registry/credentials.ts';
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
-import { readObjects, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
+import {
+  readObjects,
+  type SourceFile,
+  type SourceObject,
+} from '../../layering/api/source-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { repositoryIn } from '../../layering/served-config.ts';
+import { repositoryIn } from '../../layering/manifests/served-config.ts';
 import { nameRepositories } from './add-manifests.ts';
 
 const config = { layering: { mode: 'on' as const } };

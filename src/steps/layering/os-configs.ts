@@ -16,7 +16,7 @@ import {
   type BuildRequests,
 } from '../../layering/manifests/check-manifests.ts';
 import { deliveryOf } from '../../layering/manifests/delivery.ts';
-import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
+import type { SourceFile, SourceObject } from '../../layering/api/source-object.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { usesExistingRoot, buildsOsImages, looksForOsConfigs } from '../conditions.ts';

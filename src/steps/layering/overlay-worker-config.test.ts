@@ -6,7 +6,7 @@ import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.t
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
-import { readServedConfig, servedImageProblem } from '../../layering/served-config.ts';
+import { readServedConfig, servedImageProblem } from '../../layering/manifests/served-config.ts';
 import { overlayWorkerConfig } from './deploy-image.ts';
 import type { WorkerBoot, WorkerImage } from './facts.ts';
 import { workerFiles } from './find-worker-image.ts';

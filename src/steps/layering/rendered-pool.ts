@@ -15,7 +15,7 @@ import type { Fields } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { poolFile } from '../../layering/manifests/delivery.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { lineless } from '../../layering/source-object.ts';
+import { lineless } from '../../layering/api/source-object.ts';
 import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';

@@ -1,6 +1,6 @@
 import { asAgentError, engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
-import { endOf } from '../../layering/log-bundle.ts';
+import { endOf } from '../../layering/registry/log-secrets.ts';
 import { type Millis, renderDuration, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readSource } from '../../../src/cli/layer/files.ts';
-import { lintFile } from '../../../src/layering/lint.ts';
+import { lintFile } from '../../../src/layering/build/lint.ts';
 import { readScenario } from '../../../mocks/lab/scenario.ts';
 import { guestPlan, readBuildRequest, refuseBuildFor } from './plan.ts';
 

@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import * as z from 'zod';
-import { decodeResource, isDataUrl } from '../ignition/resource.ts';
-import { jsonIn } from '../lib/json.ts';
-import { hiddenInWords } from '../lib/shown-url.ts';
-import { MASK, Secret } from '../model/secret.ts';
-import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
+import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { hiddenInWords } from '../../lib/shown-url.ts';
+import { MASK, Secret } from '../../model/secret.ts';
+import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
 
 /** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
 export const bundleFolder = '/var/log/bootwright-layering';

@@ -1,28 +1,28 @@
-import { isNamedReference } from '../lib/image-name.ts';
-import { AgentError } from '../model/failure.ts';
-import { type FieldError, fieldErrors, fieldErrorText } from './api/check-object.ts';
+import { isNamedReference } from '../../lib/image-name.ts';
+import { AgentError } from '../../model/failure.ts';
+import { type FieldError, fieldErrors, fieldErrorText } from '../api/check-object.ts';
 import {
   type OSConfigFinding,
   osConfigFindings,
   unknownFindings,
-} from './api/os-config-findings.ts';
+} from '../api/os-config-findings.ts';
 import {
   kindFinding,
   type MachineOSConfig,
   readMachineOSConfig,
   segmentsOf,
-} from './api/os-config.ts';
-import { isFields, type Value } from './api/schema.ts';
-import { lintContainerfile } from './containerfile/lint.ts';
-import { isKeyword } from './containerfile/parse.ts';
-import { layeringFailure } from './failures.ts';
-import { readListed, type SourceObject } from './source-object.ts';
+} from '../api/os-config.ts';
+import { isFields, type Value } from '../api/schema.ts';
+import { lintContainerfile } from '../containerfile/lint.ts';
+import { isKeyword } from '../containerfile/parse.ts';
+import { layeringFailure } from '../failures.ts';
+import { readListed, type SourceObject } from '../api/source-object.ts';
 import {
   decodeSource,
   isSourceFinding,
   type SourceFile,
   type SourceFinding,
-} from './source-text.ts';
+} from '../api/source-text.ts';
 
 /** What is wrong at one place of a file. */
 export interface LintFinding {

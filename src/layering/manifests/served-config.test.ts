@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { servedIgnition } from '../../test/layering/served.ts';
+import { servedIgnition } from '../../../test/layering/served.ts';
 import {
   OS_REPOSITORY_PATH,
   readPullAccess,

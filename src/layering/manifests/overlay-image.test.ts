@@ -1,9 +1,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { servedIgnition } from '../../test/layering/served.ts';
-import { parseValidConfig } from '../ignition/parse.ts';
-import { readPointer } from '../ignition/pointer.ts';
-import { decodeDataUrl } from '../ignition/resource.ts';
+import { servedIgnition } from '../../../test/layering/served.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { readPointer } from '../../ignition/pointer.ts';
+import { decodeDataUrl } from '../../ignition/resource.ts';
 import {
   embedServed,
   overlayImage,

@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, Scalar, visit } from 'yaml';
-import { parseYamlStream } from '../lib/yaml-text.ts';
-import { isFields, type Fields, type Value } from './api/schema.ts';
+import { parseYamlStream } from '../../lib/yaml-text.ts';
+import { isFields, type Fields, type Value } from './schema.ts';
 import {
   sourceFailure,
   isSourceFinding,

@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import { ENCAPSULATED_PATH, readEncapsulated } from '../ignition/encapsulated.ts';
-import { parseConfig, renderConfig } from '../ignition/parse.ts';
-import { readPointer } from '../ignition/pointer.ts';
-import { decodeResource, encodeDataUrl, readFileContent } from '../ignition/resource.ts';
-import type { Config, File } from '../ignition/types.ts';
-import { nodeKeys } from './api/cluster-object.ts';
-import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
-import { layeringFailure } from './failures.ts';
+import { ENCAPSULATED_PATH, readEncapsulated } from '../../ignition/encapsulated.ts';
+import { parseConfig, renderConfig } from '../../ignition/parse.ts';
+import { readPointer } from '../../ignition/pointer.ts';
+import { decodeResource, encodeDataUrl, readFileContent } from '../../ignition/resource.ts';
+import type { Config, File } from '../../ignition/types.ts';
+import { nodeKeys } from '../api/cluster-object.ts';
+import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
+import { layeringFailure } from '../failures.ts';
 
 /**
  * Where the machine-config-server puts the first annotations of a node: a map of texts

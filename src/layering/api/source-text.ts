@@ -1,5 +1,5 @@
-import type { AgentError } from '../model/failure.ts';
-import { layeringFailure } from './failures.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { layeringFailure } from '../failures.ts';
 
 /** Why a file, or one of its documents, cannot be read. */
 export interface SourceFinding {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { credentialsIn, endOf, machineConfigShape, withoutSecretLooks } from './log-bundle.ts';
+import { credentialsIn, endOf, machineConfigShape, withoutSecretLooks } from './log-secrets.ts';
 
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
