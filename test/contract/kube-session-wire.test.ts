@@ -42,3 +42,48 @@ it('a watch by older credentials ends with the connections', async () => {
   await expect.poll(() => open(), { interval: 2, timeout: 2000 }).toBe(0);
   await ended;
 });
+
+/** A cluster whose credentials are refused and replaced as often as `rotate` is called; it holds the answer about `slow`. */
+function rotating() {
+  const { server } = stand;
+  let token = 0;
+  const slow = Promise.withResolvers<undefined>();
+  server.answering(async (seen, response) => {
+    if (seen.headers.authorization !== `Bearer t${token}`) return status(401)(seen, response);
+    if (seen.path.endsWith('/slow')) await slow.promise;
+    return json(200, node(1))(seen, response);
+  });
+  const kube = stand.cluster({
+    credentials: () => Promise.resolve(kubeconfigFor(server.url, { user: { token: `t${token}` } })),
+    ...{ clock: quickClock(1000), timeouts: defaultTimeouts },
+  });
+  const get = (name: string) => kube.get({ kind: nodes, name }, new AbortController().signal);
+  const rotate = (): void => {
+    token += 1;
+  };
+  const connections = promisify(server.server.getConnections.bind(server.server));
+  return { connections, get, rotate, slow };
+}
+
+it('connections by older credentials are closed as soon as newer ones are used', async () => {
+  const { connections, get, rotate } = rotating();
+  for (const _ of [1, 2, 3]) {
+    expect(await get('m0')).toBeDefined();
+    rotate();
+  }
+  expect(await get('m0')).toBeDefined();
+  // An idle connection would close by itself, seconds later.
+  await expect.poll(() => connections(), { interval: 2, timeout: 2000 }).toBe(1);
+});
+
+it('an answer to older credentials is read to its end before their connection is closed', async () => {
+  const { connections, get, rotate, slow } = rotating();
+  const early = get('slow');
+  await expect.poll(() => stand.asked().length, { interval: 2 }).toBe(1);
+  rotate();
+  expect(await get('m0')).toBeDefined();
+  expect(await connections()).toBeGreaterThan(1);
+  slow.resolve(undefined);
+  expect(await early).toBeDefined();
+  await expect.poll(() => connections(), { interval: 2, timeout: 2000 }).toBe(1);
+});

@@ -370,8 +370,18 @@ export const adapterMutants: MutantsByFile = {
     },
     {
       means: 'connections by older credentials stay open',
-      from: '[...retired, known.server]',
-      to: '[known.server]',
+      from: '[...open].map(',
+      to: '[...open].slice(-1).map(',
+    },
+    {
+      means: 'connections by older credentials stay open, and what they know in memory',
+      from: '    void one.server.close().finally(() => open.delete(one));\n',
+      to: '',
+    },
+    {
+      means: 'an answer breaks off where the credentials are replaced meanwhile',
+      from: ' || one.requests > 0',
+      to: '',
     },
   ],
   'src/adapters/kube/credentials.ts': [

@@ -77,11 +77,15 @@ export interface ApiServer {
     signal: AbortSignal,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ) => Promise<T>;
+}
+
+/** One whose connections can be closed. */
+export interface OpenApiServer extends ApiServer {
   readonly close: () => Promise<void>;
 }
 
 /** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
-export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer {
+export function apiServer(access: ClusterAccess, reach: ReachOptions): OpenApiServer {
   const { clock, lookup, proxies, timeouts } = reach;
   const isSecure = access.server.startsWith('https:');
   const to = {

@@ -3,7 +3,7 @@ import { AgentError } from '../../model/failure.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { unlessAborted } from '../http/exchange.ts';
 import { ApiError } from './api-error.ts';
-import { type ApiServer, apiServer, type ReachOptions } from './api-server.ts';
+import { type ApiServer, apiServer, type OpenApiServer, type ReachOptions } from './api-server.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
 /** Gives the text of the kubeconfig, or undefined when there is none yet. */
@@ -21,17 +21,30 @@ export interface Session {
   readonly close: () => Promise<void>;
 }
 
+/** Connections by one kubeconfig. */
+interface Opened {
+  readonly text: string;
+  readonly server: OpenApiServer;
+  /** Under way. */
+  requests: number;
+}
+
 /** Credentials that are not there yet are looked for this often. */
 const pause = seconds(1);
 
 /** Opens a session; nothing is read or connected to before it is used. */
 export function session(credentials: Credentials, reach: ReachOptions): Session {
   const closing = new AbortController();
-  const retired: ApiServer[] = [];
-  let known: { readonly text: string; readonly server: ApiServer } | undefined;
+  const open = new Set<Opened>();
+  let known: Opened | undefined;
   let isDoubted = false;
   let loading: Promise<ApiServer> | undefined;
 
+  /** Closes connections by older credentials, unless somebody is in the middle of an answer. */
+  const retire = (one: Opened): void => {
+    if (one === known || one.requests > 0) return;
+    void one.server.close().finally(() => open.delete(one));
+  };
   const load = async (): Promise<ApiServer> => {
     const text = await credentials(closing.signal).catch((error: unknown) => {
       closing.signal.throwIfAborted();
@@ -41,19 +54,33 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
       // What was there once is still better than nothing.
       if (known === undefined) throw missing(undefined);
     } else if (known?.text !== text) {
-      const server = apiServer(readKubeconfig(text), reach);
-      // Others may be in the middle of an answer.
-      if (known !== undefined) retired.push(known.server);
-      known = { text, server };
+      const before = known;
+      known = { text, server: apiServer(readKubeconfig(text), reach), requests: 0 };
+      open.add(known);
+      if (before !== undefined) retire(before);
     }
     isDoubted = false;
-    return known.server;
+    return client;
+  };
+  // Whoever holds it asks by the newest credentials.
+  const client: ApiServer = {
+    ask: async (...request) => {
+      if (known === undefined) throw missing(undefined);
+      const one = known;
+      one.requests += 1;
+      try {
+        return await one.server.ask(...request);
+      } finally {
+        one.requests -= 1;
+        retire(one);
+      }
+    },
   };
 
   return {
     server: async (signal) => {
       closing.signal.throwIfAborted();
-      if (known !== undefined && !isDoubted) return known.server;
+      if (known !== undefined && !isDoubted) return client;
       loading ??= load().finally(() => {
         loading = undefined;
       });
@@ -66,8 +93,7 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
     },
     close: async () => {
       closing.abort(new Error('the connections to the cluster are closed'));
-      const servers = known === undefined ? retired : [...retired, known.server];
-      await Promise.all(servers.map((server) => server.close()));
+      await Promise.all([...open].map(({ server }) => server.close()));
     },
   };
 }
