@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeCluster, KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeSelection, KubeView } from '../../src/ports/kube.ts';
+import { fakeClock } from '../support/fake-clock.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { json, type Responder, type TestServer } from './real/http-server.ts';
 import { type KubeStand, node, openStand, status } from './real/kube-stand.ts';
@@ -134,6 +135,24 @@ describe('what is forbidden', () => {
       await expect(created).rejects.toMatchObject({ code: 'kube.denied' });
     }
     expect(stand.asked()).toHaveLength(times);
+  });
+
+  it('is asked for again a minute later where it is a lease', async () => {
+    let reads = 0;
+    stand.server.answering((seen, response) => {
+      reads += 1;
+      return (reads === 1 ? forbids('get') : json(200, node(1)))(seen, response);
+    });
+    const kind = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+    const lease = { kind, namespace: 'n', name: 'l' };
+    const clock = fakeClock({ auto: false });
+    const kube = final({ clock });
+    for (const __ of [1, 2]) {
+      await expect(kube.get(lease, live)).rejects.toMatchObject({ code: 'kube.denied' });
+    }
+    expect(stand.asked()).toHaveLength(1);
+    await clock.advance(minutes(1));
+    expect(await kube.get(lease, live)).toBeDefined();
   });
 
   it('is not what lacks credentials (401)', async () => {

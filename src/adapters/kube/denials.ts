@@ -1,5 +1,7 @@
 import type { RunEventBody } from '../../engine/events.ts';
+import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiRequest, type ApiServer, isApiError } from './api-server.ts';
@@ -8,19 +10,25 @@ import type { Session } from './session.ts';
 /**
  * A session whose servers are not asked again for what they forbid (403): it fails at once, in the same way. What is
  * remembered are the refusals of RBAC and of the one who may approve certificates; others, of quotas or of pods, may pass.
- * So may that of what was allowed before: an API server that starts has not read its rules yet.
+ * So may that of what was allowed before: an API server that starts has not read its rules yet. A lease is asked for
+ * again a minute later, as two controllers would work on the cluster otherwise.
  */
-export function respectful(session: Session, emit: (event: RunEventBody) => void): Session {
-  const refused = new Map<string, AgentError>();
+export function respectful(
+  session: Session,
+  { clock, emit }: { readonly clock: Clock; readonly emit: (event: RunEventBody) => void },
+): Session {
+  const refused = new Map<string, { readonly failure: AgentError; readonly until: Millis }>();
   const allowed = new Set<string>();
   const guarded = (server: ApiServer): ApiServer => ({
-    ...server,
     ask: async (what, signal, read) => {
       const permission = permissionOf(what);
       const known = refused.get(permission);
-      if (known !== undefined) throw new ApiError(known, { worth: 'none' });
+      if (known !== undefined && clock.elapsed() < known.until) {
+        throw new ApiError(known.failure, { worth: 'none' });
+      }
       try {
         return await server.ask(what, signal, (body) => {
+          if (allowed.size >= mostRemembered) allowed.clear();
           allowed.add(permission);
           return read(body);
         });
@@ -28,8 +36,9 @@ export function respectful(session: Session, emit: (event: RunEventBody) => void
         if (!isApiError(error) || !isForbidden(error.failure)) throw error;
         const { failure } = error;
         if (isLasting(failure) && !allowed.has(permission)) {
-          refused.set(permission, failure);
-          emit(noteOf(permission, failure));
+          const until = isOfLease(permission) ? clock.elapsed() + leaseAskedAfter : Infinity;
+          refused.set(permission, { failure, until });
+          if (known === undefined) emit(noteOf(permission, failure));
         }
         throw new ApiError(failure, { worth: 'none' });
       }
@@ -37,6 +46,11 @@ export function respectful(session: Session, emit: (event: RunEventBody) => void
   });
   return { ...session, server: async (signal) => guarded(await session.server(signal)) };
 }
+
+const leaseAskedAfter: Millis = minutes(1);
+
+/** A permission may name one of many objects. */
+const mostRemembered = 1000;
 
 /**
  * `watch /api/v1/nodes`: selectors of labels make no difference to RBAC, a name does; none names the requests that may be
@@ -58,6 +72,9 @@ function permissionOf(request: ApiRequest): string {
 const isLasting = ({ message }: AgentError): boolean =>
   /: User "[^"]*" cannot |: user not permitted to approve /.test(message) &&
   !message.includes(': RBAC: ');
+
+const isOfLease = (permission: string): boolean =>
+  permission.includes(' /apis/coordination.k8s.io/');
 
 const noteOf = (permission: string, { code, message }: AgentError): RunEventBody => ({
   type: 'note',

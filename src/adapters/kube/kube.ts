@@ -67,7 +67,7 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
   const timeoutsOf = options.followTimeouts ?? (() => timeouts);
   const opened = session(credentials, { clock, timeouts, lookup, proxies });
   const cluster: Cluster = {
-    session: denials === 'final' ? respectful(opened, emit) : opened,
+    session: denials === 'final' ? respectful(opened, { clock, emit }) : opened,
     clock,
     random,
     health: healthOf(emit),
