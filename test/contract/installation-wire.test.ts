@@ -126,6 +126,28 @@ describe('requests of the controller', () => {
     await port.operators(signal);
     expect(asked()).toBe(3);
   });
+
+  it('never show the operators of before a report again', async () => {
+    const cvo = (status: string) => [{ operator_type: 'builtin', name: 'cvo', status }];
+    const old = Promise.withResolvers<undefined>();
+    let reads = 0;
+    server.answering(async (seen, response) => {
+      if (seen.method !== 'GET') return json(200, {})(seen, response);
+      reads += 1;
+      const status = reads === 1 ? 'progressing' : 'available';
+      if (reads === 1) await old.promise;
+      return json(200, cvo(status))(seen, response);
+    });
+    const port = installation(fakeClock({ auto: false }));
+    const asked = port.operators(signal);
+    await expect.poll(() => reads, { interval: 2 }).toBe(1);
+    const report = { name: 'cvo', version: '', status: 'available', statusInfo: '' } as const;
+    await port.reportOperator(report, signal);
+    old.resolve(undefined);
+    expect(await asked).toMatchObject([{ status: 'available' }]);
+    expect(await port.operators(signal)).toMatchObject([{ status: 'available' }]);
+    expect(reads).toBe(2);
+  });
 });
 
 describe('following the cluster', () => {

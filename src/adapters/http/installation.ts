@@ -91,16 +91,23 @@ function kept(
   readonly forget: () => void;
 } {
   let last: { readonly operators: Operators; readonly at: Millis } | undefined;
+  let forgotten = 0;
   return {
     get: async (signal) => {
-      signal.throwIfAborted();
-      if (last !== undefined && clock.elapsed() - last.at <= operatorsAge) return last.operators;
-      const operators = await ask(signal);
-      last = { operators, at: clock.elapsed() };
-      return operators;
+      for (;;) {
+        signal.throwIfAborted();
+        if (last !== undefined && clock.elapsed() - last.at <= operatorsAge) return last.operators;
+        const before = forgotten;
+        const operators = await ask(signal);
+        // What was asked before a report says nothing of it.
+        if (before !== forgotten) continue;
+        last = { operators, at: clock.elapsed() };
+        return operators;
+      }
     },
     forget: () => {
       last = undefined;
+      forgotten += 1;
     },
   };
 }
