@@ -1,4 +1,4 @@
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 
 /** Failures of the controller in the cluster. */
 export const controllerFailures = {
@@ -26,3 +26,12 @@ export const controllerFailures = {
 
 /** Builds an error of the controller. */
 export const controllerFailure = failuresOf(controllerFailures);
+
+/**
+ * For what a controller that stops takes back: ends by itself, unless the lease is lost. By then another controller may
+ * work with what this one has made.
+ */
+export const cleanUpSignal = ({ reason }: AbortSignal): AbortSignal =>
+  reason instanceof AgentError && reason.code === 'controller.lease-lost'
+    ? AbortSignal.abort(reason)
+    : new AbortController().signal;

@@ -8,6 +8,7 @@ import { machineConfigPools, nodes } from '../../cluster/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+import { controllerFailure } from './failures.ts';
 import { labelNodes } from './label-nodes.ts';
 
 const host = (name: string, change: Partial<InstallingHost> = {}) =>
@@ -37,8 +38,8 @@ function setUp(
       const { spec } = body as { readonly spec?: { readonly paused: boolean } };
       return kind === 'nodes' ? `label ${name}` : spec?.paused === true ? 'pause' : 'unpause';
     });
-  const stop = async () => {
-    controller.abort(new Error('the controller ends'));
+  const stop = async (reason = new Error('the controller ends')) => {
+    controller.abort(reason);
     return ended;
   };
   return { clock, ended, installation, kube, node, stop, written };
@@ -156,6 +157,13 @@ describe('the pool of workers', () => {
     await clock.advance(seconds(5));
     await stop();
     expect(written()).toEqual(['pause', 'unpause']);
+  });
+
+  it('stays paused for its successor when the lease is lost', async () => {
+    const { clock, stop, written } = setUp([host('w0', infra)]);
+    await clock.advance(seconds(5));
+    await stop(controllerFailure('controller.lease-lost', 'another holds it'));
+    expect(written()).toEqual(['pause']);
   });
 
   it('is paused at the next attempt where the first one failed', async () => {

@@ -13,6 +13,7 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { changePause } from '../cluster/pool-pause.ts';
+import { cleanUpSignal } from './failures.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
@@ -36,7 +37,8 @@ export const labelNodes = controllerStep({
     const pool = poolOf(scope);
     // The pause never outlives the controller; one that dies finds its annotation when it starts again.
     scope.onExit(async () => {
-      if (pool.last() === 'ours') await pool.set(false, AbortSignal.timeout(seconds(2)));
+      const limits = [cleanUpSignal(scope.signal), AbortSignal.timeout(seconds(2))];
+      if (pool.last() === 'ours') await pool.set(false, AbortSignal.any(limits));
     }, 'always');
     await reconcile<LabelsSeen, LabelAction>(scope, 'each node has the labels of its host', {
       watch: together(service.watch, nodes.watch),

@@ -10,7 +10,7 @@ import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
 import type { KubeKind, KubeObject } from '../../ports/kube.ts';
-import { controllerFailure } from './failures.ts';
+import { cleanUpSignal, controllerFailure } from './failures.ts';
 import {
   gatheringPod,
   gatheringPodName,
@@ -210,13 +210,13 @@ async function created(
 }
 
 async function removed(
-  { adminKube: admin, note }: GatherScope,
+  { adminKube: admin, note, signal }: GatherScope,
   made: readonly Made[],
 ): Promise<void> {
   const remove = async ({ kind, object }: Made): Promise<void> => {
     const { name, namespace } = object.metadata;
     const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
-    await admin.remove(ref, new AbortController().signal).catch((error: unknown) => {
+    await admin.remove(ref, cleanUpSignal(signal)).catch((error: unknown) => {
       note('warn', `${kind.plural} ${name} could not be removed`, { reason: String(error) });
     });
   };

@@ -6,6 +6,7 @@ import { pods } from '../../cluster/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
+import { controllerFailure } from './failures.ts';
 import { runPod } from './run-pod.ts';
 import type { ControllerScope } from './world.ts';
 
@@ -74,6 +75,22 @@ describe('running a pod', () => {
     await clock.advance(minutes(5));
     await failure;
     expect(admin.objectsOf(pods)).toEqual([]);
+  });
+
+  it('leaves it to its successor when the lease is lost, and removes it at any other stop', async () => {
+    const stops = [
+      [controllerFailure('controller.lease-lost', 'another holds it'), 1],
+      [new Error('SIGTERM'), 0],
+    ] as const;
+    for (const [reason, left] of stops) {
+      const [admin, stop] = [fakeKube(), new AbortController()];
+      const { end } = run(admin, stop.signal);
+      end.catch(() => undefined);
+      await settle();
+      stop.abort(reason);
+      await expect(end).rejects.toBe(reason);
+      expect(admin.objectsOf(pods)).toHaveLength(left);
+    }
   });
 
   it('removes nothing where the API server does not answer', async () => {

@@ -4,6 +4,7 @@ import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne, gapIn } from '../cluster/kube-watch.ts';
+import { cleanUpSignal } from './failures.ts';
 import type { ControllerScope } from './world.ts';
 
 /** How a pod ended. */
@@ -22,7 +23,7 @@ interface PodRun {
 }
 
 /**
- * Runs a pod to its end, and removes it in any case. One of that name that an earlier controller began is waited
+ * Runs a pod to its end, and removes it, unless another controller may have taken it over. One of that name that an earlier controller began is waited
  * for instead; one that has ended already is replaced.
  * @throws AgentError `wait.timed-out` with what kept it, `kube.*`
  */
@@ -54,7 +55,7 @@ export async function runPod(
     const log = await admin.podLog({ namespace, name, container }, undefined, signal);
     return { isSuccess: phase === 'Succeeded', log };
   } finally {
-    await admin.remove(ref, new AbortController().signal).catch((error: unknown) => {
+    await admin.remove(ref, cleanUpSignal(signal)).catch((error: unknown) => {
       note('warn', `pod ${name} could not be removed`, { reason: String(error) });
     });
   }
