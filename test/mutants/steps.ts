@@ -423,16 +423,33 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
+  'src/steps/controller/failures.ts': [
+    {
+      means: 'a controller that has lost its lease takes back what its successor needs',
+      from: '? AbortSignal.abort(reason)',
+      to: '? new AbortController().signal',
+    },
+  ],
   'src/steps/controller/approve-requests.ts': [
     {
       means: 'an address is certified to a node that took the place of another',
-      from: ' || node.metadata.uid !== before?.metadata.uid',
+      from: '  if (node?.metadata.uid !== known.nodes.get(name)?.metadata.uid) return false;\n',
       to: '',
     },
     {
       means: 'an address is certified that the node no longer has',
-      from: 'new Map(now.nodes).set(claim.node, node)',
+      from: 'new Map(now.nodes).set(name, node)',
       to: 'now.nodes',
+    },
+    {
+      means: 'a host is approved that has left the inventory since the decision',
+      from: 'refusalNow(claim, { ...now, nodes })',
+      to: 'refusalNow(claim, { ...known, nodes })',
+    },
+    {
+      means: 'a second key of a host is approved while the first approval is on its way',
+      from: "  book.set(request, { state: 'approved' });\n",
+      to: '',
     },
   ],
 };

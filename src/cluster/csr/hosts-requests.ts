@@ -105,11 +105,6 @@ function haveCome(
 const isAmong = (address: string, all: readonly string[]): boolean =>
   all.some((one) => canonicalAddress(one) === address);
 
-/** Whether a claim is granted for addresses that came after the inventory, which holds as long as the node has them. */
-export const isLater = (claim: KubeletClaim, cluster: KnownCluster): boolean =>
-  claim.purpose === 'serving' &&
-  refusalNow(claim, { ...cluster, machines: undefined }) !== undefined;
-
 /** A request that could be approved, if the cluster is as it must be. */
 export interface OpenRequest {
   readonly metadata: Pick<KubeMetadata, 'name' | 'uid' | 'creationTimestamp'>;

@@ -80,7 +80,7 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
     controller.abort(new Error('the controller ends'));
     return ended;
   };
-  return { approvals, clock, join, kube, put, stop };
+  return { approvals, clock, installation: known, join, kube, put, stop };
 }
 
 const condition = (type: string) => ({ conditions: [{ type, status: 'True' }] });
@@ -203,6 +203,63 @@ describe('approving certificate requests', () => {
     await put('client');
     expect(approvals()).toEqual([]);
     await stop();
+  });
+
+  it('leaves a second key of a host while the first approval is on its way', async () => {
+    const inner = fakeKube();
+    const sent = Promise.withResolvers<undefined>();
+    const kube: FakeKube = {
+      ...inner,
+      replace: async (...given) => {
+        if (given[0].name === 'first') await sent.promise;
+        return inner.replace(...given);
+      },
+    };
+    const { approvals, clock, put, stop } = setUp({ kube });
+    await put('client', { name: 'first' });
+    // It may be gone from the view, and approved all the same.
+    inner.drop({ kind: certificateSigningRequests, name: 'first' });
+    await put('client', { name: 'second' });
+    await clock.advance(minutes(1));
+    expect(approvals()).toEqual([]);
+    sent.resolve(undefined);
+    await clock.advance(minutes(1));
+    expect(approvals()).toEqual(['second']);
+    await stop();
+  });
+
+  it.each<[string, (world: ReturnType<typeof setUp>) => void]>([
+    [
+      'its host has left the inventory',
+      ({ installation }) => {
+        installation.set({ hosts: [] });
+      },
+    ],
+    [
+      'its host has joined',
+      ({ installation }) => {
+        installation.set({ hosts: [host('m0', { stage: 'Joined' })] });
+      },
+    ],
+    ['its node is there, which no view shows yet', () => undefined],
+  ])('leaves one where meanwhile %s', async (what, change) => {
+    const inner = fakeKube();
+    const read = Promise.withResolvers<undefined>();
+    const kube: FakeKube = {
+      ...inner,
+      get: async (ref, signal) => {
+        await read.promise;
+        const isNode = ref.kind === nodes && what.includes('node');
+        return isNode ? nodeObject({ name: 'm0' }) : inner.get(ref, signal);
+      },
+    };
+    const world = setUp({ kube });
+    await world.put('client');
+    change(world);
+    read.resolve(undefined);
+    await world.clock.advance(minutes(1));
+    expect(world.approvals()).toEqual([]);
+    await world.stop();
   });
 
   it('asks once where the permissions do not allow it', async () => {

@@ -1,6 +1,5 @@
 import {
   decideRequests,
-  isLater,
   type KnownCluster,
   type LeftCount,
   type LeftTally,
@@ -120,22 +119,18 @@ interface Decided {
 
 type Work = Action & (Decided | { readonly count: LeftCount });
 
-/**
- * Whether a request for addresses that came after the inventory is still of the same node, which still has them: it is
- * read from the API server.
- */
+/** Whether a request is still right by what is known now, and its node the same by a fresh reading. */
 async function isUnchanged(
   { kube, signal }: ControllerScope<'kube'>,
   { request: { claim }, known }: Decided,
   seen: () => KnownCluster | string,
 ): Promise<boolean> {
-  if (!isLater(claim, known)) return true;
-  const node = await kube.get({ kind: nodeKind, name: claim.node }, signal);
-  const before = known.nodes.get(claim.node);
-  if (node === undefined || node.metadata.uid !== before?.metadata.uid) return false;
+  const { node: name } = claim;
+  const node = await kube.get({ kind: nodeKind, name }, signal);
   const now = seen();
   if (typeof now === 'string') return false;
-  const nodes = new Map(now.nodes).set(claim.node, node);
+  if (node?.metadata.uid !== known.nodes.get(name)?.metadata.uid) return false;
+  const nodes = node === undefined ? now.nodes : new Map(now.nodes).set(name, node);
   return refusalNow(claim, { ...now, nodes }) === undefined;
 }
 
