@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configMaps, nodes } from '../../src/cluster/kinds.ts';
 import { applySuite } from './kube-apply-suite.ts';
+import { endingSuite } from './kube-ending-suite.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
 
 /** A Kube with the cluster behind it. */
@@ -14,6 +15,8 @@ interface KubeWorld {
   /** The API server goes away, and comes back. */
   readonly away: () => Promise<void>;
   readonly back: () => Promise<void>;
+  /** Changes the cluster where nobody who follows sees it, and loses the history of it. */
+  readonly unseen: (change: () => Promise<void>) => Promise<void>;
 }
 
 const namespace = 'default';
@@ -155,6 +158,41 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await world().drop(node);
       });
 
+      it('writes an object apart from its status', async () => {
+        const node = { kind: nodes, name: named('node') };
+        await world().put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name } });
+        const conditions = [{ type: 'Ready', status: 'True' }];
+        const body = { spec: { unschedulable: true }, status: { conditions } };
+        const patch = { type: 'merge', body } as const;
+        const cordoned = await world().kube.patch(node, patch, live);
+        expect(cordoned).toMatchObject({ spec: { unschedulable: true } });
+        expect(cordoned).not.toMatchObject({ status: { conditions } });
+        const back = { spec: { unschedulable: null }, status: { conditions } };
+        const status = { type: 'merge', body: back, subresource: 'status' } as const;
+        const seen = await world().kube.patch(node, status, live);
+        expect(seen).toMatchObject({ spec: { unschedulable: true }, status: { conditions } });
+        await world().drop(node);
+      });
+
+      it.each([
+        [{ uid: '00000000-0000-4000-8000-000000000000' }, 'kube.invalid'],
+        [{ resourceVersion: '1' }, 'kube.conflict'],
+        [{ uid: '00000000-0000-4000-8000-000000000000', resourceVersion: '1' }, 'kube.conflict'],
+      ])('is refused where the object is another one: %j', async (metadata, code) => {
+        await put('a', { k: 'v' });
+        const body = { metadata, data: { k: 'w' } };
+        const patched = world().kube.patch(refOf('a'), { type: 'merge', body }, live);
+        await expect(patched).rejects.toMatchObject({ code });
+      });
+
+      it('is no change where it changes nothing', async () => {
+        await put('a', { k: 'v' });
+        const before = await world().kube.get(refOf('a'), live);
+        const body = { data: { k: 'v' } };
+        const after = await world().kube.patch(refOf('a'), { type: 'merge', body }, live);
+        expect(after.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+      });
+
       it('needs an object', async () => {
         const patched = world().kube.patch(refOf('none'), { type: 'merge', body: {} }, live);
         await expect(patched).rejects.toMatchObject({ code: 'kube.not-found' });
@@ -188,6 +226,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
     });
 
     applySuite(world, named);
+    endingSuite(world, named);
 
     describe('the log of a pod', () => {
       it('needs a pod', async () => {
@@ -278,6 +317,24 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await seen({ names: ['a'], lastError: 'none' });
         await put('b', {});
         await seen({ names: ['a', 'b'], lastError: 'none' });
+      });
+
+      it('knows that it saw none of a time whose history is lost', async () => {
+        await put('a', { k: '1' });
+        await put('b', {});
+        follow();
+        await seen({ names: ['a', 'b'] });
+        const [before] = views.at(-1)?.objects ?? [];
+        await world().unseen(async () => {
+          await world().drop(refOf('a'));
+          await world().drop(refOf('b'));
+          await put('a', { k: '2' });
+        });
+        await seen({ names: ['a'], lastError: 'none' });
+        const [after] = views.at(-1)?.objects ?? [];
+        expect(after).toMatchObject({ data: { k: '2' } });
+        expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+        expect(views.some(({ objects }) => objects.length === 0)).toBe(false);
       });
 
       it('resolves when it is stopped', async () => {

@@ -46,9 +46,18 @@ kubeSuite('a real API server', () => ({
   put: async (kind, object) => {
     await rig.client.apply(kind, object);
   },
-  drop: (ref) => rig.client.remove(ref),
+  drop: (ref) => rig.client.remove(ref, { graceSeconds: 0 }),
   away: () => rig.api.kill(),
   back: () => rig.api.start(),
+  unseen: async (change) => {
+    rig.forwarder.partition();
+    // A watch that was open would have the changes waiting in its connection.
+    await rig.api.restart();
+    await change();
+    await rig.compact();
+    await rig.api.restart();
+    rig.forwarder.heal();
+  },
 }));
 
 describe('the adapter alone', () => {

@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { chooseNode, isOver, unscheduledStatus } from '../../mocks/cluster/day-2/scheduler.ts';
+import { partAt, textIn } from '../../mocks/layering/objects.ts';
+import { nodes as nodeKind, pods as podKind } from '../../src/cluster/kinds.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type {
   Kube,
@@ -9,12 +12,14 @@ import type {
   KubeView,
 } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
-import { applied, patched } from './kube-changes.ts';
+import { applied, patched, written } from './kube-changes.ts';
 import { placedManifest, type ServedKind, servedAtFirst } from './served-kinds.ts';
+
+type WriteVerb = 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll' | 'evict';
 
 /** A write as it was received. */
 interface KubeWrite {
-  readonly verb: 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll' | 'evict';
+  readonly verb: WriteVerb;
   readonly kind: string;
   /** Of one object. */
   readonly name?: string;
@@ -24,11 +29,17 @@ interface KubeWrite {
   readonly body?: unknown;
 }
 
-/** A cluster in memory. */
+/** What else happens around one call. */
+type Meanwhile = () => void | Promise<void>;
+
+/**
+ * A cluster in memory, as rude as an API server: views are behind a write that was answered, what has finalizers or runs on a node
+ * is only marked when it is removed, a patch that changes nothing is no change. What a real one does now and then, a test asks for.
+ */
 export interface FakeKube extends Kube {
   /** Puts an object there as the cluster itself would, new or changed; who follows sees it. */
   readonly put: (kind: KubeKind, object: KubeObject) => FakeKube;
-  /** Takes an object away as the cluster itself would. */
+  /** Takes an object away as the cluster itself would, whatever holds it. */
   readonly drop: (ref: KubeRef) => FakeKube;
   /** What is there now. */
   readonly objectsOf: (kind: KubeKind) => readonly KubeObject[];
@@ -39,6 +50,17 @@ export interface FakeKube extends Kube {
   readonly withPodLog: (name: string, text: string) => FakeKube;
   /** Refuses the eviction of a pod as a budget does, with its message, until that is undefined. */
   readonly withBudget: (pod: string, message: string | undefined) => FakeKube;
+  /** Once, between a call and its effect: another writer is quicker. */
+  readonly before: (verb: WriteVerb | 'get' | 'list', then: Meanwhile) => FakeKube;
+  /** Once, after the effect of a call: its answer is as late as this is. */
+  readonly after: (verb: WriteVerb | 'get' | 'list', then: Meanwhile) => FakeKube;
+  /**
+   * Who follows sees nothing more until the function that is given is called, and then all of it at once: what came and went in
+   * between is never seen, as after a history that was lost (410).
+   */
+  readonly holdViews: () => () => void;
+  /** Gives each pod a node that takes it, now and after each change; one that none takes stays Pending. */
+  readonly schedules: () => FakeKube;
   /** Serves one more kind of manifests, as a cluster does when its definition is there. */
   readonly serves: (served: ServedKind) => FakeKube;
 }
@@ -52,18 +74,30 @@ export function fakeKube(): FakeKube {
   const manifests = new Map<string, KubeObject>();
   const served = [...servedAtFirst];
   const writes: KubeWrite[] = [];
+  const meanwhile = new Map<string, Meanwhile[]>();
   let lastError: AgentError | undefined;
   let version = 1;
+  let held = 0;
+  let hasScheduler = false;
 
   const notify = (): void => {
-    for (const follower of followers) follower();
+    if (held === 0) for (const follower of followers) follower();
   };
-  const enter = async (signal: AbortSignal): Promise<void> => {
+  const happen = async (moment: string): Promise<void> => meanwhile.get(moment)?.shift()?.();
+  const enter = async (verb: WriteVerb | 'get' | 'list', signal: AbortSignal): Promise<void> => {
     await Promise.resolve();
+    await happen(`before ${verb}`);
     signal.throwIfAborted();
     if (lastError !== undefined) throw lastError;
   };
-  const store = (kind: KubeKind, object: KubeObject): KubeObject => {
+  /** An answer comes before a view of what it says, and not when its caller has gone. */
+  const answer = async <T>(verb: WriteVerb | 'get' | 'list', value: T, signal: AbortSignal) => {
+    if (verb !== 'get' && verb !== 'list') setImmediate(notify);
+    await happen(`after ${verb}`);
+    signal.throwIfAborted();
+    return value;
+  };
+  const keep = (kind: KubeKind, object: KubeObject): KubeObject => {
     version += 1;
     const key = keyOf({ kind, ...placeOf(object) });
     const kept = {
@@ -75,8 +109,43 @@ export function fakeKube(): FakeKube {
       },
     };
     objects.set(key, kept);
-    notify();
     return kept;
+  };
+  const bindPods = (): void => {
+    const all = selected({ kind: podKind });
+    for (const pod of all.filter((one) => nodeOf(one) === '' && !isDeleting(one))) {
+      const pods = selected({ kind: podKind });
+      const nodeName = chooseNode(pod, { pods, nodes: selected({ kind: nodeKind }) });
+      if (nodeName !== undefined) {
+        keep(podKind, { ...pod, spec: { ...(partAt(pod, 'spec') as object), nodeName } });
+      } else if (!isDeepStrictEqual(pod['status'], unscheduledStatus)) {
+        keep(podKind, { ...pod, status: unscheduledStatus });
+      }
+    }
+  };
+  const store = (kind: KubeKind, object: KubeObject): KubeObject => {
+    const kept = keep(kind, object);
+    if (hasScheduler) bindPods();
+    return kept;
+  };
+  /** What was held by its finalizers alone is gone with the last of them. */
+  const write = (kind: KubeKind, object: KubeObject): KubeObject => {
+    const kept = store(kind, object);
+    const isHeld = finalizersOf(kept).length > 0 || isOnNode(kind, kept);
+    if (isDeleting(kept) && !isHeld) objects.delete(keyOf({ kind, ...placeOf(kept) }));
+    return kept;
+  };
+  /** What finalizers or a kubelet hold is marked, and goes when they let go of it. */
+  const end = (kind: KubeKind, object: KubeObject): void => {
+    if (isDeleting(object)) return;
+    const finalizers = finalizersOf(object).filter((one) => !ofCollector.includes(one));
+    if (finalizers.length === 0 && !isOnNode(kind, object)) {
+      objects.delete(keyOf({ kind, ...placeOf(object) }));
+      return;
+    }
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const metadata = { ...object.metadata, deletionTimestamp, finalizers };
+    store(kind, { ...object, metadata });
   };
   const selected = ({ kind, namespace, ...selectors }: KubeSelection): readonly KubeObject[] =>
     [...objects]
@@ -95,10 +164,12 @@ export function fakeKube(): FakeKube {
     writes,
     put: (kind, object) => {
       store(kind, object);
+      notify();
       return fake;
     },
     drop: (ref) => {
       objects.delete(keyOf(ref));
+      if (hasScheduler) bindPods();
       notify();
       return fake;
     },
@@ -120,13 +191,34 @@ export function fakeKube(): FakeKube {
       served.push(one);
       return fake;
     },
+    before: (verb, then) => {
+      meanwhile.set(`before ${verb}`, [...(meanwhile.get(`before ${verb}`) ?? []), then]);
+      return fake;
+    },
+    after: (verb, then) => {
+      meanwhile.set(`after ${verb}`, [...(meanwhile.get(`after ${verb}`) ?? []), then]);
+      return fake;
+    },
+    holdViews: () => {
+      held += 1;
+      return () => {
+        held -= 1;
+        notify();
+      };
+    },
+    schedules: () => {
+      hasScheduler = true;
+      bindPods();
+      notify();
+      return fake;
+    },
     get: async (ref, signal) => {
-      await enter(signal);
-      return objects.get(keyOf(ref));
+      await enter('get', signal);
+      return answer('get', objects.get(keyOf(ref)), signal);
     },
     list: async (selection, signal) => {
-      await enter(signal);
-      return selected(selection);
+      await enter('list', signal);
+      return answer('list', selected(selection), signal);
     },
     follow: (selection, seen, signal) => {
       let last: readonly KubeObject[] | undefined;
@@ -151,24 +243,28 @@ export function fakeKube(): FakeKube {
       });
     },
     patch: async (ref, patch, signal) => {
-      await enter(signal);
+      await enter('patch', signal);
       const before = present(ref);
       const { metadata } = Object(patch.body) as { readonly metadata?: KubeObject['metadata'] };
-      const expected = metadata?.resourceVersion ?? before.metadata.resourceVersion;
-      if (expected !== before.metadata.resourceVersion) {
+      const { resourceVersion, uid } = before.metadata;
+      const { resourceVersion: expected = resourceVersion, uid: of = uid } = metadata ?? {};
+      if (expected !== resourceVersion) {
         throw kubeFailure('kube.conflict', `${ref.name}: it was changed by another`);
       }
-      const changed = patched(before, patch);
+      if (of !== uid) throw kubeFailure('kube.invalid', `${ref.name}: metadata.uid is immutable`);
+      const { plural } = ref.kind;
+      const changed = written(before, patched(before, patch), { plural, ...patch });
       writes.push({
         verb: 'patch',
         ...said(ref),
         ...(patch.subresource === undefined ? {} : { subresource: patch.subresource }),
         body: patch.body,
       });
-      return store(ref.kind, changed);
+      if (isDeepStrictEqual(changed, before)) return answer('patch', before, signal);
+      return answer('patch', write(ref.kind, changed), signal);
     },
     create: async ({ kind, namespace }, object, signal) => {
-      await enter(signal);
+      await enter('create', signal);
       const placed = {
         ...object,
         metadata: { ...object.metadata, ...(namespace === undefined ? {} : { namespace }) },
@@ -178,10 +274,10 @@ export function fakeKube(): FakeKube {
         throw kubeFailure('kube.conflict', `${ref.name}: there is one already`);
       }
       writes.push({ verb: 'create', ...said(ref), body: placed });
-      return store(kind, placed);
+      return answer('create', store(kind, placed), signal);
     },
     replace: async (ref, object, { subresource, signal }) => {
-      await enter(signal);
+      await enter('replace', signal);
       const before = present(ref);
       const expected = object.metadata.resourceVersion;
       if (expected !== undefined && expected !== before.metadata.resourceVersion) {
@@ -193,46 +289,50 @@ export function fakeKube(): FakeKube {
         ...(subresource === undefined ? {} : { subresource }),
         body: object,
       });
-      return store(ref.kind, object);
+      const { plural } = ref.kind;
+      const next = written(before, object, { plural, subresource });
+      return answer('replace', write(ref.kind, next), signal);
     },
     apply: async (manifest, signal) => {
-      await enter(signal);
+      await enter('apply', signal);
       const { ref, placed } = placedManifest(manifest, served);
       const [key, old] = [keyOf(ref), objects.get(keyOf(ref))];
       const next = applied(old, { before: manifests.get(key), manifest: placed });
       writes.push({ verb: 'apply', ...said(ref), body: placed });
       manifests.set(key, placed);
-      if (old !== undefined && isDeepStrictEqual(next, old)) return old;
-      return store(ref.kind, next);
+      const isSame = old !== undefined && isDeepStrictEqual(next, old);
+      return answer('apply', isSame ? old : store(ref.kind, next), signal);
     },
     remove: async (ref, signal) => {
-      await enter(signal);
-      if (objects.has(keyOf(ref))) writes.push({ verb: 'remove', ...said(ref) });
-      objects.delete(keyOf(ref));
-      notify();
+      await enter('remove', signal);
+      const object = objects.get(keyOf(ref));
+      if (object !== undefined) {
+        writes.push({ verb: 'remove', ...said(ref) });
+        end(ref.kind, object);
+      }
+      await answer('remove', undefined, signal);
     },
     removeAll: async (selection, signal) => {
-      await enter(signal);
+      await enter('removeAll', signal);
       const { kind, fieldSelector: _, ...rest } = selection;
       writes.push({ verb: 'removeAll', kind: kind.plural, ...rest });
-      for (const object of selected(selection)) objects.delete(keyOf({ kind, ...placeOf(object) }));
-      notify();
+      for (const object of selected(selection)) end(kind, object);
+      await answer('removeAll', undefined, signal);
     },
-    // A real pod ends in its own time: here it is only marked, and a test takes it away.
     evict: async ({ namespace, name, uid }, signal) => {
-      await enter(signal);
-      const ref = { kind: { group: '', version: 'v1', plural: 'pods' }, namespace, name };
+      await enter('evict', signal);
+      const ref = { kind: podKind, namespace, name };
       const pod = objects.get(keyOf(ref));
       if (pod === undefined) return;
       if (pod.metadata.uid !== uid) throw kubeFailure('kube.conflict', `${name}: another uid`);
       const refused = budgets.get(name);
       if (refused !== undefined) throw kubeFailure('kube.disruption-budget', refused);
       writes.push({ verb: 'evict', ...said(ref) });
-      const deletionTimestamp = '2026-01-01T00:00:00Z';
-      store(ref.kind, { ...pod, metadata: { ...pod.metadata, deletionTimestamp } });
+      end(podKind, pod);
+      await answer('evict', undefined, signal);
     },
     podLog: async ({ name, container }, _since, signal) => {
-      await enter(signal);
+      await enter('get', signal);
       const text = logs.get(container === undefined ? name : `${name}/${container}`);
       if (text === undefined) throw kubeFailure('kube.not-found', `${name}: there is no log`);
       return text;
@@ -240,6 +340,22 @@ export function fakeKube(): FakeKube {
   };
   return fake;
 }
+
+const nodeOf = (pod: KubeObject): string => textIn(pod, 'spec', 'nodeName');
+
+const isDeleting = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
+
+const finalizersOf = ({ metadata }: KubeObject): readonly string[] =>
+  (metadata as { readonly finalizers?: readonly string[] }).finalizers ?? [];
+
+/** The server itself takes these away where what is owned is removed in the background. */
+const ofCollector = ['foregroundDeletion', 'orphan'];
+
+/** Whether the kubelet of a node has to end it first (kubernetes, `pkg/registry/core/pod`, `CheckGracefulDelete`). */
+const isOnNode = ({ plural }: KubeKind, pod: KubeObject): boolean => {
+  const grace = partAt(pod, 'spec', 'terminationGracePeriodSeconds');
+  return plural === 'pods' && nodeOf(pod) !== '' && grace !== 0 && !isOver(pod);
+};
 
 const groupOf = ({ group, version, plural }: KubeKind): string => `${group}|${version}|${plural}`;
 

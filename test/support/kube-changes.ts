@@ -10,6 +10,24 @@ export function patched(object: KubeObject, { type, body }: KubePatch): KubeObje
   return copy as KubeObject;
 }
 
+/** Kinds whose status is a subresource: it is written apart from the rest of the object. */
+const withStatus: readonly string[] = [
+  ...['nodes', 'pods', 'jobs', 'deployments', 'certificatesigningrequests', 'clusterversions'],
+  ...['machineconfigpools', 'machineosconfigs', 'machineosbuilds'],
+];
+
+/** What a write to an object, or to its status, brings of what it says. */
+export function written(
+  before: KubeObject,
+  next: KubeObject,
+  { plural, subresource }: { readonly plural: string; readonly subresource?: string | undefined },
+): KubeObject {
+  if (!withStatus.includes(plural)) return next;
+  const [object, { status }] = subresource === undefined ? [next, before] : [before, next];
+  const { status: _, ...rest } = object;
+  return { ...rest, metadata: next.metadata, ...(status === undefined ? {} : { status }) };
+}
+
 interface JsonOperation {
   readonly op: 'test' | 'remove' | 'replace' | 'add';
   readonly path: string;

@@ -15,11 +15,14 @@ const tolerations = [{ key: 'node-role.kubernetes.io/master', operator: 'Exists'
 const matchFields = [{ values: ['w9'] }];
 const required = { nodeSelectorTerms: [{ matchFields }] };
 const daemon = {
+  tolerations: [{ operator: 'Exists' }],
   affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
 };
 const apart = {
   affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{}] } },
 };
+const tainted = { dedicated: 'yes' };
+const toleration = { key: 'a', operator: 'Equal', value: 'b' };
 const master = { 'node-role.kubernetes.io/master': '' };
 
 describe('the node of a pod', () => {
@@ -29,6 +32,11 @@ describe('the node of a pod', () => {
     node('w1', 'worker', { unschedulable: true }),
     node('w2', 'worker'),
     node('w3', 'worker'),
+    {
+      ...node('w4', 'worker'),
+      metadata: { name: 'w4', labels: tainted },
+      spec: { taints: [{ key: 'a', value: 'b', effect: 'NoExecute' }] },
+    },
     node('w9', 'worker', { ready: 'False', unschedulable: true }),
   ];
   it.each<[string, KubeObject, readonly string[], string | undefined]>([
@@ -36,7 +44,26 @@ describe('the node of a pod', () => {
     ['is one without others of its app', pod(), ['w2'], 'w3'],
     ['is a master where it is told', pod({ tolerations, nodeSelector: master }), [], 'm1'],
     ['is no master that it does not tolerate', pod({ nodeSelector: master }), [], undefined],
-    ['is that of a daemon set whatever it is', pod(daemon), [], 'w9'],
+    ['is that of a daemon set where it tolerates all', pod(daemon), [], 'w9'],
+    [
+      'is none of its daemon set that it does not tolerate',
+      pod({ ...daemon, tolerations }),
+      [],
+      undefined,
+    ],
+    ['is none with a taint of its own', pod({ nodeSelector: tainted }), [], undefined],
+    [
+      'is one whose taint it tolerates',
+      pod({ nodeSelector: tainted, tolerations: [toleration] }),
+      [],
+      'w4',
+    ],
+    [
+      'tolerates no other value',
+      pod({ nodeSelector: tainted, tolerations: [{ ...toleration, value: 'c' }] }),
+      [],
+      undefined,
+    ],
     ['is none beside others where it must be alone', pod(apart), ['w2', 'w3'], undefined],
     ['is any beside others else', pod(), ['w2', 'w3'], 'w2'],
   ])('%s', (...[, one, taken, expected]) => {

@@ -1,6 +1,6 @@
 // What a scheduler and a kubelet read in a pod of deploy/layering, of a build, or of a workload.
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { hasRole, partAt, textIn } from '../../layering/objects.ts';
+import { conditionIn, hasRole, partAt, textIn } from '../../layering/objects.ts';
 import { isReady } from '../layering/controllers.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
@@ -34,6 +34,7 @@ export const appOf = ({ metadata: { labels } }: KubeObject): string => labels?.[
 export const isOver = (pod: KubeObject): boolean =>
   ['Succeeded', 'Failed'].includes(textIn(pod, 'status', 'phase'));
 
+const masterTaint = 'node-role.kubernetes.io/master';
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const ownNode = [
   'nodeAffinity',
@@ -46,21 +47,43 @@ const ownNode = [
   '0',
 ];
 
-const toleratesMasters = (pod: KubeObject): boolean =>
-  listIn(pod, 'spec', 'tolerations').some((one) =>
-    ['', 'node-role.kubernetes.io/master'].includes(textIn(one, 'key')),
+interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+/** Those of a node as its kubelet, the controllers of nodes and the installation put them there; the lab has none of these. */
+function taintsOf(node: KubeObject): readonly Taint[] {
+  const given = (listIn(node, 'spec', 'taints') as readonly Taint[]).filter(
+    ({ effect }) => effect !== 'PreferNoSchedule',
   );
+  const added: readonly (readonly [key: string, isSo: boolean])[] = [
+    ['node.kubernetes.io/unschedulable', partAt(node, 'spec', 'unschedulable') === true],
+    ['node.kubernetes.io/not-ready', !isReady(node)],
+    [masterTaint, hasRole(node, 'master') && !hasRole(node, 'worker')],
+  ];
+  const effect = 'NoSchedule';
+  return [...given, ...added.flatMap(([key, isSo]) => (isSo ? [{ key, effect }] : []))];
+}
+
+/** Kubernetes, `staging/src/k8s.io/api/core/v1/toleration.go`, `ToleratesTaint`. */
+const isTolerated = (pod: KubeObject, { key, value = '', effect }: Taint): boolean =>
+  listIn(pod, 'spec', 'tolerations').some((one) => {
+    const [own, ofEffect] = [textIn(one, 'key'), textIn(one, 'effect')];
+    if (ofEffect !== '' && ofEffect !== effect) return false;
+    if (textIn(one, 'operator') === 'Exists') return own === '' || own === key;
+    return own === key && textIn(one, 'value') === value;
+  });
 
 interface Choice {
   readonly pods: readonly KubeObject[];
   readonly nodes: readonly KubeObject[];
 }
 
-/** The node of a pod: of those that its spec lets it have the one with the fewest of its app, workers first. */
+/** The node of a pod: of those that its spec and their taints let it have the one with the fewest of its app, workers first. */
 export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
-  // That of a daemon set tolerates whatever its node is.
   const made = textIn(pod, 'spec', 'affinity', ...ownNode);
-  if (made !== '') return made;
   const selector = Object.entries(partAt(pod, 'spec', 'nodeSelector') ?? {});
   const isApart = partAt(pod, 'spec', 'affinity', 'podAntiAffinity', required) !== undefined;
   const same = pods.filter((one) => appOf(one) === appOf(pod) && !isOver(one));
@@ -69,13 +92,19 @@ export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | u
   const order = (node: KubeObject): number =>
     others(node.metadata.name) + (hasRole(node, 'master') ? 0.5 : 0);
   const [first] = nodes
+    .filter(({ metadata: { name } }) => made === '' || made === name)
     .filter(({ metadata: { labels = {} } }) => selector.every(([key, one]) => labels[key] === one))
-    .filter((node) => isReady(node) && partAt(node, 'spec', 'unschedulable') !== true)
-    .filter((node) => toleratesMasters(pod) || !hasRole(node, 'master'))
+    .filter((node) => taintsOf(node).every((taint) => isTolerated(pod, taint)))
     .filter(({ metadata: { name } }) => !isApart || others(name) === 0)
     .toSorted((one, other) => order(one) - order(other));
   return first?.metadata.name;
 }
+
+/** What a scheduler says of a pod that no node takes. */
+export const unscheduledStatus = {
+  phase: 'Pending',
+  conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+} as const;
 
 /** Gives each pod without a node one, where there is one for it. */
 export async function schedule(
@@ -86,8 +115,13 @@ export async function schedule(
   const pods = [...among.pods];
   for (const pod of waiting) {
     const nodeName = chooseNode(pod, { ...among, pods });
-    if (nodeName === undefined) continue;
     const { name, namespace = '' } = pod.metadata;
+    if (nodeName === undefined) {
+      const isSaid = conditionIn(pod, 'PodScheduled') === 'False';
+      const ref = { kind: kinds.Pod, namespace, name };
+      if (!isSaid) await kube.client.mergeStatus(ref, unscheduledStatus);
+      continue;
+    }
     const binding = { ...kinds.Pod, plural: `pods/${name}/binding` };
     await kube.client.create(binding, {
       ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace } },
