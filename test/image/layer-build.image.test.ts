@@ -72,7 +72,7 @@ const facts = (image = site.osImage) => ({ request: request(), rendered: rendere
 const start = async (): Promise<StagingRegistry> => {
   const { disk } = lane;
   const { value } = await runStep(startRegistry, { ...laneRun, facts: { ...facts(), disk } });
-  if (value.kind === 'stock') throw new Error(value.why);
+  if (value.kind === 'release') throw new Error(value.why);
   return value;
 };
 const builtOn = async (registry: StagingRegistry) => {
@@ -80,7 +80,7 @@ const builtOn = async (registry: StagingRegistry) => {
     ...laneRun,
     facts: { ...facts(), registry },
   });
-  if (value.kind === 'stock') throw new Error(value.why);
+  if (value.kind === 'release') throw new Error(value.why);
   const [image] = value.images;
   if (image === undefined) throw new Error('nothing was built');
   return { value, image, said: progress.map(({ info }) => info) };
@@ -133,7 +133,7 @@ describe('the lane that builds on a bootstrap host', () => {
     expect(refused.failure).toMatchObject({ code: 'layering.not-pullable' });
     lane.write(PULL_SECRET_PATH, readFileSync(site.authFile, 'utf8'));
     const published = (await runStep(publishImages, { ...laneRun, facts: publish })).value;
-    if (published.kind === 'stock') throw new Error(published.why);
+    if (published.kind === 'release') throw new Error(published.why);
     expect(published.images).toEqual([{ ...image, final: `${repository}@${image.digest}` }]);
     expect(await site.layersOf(`${repository}@${image.digest}`)).toEqual(layers);
     await tagImage(laneScope(), {
@@ -164,7 +164,7 @@ describe('the lane that builds on a bootstrap host', () => {
       host,
       facts: { ...facts(), rendered: other, registry },
     });
-    if (value.kind === 'stock') throw new Error(value.why);
+    if (value.kind === 'release') throw new Error(value.why);
     const layers = await site.layersOf(value.images[0]?.staged ?? '', accessTo(registry));
     const baseLayers = await site.layersOf(site.osImage);
     expect(layers.slice(0, baseLayers.length)).toEqual(baseLayers);

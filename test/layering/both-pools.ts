@@ -83,7 +83,7 @@ const workerFacts = {
  */
 export function bothFacts(delivery: 'first-boot' | 'after-join'): HandOverFacts {
   const { request, rendered, published } = handOverFacts;
-  if (request.kind === 'off' || published.kind === 'stock')
+  if (request.kind === 'off' || published.kind === 'release')
     throw new TypeError('there is no image');
   return {
     request: { ...request, delivery, pools: [...request.pools, workerFacts.request] },

@@ -77,7 +77,7 @@ export const byHost = { kind: 'host', why: 'nothing follows this host' } as cons
 /** Secret and configuration of a hand-over that failed to build anything. */
 export const fallbackFacts: HandOverFacts = {
   ...handOverFacts,
-  published: { kind: 'stock', why: 'the build failed' },
+  published: { kind: 'release', why: 'the build failed' },
 };
 
 const secret = {

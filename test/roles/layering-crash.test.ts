@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { machineOSConfigs } from '../../src/cluster/kinds.ts';
 import {
   controllerConfig,
-  heldControllerConfig,
+  blockedControllerConfig,
   renderedFile,
 } from '../../src/layering/manifests/delivery.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
@@ -41,7 +41,7 @@ function outcomeOf({ machine, kube }: Straight): unknown {
   return {
     deployed: machine.deployments.get('rhcos')?.image,
     servesFinal: served.includes(mastersFinal),
-    isHeld: [existsSync(at(heldControllerConfig)), !existsSync(at(controllerConfig))],
+    isHeld: [existsSync(at(blockedControllerConfig)), !existsSync(at(controllerConfig))],
     osConfigs: kube.objectsOf(machineOSConfigs).map(({ metadata, status }) => ({
       name: metadata.name,
       hasBuild: metadata.annotations?.[buildKeys.currentBuild] !== undefined,

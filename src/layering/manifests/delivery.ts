@@ -55,7 +55,10 @@ const directory = '/etc/mcs/bootstrap';
 export const controllerConfig = `${directory}/controller-config/machine-config-controller.yaml`;
 
 /** Beside its place, so that one rename moves it back. */
-export const heldControllerConfig = `${controllerConfig}.held-by-bootwright`;
+export const blockedControllerConfig = `${controllerConfig}.blocked-by-bootwright`;
+
+/** As a run of version 0.1 named it, which an update in the middle of an installation finds. */
+export const formerlyBlocked = `${controllerConfig}.held-by-bootwright`;
 
 /** Folder of the MachineConfigPools. */
 export const poolsFolder = `${directory}/machine-pools`;

@@ -5,7 +5,7 @@ import { fakeInventory, inventoryHost } from '../../../test/support/fake-invento
 import { runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { heldControllerConfig } from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig } from '../../layering/manifests/delivery.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
@@ -54,12 +54,12 @@ const reported = ({ inventory }: ReturnType<typeof setUp>): readonly string[] =>
 describe('cluster/follow-hosts', () => {
   it('reports a host that is held back only once it is given its Ignition', async () => {
     const run = { ...setUp([host('m1', '10.0.0.1'), host('m2', '10.0.0.3')]), config: layered };
-    run.host.withFile(heldControllerConfig, 'kind: ControllerConfig');
+    run.host.withFile(blockedControllerConfig, 'kind: ControllerConfig');
     withLog(run, line('10.0.0.1'));
     const end = runStep(followHosts, run);
     await run.clock.advance(minutes(10));
     expect(reported(run)).toEqual([]);
-    await run.host.remove(heldControllerConfig, new AbortController().signal);
+    await run.host.remove(blockedControllerConfig, new AbortController().signal);
     withLog(run, line('10.0.0.1') + line('10.0.0.1'));
     await settle();
     expect(reported(run)).toEqual(['env-m1|m1|Configuring|']);
@@ -75,8 +75,8 @@ describe('cluster/follow-hosts', () => {
     const flaky: Host = {
       ...run.host,
       realPath: (path, signal) => {
-        questions += path === heldControllerConfig ? 1 : 0;
-        return path === heldControllerConfig && questions < 2
+        questions += path === blockedControllerConfig ? 1 : 0;
+        return path === blockedControllerConfig && questions < 2
           ? Promise.reject(hostFailure('file.not-read', 'no'))
           : run.host.realPath(path, signal);
       },

@@ -2,7 +2,7 @@ import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../c
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
-import { heldControllerConfig } from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig, formerlyBlocked } from '../../layering/manifests/delivery.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
@@ -111,6 +111,16 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
   };
 }
 
+/** Where the file is that the config server cannot do without, while it is blocked. */
+export async function blockedConfig({
+  host,
+  signal,
+}: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<string | undefined> {
+  for (const path of [blockedControllerConfig, formerlyBlocked])
+    if ((await host.realPath(path, signal)) !== undefined) return path;
+  return undefined;
+}
+
 interface ConfigServerBlock {
   /** Whether the machine-config-server of this host serves nobody. */
   readonly isOn: (signal: AbortSignal) => Promise<boolean>;
@@ -127,7 +137,7 @@ function blockOf({ host, note, config }: StepScope<'host'>): ConfigServerBlock {
     isOn: async (signal) => {
       if (isOver) return false;
       try {
-        isOver = (await host.realPath(heldControllerConfig, signal)) === undefined;
+        isOver = (await blockedConfig({ host, signal })) === undefined;
       } catch (error) {
         signal.throwIfAborted();
         const { code, message } = asAgentError(error);

@@ -2,17 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
+import {
+  blockedControllerConfig,
+  controllerConfig,
+  formerlyBlocked,
+} from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../host/systemd-unit.ts';
 import { blockConfigServer, blockPathUnit, unblockConfigServer } from './config-server.ts';
 
 const blockArgv = [
   ...['systemd-run', '--unit=bootwright-hold', '--collect'],
   ...[`--path-property=PathExists=${controllerConfig}`],
-  ...['mv', '--force', controllerConfig, heldControllerConfig],
+  ...['mv', '--force', controllerConfig, blockedControllerConfig],
 ];
 const endBlockArgv = ['systemctl', 'stop', blockPathUnit];
-const unblockArgv = ['mv', '--force', heldControllerConfig, controllerConfig];
+const unblockArgv = ['mv', '--force', blockedControllerConfig, controllerConfig];
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const facts = { request: requestFor(['master']) };
@@ -37,8 +41,8 @@ function host({ isArmed = false } = {}): FakeHost {
     })
     .on(unblockArgv)
     .answers(async (...[, , { signal }]) => {
-      machine.withFile(controllerConfig, machine.textOf(heldControllerConfig) ?? '');
-      await machine.remove(heldControllerConfig, signal);
+      machine.withFile(controllerConfig, machine.textOf(blockedControllerConfig) ?? '');
+      await machine.remove(blockedControllerConfig, signal);
     });
 }
 
@@ -59,7 +63,7 @@ describe('layering/hold-config-server', () => {
       'mv',
       '--force',
       controllerConfig,
-      heldControllerConfig,
+      blockedControllerConfig,
     ]);
   });
 
@@ -82,13 +86,21 @@ describe('layering/hold-config-server', () => {
 
 describe('layering/release-config-server', () => {
   const held = () =>
-    host({ isArmed: true }).withFile(heldControllerConfig, 'kind: ControllerConfig');
+    host({ isArmed: true }).withFile(blockedControllerConfig, 'kind: ControllerConfig');
 
   it('ends the hold before it puts the file back, else that would be held at once', async () => {
     const machine = held();
     await runStep(unblockConfigServer, { host: machine, config, facts });
     expect(machine.ran).toEqual([endBlockArgv, unblockArgv]);
     expect(machine.textOf(controllerConfig)).toBe('kind: ControllerConfig');
+  });
+
+  it('puts back what version 0.1 has moved away', async () => {
+    const machine = host({ isArmed: true }).withFile(formerlyBlocked, 'kind: ControllerConfig');
+    const putBack = ['mv', '--force', formerlyBlocked, controllerConfig];
+    machine.on(putBack).succeeds();
+    await runStep(unblockConfigServer, { host: machine, config, facts });
+    expect(machine.ran).toEqual([endBlockArgv, putBack]);
   });
 
   it('does without a file that was never held', async () => {

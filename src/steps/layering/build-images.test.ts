@@ -175,7 +175,7 @@ describe('layering/build-images', () => {
   });
 
   it('tells why the release is used', async () => {
-    const registry = { kind: 'stock', why: 'no room' } as const;
+    const registry = { kind: 'release', why: 'no room' } as const;
     const { value } = await runStep(buildImages, { ...run(), facts: { ...facts, registry } });
     expect(value).toEqual(registry);
   });

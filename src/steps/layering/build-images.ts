@@ -61,8 +61,8 @@ export const buildImages = step({
     `each build may take ${layering.buildMinutes} minutes; each image is checked before it is pushed, with bootc container lint where it has bootc`,
   preview: () => previewOf(),
   run: async (scope, { request, rendered, registry }) => {
-    if (request.kind === 'off') return { kind: 'stock', why: request.why } as const;
-    if (registry.kind === 'stock') return registry;
+    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
+    if (registry.kind === 'release') return registry;
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { name, reason } = await findBuilder(imageWork(scope));

@@ -101,7 +101,7 @@ describe('layering/check-served-config', () => {
   });
 
   it('is left out where masters are served the system of the release', async () => {
-    const published = { kind: 'stock', why: 'x' } as const;
+    const published = { kind: 'release', why: 'x' } as const;
     const run = { ...setting(''), facts: { ...facts, published } };
     const { events } = await runStep(checkServedConfig, run);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);

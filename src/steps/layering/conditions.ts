@@ -14,7 +14,7 @@ export const unlessStaged = (needs: {
   readonly request: BuildRequest;
   readonly registry: { readonly kind: 'running' } | ReleaseFallback;
 }): string | undefined =>
-  unlessRequested(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined);
+  unlessRequested(needs) ?? (needs.registry.kind === 'release' ? needs.registry.why : undefined);
 
 /** Whether nodes join with the system of the release, and come to their image afterwards. */
 export const joinsWithReleaseImage = (request: BuildRequest): boolean =>
@@ -33,7 +33,7 @@ export function unlessServed({
   readonly published: PublishedImages;
 }): string | undefined {
   if (request.kind === 'off' || request.delivery !== 'first-boot') return request.why;
-  return published.kind === 'stock' ? published.why : undefined;
+  return published.kind === 'release' ? published.why : undefined;
 }
 
 /** The pool that this host, too, will belong to. */
@@ -52,7 +52,7 @@ export function whyNotServed(
 ): string | undefined {
   const why = unlessBlocked({ request });
   if (why !== undefined) return why;
-  if (published.kind === 'stock') return published.why;
+  if (published.kind === 'release') return published.why;
   return controlPlaneImages(published).length === 0
     ? 'no OS image was built for the control plane'
     : undefined;
@@ -60,7 +60,7 @@ export function whyNotServed(
 
 /** The images of the pools that join before this host leaves. */
 export const controlPlaneImages = (published: PublishedImages): readonly PublishedImage[] =>
-  published.kind === 'stock' ? [] : published.images.filter(({ pool }) => isEarlyPool(pool));
+  published.kind === 'release' ? [] : published.images.filter(({ pool }) => isEarlyPool(pool));
 
 /** The image of the masters, where there is one. */
 export const mastersImage = (published: PublishedImages): PublishedImage | undefined =>
@@ -68,7 +68,7 @@ export const mastersImage = (published: PublishedImages): PublishedImage | undef
 
 /** The operating system of the release is used, and why. */
 export interface ReleaseFallback {
-  readonly kind: 'stock';
+  readonly kind: 'release';
   readonly why: string;
 }
 
@@ -91,6 +91,6 @@ export async function withReleaseFallback<T>(
       reason: message,
       hint,
     });
-    return { kind: 'stock', why: `${code}: ${message}` };
+    return { kind: 'release', why: `${code}: ${message}` };
   }
 }

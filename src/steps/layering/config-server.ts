@@ -2,13 +2,14 @@ import { dirname } from 'node:path/posix';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
   controllerConfig,
-  heldControllerConfig,
+  blockedControllerConfig,
   renderedFolder,
   servedCopy,
 } from '../../layering/manifests/delivery.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
+import { blockedConfig } from '../cluster/follow-hosts.ts';
 import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
 import { unlessBlocked, unlessServed } from './conditions.ts';
@@ -63,7 +64,7 @@ export const blockServiceUnit = blockUnit.service;
  * own would do: /etc of the host is not shared with a container, and between two looks a master could be served.
  */
 const blockArgv = watchArgv(blockUnit, `PathExists=${controllerConfig}`, [
-  ...['mv', '--force', controllerConfig, heldControllerConfig],
+  ...['mv', '--force', controllerConfig, blockedControllerConfig],
 ]);
 
 /**
@@ -120,7 +121,7 @@ export const serveImages = step({
   limit: minutes(5),
   preview: () => [folderArgv, unitStateArgv(servePathUnit), keepServedArgv(['<rendered config>'])],
   run: async (scope, { rendered, published }) => {
-    if (published.kind === 'stock') return;
+    if (published.kind === 'release') return;
     const served = published.images.flatMap(({ pool, final }) => {
       const config = rendered.find((one) => one.pool === pool);
       return config !== undefined && servedPools.includes(pool) ? [{ config, final }] : [];
@@ -164,11 +165,13 @@ async function serve(
   throw layeringFailure('layering.not-served', `${file} does not hold what was written`);
 }
 
-/** Ends the hold; systemd forgets the unit with it. */
+/** Ends the block; systemd forgets the unit with it. */
 const endBlockArgv = ['systemctl', 'stop', blockPathUnit] as const;
 
 /** Puts the file back that the server cannot do without. */
-const unblockArgv = ['mv', '--force', heldControllerConfig, controllerConfig] as const;
+const unblockArgv = (blocked: string): readonly string[] => [
+  ...['mv', '--force', blocked, controllerConfig],
+];
 
 /** systemctl's answer for a unit that does not exist. */
 const noSuchUnit = 5;
@@ -182,11 +185,12 @@ export const unblockConfigServer = step({
   when: buildsOsImages,
   skipIf: unlessBlocked,
   limit: minutes(3),
-  preview: () => [endBlockArgv, unblockArgv],
+  preview: () => [endBlockArgv, unblockArgv(blockedControllerConfig)],
   run: async ({ host, signal }) => {
     await host.exec(endBlockArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
-    // Not there: it was never held, or an earlier run has put it back.
-    if ((await host.realPath(heldControllerConfig, signal)) === undefined) return;
-    await host.exec(unblockArgv, { signal, limit: seconds(30) });
+    const blocked = await blockedConfig({ host, signal });
+    // Not there: it was never blocked, or an earlier run has put it back.
+    if (blocked === undefined) return;
+    await host.exec(unblockArgv(blocked), { signal, limit: seconds(30) });
   },
 });

@@ -87,7 +87,7 @@ describe('layering/copy-base', () => {
 
   it('does nothing without a registry', async () => {
     const { host } = run();
-    const registry = { kind: 'stock', why: 'no room' } as const;
+    const registry = { kind: 'release', why: 'no room' } as const;
     await runStep(copyBase, { ...run(host), facts: { ...facts, registry } });
     expect(host.ran).toEqual([]);
   });

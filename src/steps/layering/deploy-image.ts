@@ -52,7 +52,7 @@ export const deployWorkerImage = step({
     return previewDeploy({ disk: disk.path, writerArgs, image, source });
   },
   run: async (scope, { disk, image }): Promise<WorkerBoot> => {
-    if (image.kind === 'stock') return image;
+    if (image.kind === 'release') return image;
     const deploy = (): Promise<WorkerBoot> => deployOrPivot(scope, disk, image);
     // What the cluster serves cannot be taken back here.
     return image.kind === 'served' ? deploy() : withReleaseFallback(scope, deploy);
@@ -122,7 +122,7 @@ export const overlayWorkerConfig = step({
   needs: { disk: TargetDisk, ignition: HostIgnition, image: WorkerImage, boot: WorkerBoot },
   when: all(writesDisk, takesBuiltImage),
   skipIf: ({ image, boot }) => {
-    if (boot.kind === 'stock') return boot.why;
+    if (boot.kind === 'release') return boot.why;
     return image.kind === 'served' ? 'the cluster already serves the built OS image' : undefined;
   },
   destroys: true,
@@ -133,7 +133,7 @@ export const overlayWorkerConfig = step({
     ...overlayCommands('<boot partition>', ignition.path).map(({ argv }) => argv),
   ],
   run: async (scope, { disk, ignition, image }) => {
-    if (image.kind === 'stock') return;
+    if (image.kind === 'release') return;
     const { host, signal } = scope;
     const overlaid = overlayImage(await readServed(scope, image.served), image.image);
     const whole = embedServed(await readServed(scope, ignition.path), overlaid);

@@ -109,8 +109,8 @@ describe('layering/deploy-own', () => {
       'nodes get their image after they have joined',
       { request: { ...on, delivery: 'after-join' } },
     ],
-    ['the build gave way to the release', { published: { kind: 'stock', why: 'x' } }],
-    ['there is no registry', { registry: { kind: 'stock', why: 'x' } }],
+    ['the build gave way to the release', { published: { kind: 'release', why: 'x' } }],
+    ['there is no registry', { registry: { kind: 'release', why: 'x' } }],
   ])('does nothing where %s', async (_, differs) => {
     const host = hostWith();
     const { events } = await tryStep(deployOwn, settings(host, differs));

@@ -45,7 +45,7 @@ export const deployOwn = step({
   },
   when: all(writesDisk, buildsOsImages),
   skipIf: ({ request, registry, published }) =>
-    whyNotServed(request, published) ?? (registry.kind === 'stock' ? registry.why : undefined),
+    whyNotServed(request, published) ?? (registry.kind === 'release' ? registry.why : undefined),
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
@@ -58,7 +58,7 @@ export const deployOwn = step({
   run: async (scope, { disk, rendered, registry, published }) => {
     const { note, signal } = scope;
     const image = mastersImage(published);
-    if (image === undefined || registry.kind === 'stock') return;
+    if (image === undefined || registry.kind === 'release') return;
     try {
       if (!(await canDeploy(scope))) return;
       const os = await osOf(scope, image, rendered);

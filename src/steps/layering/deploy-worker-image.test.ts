@@ -83,7 +83,7 @@ describe('layering/deploy-worker-image', () => {
   ])('promises nothing when the first boot could not do it either: %s', async (stderr, code) => {
     expect((await deploy({ host: failing(stderr) })).failure).toMatchObject({ code });
     const { value } = await deploy({ host: failing(stderr), failurePolicy: 'fallback-stock' });
-    expect(value).toMatchObject({ kind: 'stock' });
+    expect(value).toMatchObject({ kind: 'release' });
   });
 
   it('fails by any policy when the cluster serves what does not fit', async () => {
@@ -97,7 +97,7 @@ describe('layering/deploy-worker-image', () => {
 
   it('has nothing to do where no image is to be had', async () => {
     const host = hostWith();
-    const releaseImage = { kind: 'stock', why: 'no image' } as const;
+    const releaseImage = { kind: 'release', why: 'no image' } as const;
     expect((await deploy({ host, worker: releaseImage })).value).toEqual(releaseImage);
     expect(host.ran).toEqual([]);
   });

@@ -37,7 +37,7 @@ const BuildRequestSchema = z.discriminatedUnion('kind', [
 ]);
 
 /** Whether operating systems are built during this installation, and for which pools. */
-export const BuildRequest = fact('layering.order', BuildRequestSchema);
+export const BuildRequest = fact('layering.buildRequest', BuildRequestSchema);
 export type BuildRequest = z.infer<typeof BuildRequestSchema>;
 
 const RenderedConfigSchema = z.object({
@@ -55,7 +55,11 @@ export const RenderedConfigs = fact('layering.rendered', z.array(RenderedConfigS
 export type RenderedConfig = z.infer<typeof RenderedConfigSchema>;
 
 /** The operating system of the release is used, because nothing is asked for or something failed. */
-const releaseImage = z.object({ kind: z.literal('stock'), why: z.string() });
+const releaseImage = z.object({
+  // `stock` is how a journal of version 0.1 names it.
+  kind: z.enum(['release', 'stock']).transform((): 'release' => 'release'),
+  why: z.string(),
+});
 
 const StagingRegistrySchema = z.object({
   kind: z.literal('running'),

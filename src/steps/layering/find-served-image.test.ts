@@ -39,7 +39,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     const host = searchingHost();
     const { value, notes } = await find(served(text), host);
     expect(value).toEqual({
-      kind: 'stock',
+      kind: 'release',
       why: 'the served config names no image repository',
     });
     expect([host.ran, notes]).toEqual([[], []]);
@@ -47,7 +47,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
 
   it('warns, and installs the system of the release, when nothing is served', async () => {
     const { value, notes } = await find(fakeWeb());
-    expect(value).toMatchObject({ kind: 'stock' });
+    expect(value).toMatchObject({ kind: 'release' });
     expect(notes).toEqual([
       'warn: the served config cannot be read, so the image of the pool is unknown; the OS image of the release is installed',
     ]);
@@ -57,7 +57,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     const host = searchingHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
     const { value, notes } = await find(served(servedToWorker(undefined, { repository })), host);
-    expect(value).toMatchObject({ kind: 'stock' });
+    expect(value).toMatchObject({ kind: 'release' });
     expect(notes).toContain(
       'warn: the pool has no image for the served MachineConfig; the OS image of the release is installed',
     );
@@ -73,7 +73,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     expect((await find(served(text))).failure).toMatchObject({ code });
     const fallback = { layering: { failurePolicy: 'fallback-stock' as const } };
     const { value } = await find(served(text), searchingHost(), fallback);
-    expect(value).toMatchObject({ kind: 'stock' });
+    expect(value).toMatchObject({ kind: 'release' });
   });
 
   it.each<[string, ConfigInput]>([

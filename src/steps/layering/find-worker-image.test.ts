@@ -114,7 +114,7 @@ describe('layering/find-worker-image', () => {
 
   it.each([
     ['fail', { failure: { code: 'wait.timed-out' } }],
-    ['fallback-stock', { value: { kind: 'stock' } }],
+    ['fallback-stock', { value: { kind: 'release' } }],
   ] as const)(
     'ends by the failure policy %s after half an hour',
     async (failurePolicy, expected) => {

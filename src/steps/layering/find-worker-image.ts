@@ -99,7 +99,7 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
   if ('kind' in found) return found;
   const { text, repository } = found;
   if (repository === undefined)
-    return { kind: 'stock', why: 'the served config names no image repository' };
+    return { kind: 'release', why: 'the served config names no image repository' };
   note('info', 'the served config names the image repository of the pool', { repository });
   return withReleaseFallback(scope, async () => {
     refuseUnusable(repository);
@@ -120,7 +120,7 @@ function useReleaseImage(
   signal.throwIfAborted();
   const { code, message } = asAgentError(error);
   note('warn', `${what}; the OS image of the release is installed`, { code, reason: message });
-  return { kind: 'stock', why: `${code}: ${message}` };
+  return { kind: 'release', why: `${code}: ${message}` };
 }
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');

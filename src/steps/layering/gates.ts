@@ -47,7 +47,7 @@ export const waitForLayeredMasters = step({
   },
   when: buildsOsImages,
   skipIf: ({ request, published }) =>
-    unlessRequested({ request }) ?? (published.kind === 'stock' ? published.why : undefined),
+    unlessRequested({ request }) ?? (published.kind === 'release' ? published.why : undefined),
   limit: longestWait + hours(1) + minutes(10),
   waitsFor: 'nodes, MachineConfigPool, MachineOSConfig and MachineOSBuild to agree on the image',
   run: async (scope, { request, published, registry }) => {

@@ -63,7 +63,7 @@ async function handOver(
   why?: string,
 ): Promise<void> {
   if (request.kind === 'off') return;
-  if (published.kind === 'stock') {
+  if (published.kind === 'release') {
     scope.note('info', `no OS image is handed over: ${published.why}`);
     await submitOsConfigs(scope, request.pools);
     return;
@@ -188,7 +188,7 @@ async function imagesToStage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
   { request, rendered, published }: Made,
 ): Promise<readonly LeftImage[]> {
-  if (request.kind === 'off' || !joinsWithReleaseImage(request) || published.kind === 'stock')
+  if (request.kind === 'off' || !joinsWithReleaseImage(request) || published.kind === 'release')
     return [];
   const images: LeftImage[] = [];
   for (const pool of poolsOf(request, { rendered, images: published.images })) {

@@ -76,8 +76,8 @@ describe('layering/overlay-worker-config', () => {
 
   it.each<[string, WorkerImage, WorkerBoot]>([
     ['the cluster serves the image', { kind: 'served', ...found }, { kind: 'deployed' }],
-    ['the node boots stock', { kind: 'overlay', ...found }, { kind: 'stock', why: 'no room' }],
-    ['there is no image', { kind: 'stock', why: 'x' }, { kind: 'stock', why: 'x' }],
+    ['the node boots stock', { kind: 'overlay', ...found }, { kind: 'release', why: 'no room' }],
+    ['there is no image', { kind: 'release', why: 'x' }, { kind: 'release', why: 'x' }],
   ])('touches nothing where %s', async (_, worker, boot) => {
     const host = hostWith();
     await runStep(overlayWorkerConfig, settings(host, worker, boot));

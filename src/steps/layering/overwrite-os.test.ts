@@ -265,7 +265,7 @@ describe('the built image', () => {
   const { published: released } = fallbackFacts;
   const both = bothFacts('first-boot').published;
   const workerImages =
-    both.kind === 'stock' ? [] : both.images.filter(({ pool }) => pool === 'worker');
+    both.kind === 'release' ? [] : both.images.filter(({ pool }) => pool === 'worker');
   const request = requestFor(['master']);
   const off = { kind: 'off', why: 'no manifest' } as const;
 
@@ -283,7 +283,7 @@ describe('the built image', () => {
       false,
     ],
     ['it could not be built', { request, published: released }, false],
-    ['a worker found none', { boot: { kind: 'stock', why: 'none' } }, false],
+    ['a worker found none', { boot: { kind: 'release', why: 'none' } }, false],
     ['a worker has it on its disk', { boot: { kind: 'deployed' } }, true],
     ['a worker gets it at its first boot', { boot: { kind: 'first-boot', why: 'x' } }, true],
   ])('is booted first when %s: %s', (...[, facts, isBooted]) => {

@@ -79,4 +79,4 @@ export const bootsBuiltImage = ({ request, published, boot }: BuiltImageFacts): 
     published !== undefined &&
     whyNotServed(request, published) === undefined &&
     mastersImage(published) !== undefined) ||
-  (boot !== undefined && boot.kind !== 'stock');
+  (boot !== undefined && boot.kind !== 'release');

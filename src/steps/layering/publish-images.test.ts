@@ -83,7 +83,7 @@ describe('layering/publish-images', () => {
   });
 
   it('tells why the release is used', async () => {
-    const built = { kind: 'stock', why: 'the build failed' } as const;
+    const built = { kind: 'release', why: 'the build failed' } as const;
     const { value } = await runStep(publishImages, { ...run(), facts: { ...facts, built } });
     expect(value).toEqual(built);
   });

@@ -41,7 +41,7 @@ export const copyBase = step({
   limit: hours(3),
   preview: () => copyPreview(),
   run: async (scope, { request, rendered, registry }) => {
-    if (request.kind === 'off' || registry.kind === 'stock') return;
+    if (request.kind === 'off' || registry.kind === 'release') return;
     // Without it the build takes the base from where it comes from; if that fails too, the build fails.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
@@ -110,7 +110,7 @@ export const sendBase = step({
     ];
   },
   run: async (scope, { request, rendered, registry }) => {
-    if (request.kind === 'off' || registry.kind === 'stock') return;
+    if (request.kind === 'off' || registry.kind === 'release') return;
     // Where the policy is to go on, a failure is reported when the images themselves are published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
@@ -161,9 +161,9 @@ export const publishImages = step({
   limit: hours(4),
   preview: () => publishPreview(),
   run: async (scope, { request, registry, built }) => {
-    if (built.kind === 'stock') return built;
-    if (request.kind === 'off') return { kind: 'stock', why: request.why } as const;
-    if (registry.kind === 'stock') return registry;
+    if (built.kind === 'release') return built;
+    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
+    if (registry.kind === 'release') return registry;
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const images: PublishedImage[] = [];

@@ -30,7 +30,7 @@ describe('withReleaseFallback', () => {
   it('falls back, and says why', async () => {
     const scope = scopeOf('fallback-stock');
     await expect(withReleaseFallback(scope, failing)).resolves.toEqual({
-      kind: 'stock',
+      kind: 'release',
       why: 'file.not-written: the disk is full',
     });
     expect(scope.note).toHaveBeenCalledWith(

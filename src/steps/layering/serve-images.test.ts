@@ -75,7 +75,7 @@ describe('layering/serve-images', () => {
   it.each([
     ['nothing is ordered', { ...facts, request: noRequest }],
     ['the operator rolls out', { ...facts, request: requestFor(pools, 'after-join') }],
-    ['there is no image', { ...facts, published: { kind: 'stock' as const, why: 'it failed' } }],
+    ['there is no image', { ...facts, published: { kind: 'release' as const, why: 'it failed' } }],
   ])('changes nothing where %s', async (...[, given]) => {
     const machine = host();
     await runStep(serveImages, { host: machine, config, facts: given });

@@ -110,7 +110,7 @@ export const stopRegistry = step({
   limit: minutes(30),
   preview: (_config, { registry }) => {
     // In a plan the fact is a stand-in, whose kind is not known.
-    const address = registry.kind === 'stock' ? '' : registry.address;
+    const address = registry.kind === 'release' ? '' : registry.address;
     const written = { root: mount, deployments: ['<deployment>'], address };
     return [
       contentTraceArgv(written),

@@ -116,7 +116,7 @@ describe('layering/start-registry', () => {
     const { value } = await runStep(startRegistry, { ...run(host), config });
     expect(host.ran.at(-1)).toEqual(['umount', stagingMount]);
     expect(value).toMatchObject({
-      kind: 'stock',
+      kind: 'release',
       why: expect.stringContaining('too-small') as string,
     });
   });
@@ -130,7 +130,7 @@ describe('layering/start-registry', () => {
       ...run(host),
       facts: { ...facts, request, rendered },
     });
-    expect(value).toEqual({ kind: 'stock', why });
+    expect(value).toEqual({ kind: 'release', why });
     expect(host.ran).toEqual([]);
   });
 });

@@ -64,9 +64,9 @@ export const startRegistry = step({
       : `the registry is ${layering.registryImage} (layering.registryImage)`,
   preview: ({ layering }) => previewOf(layering),
   run: async (scope, { request, rendered, disk }) => {
-    if (request.kind === 'off') return { kind: 'stock', why: request.why } as const;
+    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
     if (rendered.length === 0)
-      return { kind: 'stock', why: 'no MachineConfig was rendered' } as const;
+      return { kind: 'release', why: 'no MachineConfig was rendered' } as const;
     return withReleaseFallback(scope, async () => {
       try {
         return await start(scope, disk);

@@ -101,7 +101,7 @@ describe('layering/stop-registry', () => {
 
   it('clears what a registry left that did not start', async () => {
     const host = hostWith();
-    await stop(host, { registry: { kind: 'stock', why: 'its port is taken' } });
+    await stop(host, { registry: { kind: 'release', why: 'its port is taken' } });
     expect(did(host)).toContain(`rm --recursive --force --one-file-system ${work}`);
     expect(host.ran.map(([program]) => program)).not.toContain('grep');
   });

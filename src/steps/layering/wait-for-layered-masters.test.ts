@@ -105,7 +105,7 @@ describe('layering/wait-for-masters', () => {
 
   it.each([
     ['nothing is built', { request: noRequest }],
-    ['the system of the release is used', { published: { kind: 'stock' as const, why: 'x' } }],
+    ['the system of the release is used', { published: { kind: 'release' as const, why: 'x' } }],
   ])('is left out where %s', async (_, more) => {
     const run = { config, facts: { ...facts, ...more }, kube: fakeKube() };
     const { events } = await runStep(waitForLayeredMasters, run);
@@ -151,7 +151,7 @@ describe('layering/wait-for-masters', () => {
   });
 
   it('asks nothing of a registry that does not run', async () => {
-    const registry = { kind: 'stock' as const, why: 'x' };
+    const registry = { kind: 'release' as const, why: 'x' };
     const kube = put(fakeKube()).put(machineConfigs, {
       metadata: { name: '99-mine' },
       spec: { osImageURL: `${address}/ocl/master@sha256:0` },

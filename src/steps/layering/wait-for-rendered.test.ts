@@ -7,7 +7,8 @@ import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import {
   controllerConfig,
-  heldControllerConfig,
+  blockedControllerConfig,
+  formerlyBlocked,
   poolFile,
 } from '../../layering/manifests/delivery.ts';
 import { waitForRendered } from './wait-for-rendered.ts';
@@ -33,16 +34,22 @@ describe('layering/wait-for-rendered', () => {
     const machine = host();
     const run = runStep(waitForRendered, { host: machine, clock, config, facts });
     await settle();
-    machine.withFile(heldControllerConfig, '');
+    machine.withFile(blockedControllerConfig, '');
     const { value, events } = await run;
     expect(value).toEqual(pools.map(renderedFor));
     expect(clock.now()).toBe(0);
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'wait.updated',
-        status: `${heldControllerConfig} does not exist yet`,
+        status: `${blockedControllerConfig} does not exist yet`,
       }),
     );
+  });
+
+  it('knows the name by which version 0.1 blocks the server', async () => {
+    const machine = host().withFile(formerlyBlocked, '');
+    const { value } = await runStep(waitForRendered, { host: machine, config, facts });
+    expect(value).toEqual(pools.map(renderedFor));
   });
 
   it('waits for no hold where nobody is held back', async () => {
@@ -94,7 +101,7 @@ describe('layering/wait-for-rendered', () => {
   });
 
   it('fails when a pool was not rendered with the others', async () => {
-    const machine = host(['master']).withFile(heldControllerConfig, '');
+    const machine = host(['master']).withFile(blockedControllerConfig, '');
     const { failure } = await tryStep(waitForRendered, { host: machine, config, facts });
     expect(failure).toMatchObject({
       code: 'layering.not-rendered',
@@ -104,7 +111,7 @@ describe('layering/wait-for-rendered', () => {
 
   it('is safe to repeat', async () => {
     await isSafeToRepeat(waitForRendered, () => ({
-      host: host().withFile(heldControllerConfig, ''),
+      host: host().withFile(blockedControllerConfig, ''),
       config,
       facts,
     }));

@@ -3,7 +3,8 @@ import type { PollResult } from '../../engine/wait.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
   controllerConfig,
-  heldControllerConfig,
+  blockedControllerConfig,
+  formerlyBlocked,
   isRendererLog,
   poolFile,
   renderedFile,
@@ -34,8 +35,7 @@ export const waitForRendered = step({
   preview: () => [unitMonitorArgv([blockServiceUnit]), ...bootkubeArgvs],
   run: async (scope, { request }) => {
     if (request.kind === 'off') return [];
-    const isHeld = !joinsWithReleaseImage(request);
-    await untilRendered(scope, isHeld ? heldControllerConfig : controllerConfig);
+    await untilRendered(scope, !joinsWithReleaseImage(request));
     return readRenderedConfigs(
       scope,
       request.pools.map(({ pool }) => pool),
@@ -52,8 +52,9 @@ const enoughFailures = 2;
  * Waits for the file that the bootstrap controller writes last, at the place where it is then.
  * @throws AgentError `layering.not-rendered` when the controller fails, `cluster.bootkube-failed`, `wait.timed-out`
  */
-async function untilRendered(scope: RenderingScope, awaited: string): Promise<void> {
+async function untilRendered(scope: RenderingScope, isBlocked: boolean): Promise<void> {
   const { host, until } = scope;
+  const awaited = isBlocked ? [blockedControllerConfig, formerlyBlocked] : [controllerConfig];
   const failed = new Map<string, string>();
   const bootkube = followedBootkube(scope);
   const pollOnce = async (): Promise<PollResult<true>> => {
@@ -62,7 +63,7 @@ async function untilRendered(scope: RenderingScope, awaited: string): Promise<vo
   };
   await until('the MachineConfigs are rendered', pollOnce, {
     watch: together(
-      (changed, quiet) => host.watch([awaited, containerLogs], changed, quiet),
+      (changed, quiet) => host.watch([...awaited, containerLogs], changed, quiet),
       unitWatch(host, [blockServiceUnit]),
       bootkube.watch,
     ),
@@ -72,7 +73,8 @@ async function untilRendered(scope: RenderingScope, awaited: string): Promise<vo
 }
 
 interface Awaited {
-  readonly awaited: string;
+  /** Any of them; the first is named. */
+  readonly awaited: readonly string[];
   /** Why it failed, by the name of the log. */
   readonly failed: Map<string, string>;
 }
@@ -82,7 +84,8 @@ async function poll(
   { awaited, failed }: Awaited,
 ): Promise<PollResult<true>> {
   const { host, signal } = scope;
-  if ((await host.realPath(awaited, signal)) !== undefined) return { done: true };
+  for (const path of awaited)
+    if ((await host.realPath(path, signal)) !== undefined) return { done: true };
   for (const name of (await host.list(containerLogs, signal)).filter(isRendererLog)) {
     const path = await host.realPath(`${containerLogs}/${name}`, signal);
     const log = path === undefined ? undefined : await host.readText(path, signal);
@@ -90,7 +93,7 @@ async function poll(
     if (reason !== undefined) failed.set(name, reason);
   }
   const reason = [...failed.values()].at(-1);
-  if (reason === undefined) return { status: `${awaited} does not exist yet` };
+  if (reason === undefined) return { status: `${awaited[0]} does not exist yet` };
   if (failed.size < enoughFailures) {
     return { status: `machine-config-controller failed and is restarted: ${reason}` };
   }
