@@ -14,7 +14,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   config: ['model', 'lib', 'engine/failures.ts', 'adapters/file-access.ts'],
   steps: [
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
-    'config/schema.ts',
+    ...['config/schema.ts', 'config/failures.ts'],
   ],
   roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],

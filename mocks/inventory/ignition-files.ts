@@ -141,6 +141,10 @@ export function bootstrapIgnition(
           'apiVersion: v1\nkind: Secret\nmetadata:\n  name: master-user-data\n  namespace: openshift-machine-api\n',
         ),
         ignitionFile(
+          '/opt/openshift/openshift/openshift-install-manifests.yaml',
+          `apiVersion: v1\ndata:\n  invoker: assisted-service\n  version: ${cluster.openshiftVersion}\nkind: ConfigMap\nmetadata:\n  name: openshift-install-manifests\n  namespace: openshift-config\n`,
+        ),
+        ignitionFile(
           '/usr/local/bin/bootkube.sh',
           '#!/bin/bash\n# The lab stands in for this part.\n',
           0o555,

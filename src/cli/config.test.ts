@@ -25,6 +25,11 @@ describe('withRefusals', () => {
       ['bootstrap.no-controller-image'],
     ],
     [
+      'images that are to be built, of no release',
+      { role: 'bootstrap', ...mco, 'layering.mode': 'on' },
+      ['config.incomplete'],
+    ],
+    [
       'a single node like a bootstrap host',
       { role: 'master', 'cluster.controlPlaneCount': 1 },
       ['bootstrap.no-mco-image'],

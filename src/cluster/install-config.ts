@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { parseYaml } from '../lib/yaml-text.ts';
+import { yamlIn } from '../lib/yaml-text.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { configMaps } from './kinds.ts';
+import { releaseVersion } from './release-version.ts';
 
 /** Where a cluster has its install-config, without passwords. */
 export const installConfigRef: KubeRef = {
@@ -66,7 +67,7 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
   const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };
   const text = data?.['install-config'];
   if (text === undefined) return { problem: `${place} holds no install-config` };
-  const shape = Shape.safeParse(parsed(text));
+  const shape = Shape.safeParse(yamlIn(text));
   if (!shape.success) return { problem: `the install-config in ${place} cannot be read` };
   const { controlPlane, arbiter, platform, networking } = shape.data;
   const [name] = Object.keys(platform);
@@ -84,11 +85,6 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
       ...(networks.length === 0 ? {} : { machines: { networks, vips } }),
     },
   };
-}
-
-function parsed(text: string): unknown {
-  const document = parseYaml(text);
-  return document.errors.length === 0 ? document.toJS() : undefined;
 }
 
 /** Where the installer records who started it. */
@@ -109,4 +105,15 @@ export function invokerOf(configMap: KubeObject | undefined): string {
   if (configMap === undefined) return defaultInvoker;
   const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };
   return data?.['invoker'] ?? '';
+}
+
+const Installer = z.object({ data: z.object({ version: z.string() }) });
+
+/**
+ * The release of the installer that made a cluster, by the same ConfigMap (openshift/installer, `pkg/asset/manifests`); undefined
+ * where it names none, as a build that is no release does.
+ */
+export function installerVersion(configMap: unknown): string | undefined {
+  const version = Installer.safeParse(configMap).data?.data.version ?? '';
+  return releaseVersion(version) === undefined ? undefined : version;
 }

@@ -58,7 +58,7 @@ export const settingTable = {
     id: text('id of the cluster at the inventory service'),
     infraEnvId: text('id of the infra-env of this host; unset: the cluster id'),
     hostId: text('id of this host; without it nothing is reported'),
-    openshiftVersion: text('OpenShift version of the cluster', '4.4'),
+    openshiftVersion: text('OpenShift version of the cluster; unset: that of bootstrap.ign'),
     controlPlaneCount: count(
       'number of control-plane nodes; 1 selects the single-node flow, 0 means unknown',
       0,

@@ -46,6 +46,12 @@ export function parseYaml(text: string, reading: YamlReading = {}): Document.Par
   return document;
 }
 
+/** The value of a YAML text of one document; undefined where it cannot be read. */
+export function yamlIn(text: string): unknown {
+  const document = parseYaml(text);
+  return document.errors.length === 0 ? document.toJS() : undefined;
+}
+
 /**
  * The documents of a YAML text, read in a time that grows as the text does. What cannot be read is in `errors` of
  * its document, in the order of the text; the parser itself checks keys in quadratic time, and takes hours for

@@ -1,16 +1,19 @@
-import { Config } from '../config/schema.ts';
+import { configFailure } from '../config/failures.ts';
+import type { Config } from '../config/schema.ts';
 import { all, condition, not } from '../engine/condition.ts';
 import { deliveryOf } from '../layering/manifests/delivery.ts';
 import { isSameImage } from '../lib/image-name.ts';
 
-const unset = Config.parse({}).cluster.openshiftVersion;
-
-/**
- * The version of the cluster; undefined where nobody said it: day-2 hosts are not given it, and then the
- * setting has its default, which is that of the agent that is replaced and says nothing of the cluster.
- */
+/** The version of the cluster; undefined where nobody said it: day-2 hosts are not given it. */
 export const givenVersion = ({ cluster }: Config): string | undefined =>
-  cluster.openshiftVersion === unset ? undefined : cluster.openshiftVersion;
+  cluster.openshiftVersion === '' ? undefined : cluster.openshiftVersion;
+
+/** A decision needs the version of the cluster, and nobody gave it. */
+export const noVersion = (decision: string): Error =>
+  configFailure('config.incomplete', `cluster.openshiftVersion is not set; ${decision} needs it`, {
+    hint: 'give --openshift-version VERSION (or cluster.openshiftVersion in a file), 4.20.1 for example',
+    context: { settings: 'cluster.openshiftVersion' },
+  });
 
 /** The image goes into the running root instead of onto a disk. */
 export const usesExistingRoot = condition<Config>(
@@ -27,11 +30,22 @@ export const writesDisk = not(usesExistingRoot, 'a disk is written');
  */
 export const looksForOsConfigs = condition<Config>(
   'OS images may be built during the installation',
-  ({ layering: { mode }, cluster }) =>
-    mode === 'on' || (mode === 'auto' && deliveryOf(cluster.openshiftVersion).kind !== 'none'),
-  ({ layering: { mode }, cluster }) =>
-    mode === 'off' ? 'layering.mode is off' : deliveryOf(cluster.openshiftVersion).why,
+  (config) => {
+    const { mode } = config.layering;
+    const version = givenVersion(config);
+    const mayBuild = version === undefined || deliveryOf(version).kind !== 'none';
+    return mode === 'on' || (mode === 'auto' && mayBuild);
+  },
+  (config) => (config.layering.mode === 'off' ? 'layering.mode is off' : explainDelivery(config)),
 );
+
+/** How nodes get a built image, as a plan prints it. */
+export function explainDelivery(config: Config): string {
+  const version = givenVersion(config);
+  return version === undefined
+    ? 'cluster.openshiftVersion is not set; bootstrap.ign names the release'
+    : deliveryOf(version).why;
+}
 
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */
 export const buildsOsImages = all(writesDisk, looksForOsConfigs);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { downloadOf } from '../support/download.ts';
+import { bootstrapFile } from './control-plane.ts';
 import { cornerOf, type Kind } from './corners.ts';
 import { live } from './processes.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
@@ -73,6 +74,17 @@ const inputs: readonly Input[] = [
     spoil: ({ inventory }) =>
       inventory.answering({
         clusterFile: () => Promise.resolve(downloadOf('{"ignition":{"version":"3.2.0"}}')),
+      }),
+    kinds: ofBootstrap,
+  },
+  {
+    name: 'the version of the cluster, which nobody names',
+    code: 'config.incomplete',
+    config: { cluster: { openshiftVersion: '' } },
+    spoil: ({ inventory }) =>
+      inventory.answering({
+        clusterFile: () =>
+          Promise.resolve(downloadOf(bootstrapFile.replace('openshift-install-manifests', 'none'))),
       }),
     kinds: ofBootstrap,
   },

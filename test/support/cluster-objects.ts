@@ -68,10 +68,10 @@ export const withInstallConfig = (kube: FakeKube, yaml: string): FakeKube =>
   kube.put(configMaps, installConfigMap(yaml));
 
 /** Puts the invoker of the installation into a cluster. */
-export const withInvoker = (kube: FakeKube, invoker: string): FakeKube =>
+export const withInvoker = (kube: FakeKube, invoker: string, version = ''): FakeKube =>
   kube.put(configMaps, {
     metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
-    data: { invoker },
+    data: { invoker, ...(version === '' ? {} : { version }) },
   });
 
 /** A bootstrap host whose bootkube is at work; systemd notifies nobody of its units. */

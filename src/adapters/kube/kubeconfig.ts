@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseYaml } from '../../lib/yaml-text.ts';
+import { yamlIn } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 
@@ -102,9 +102,7 @@ function currentOf(config: z.output<typeof Kubeconfig>): Current {
 
 function parsed(text: string): z.output<typeof Kubeconfig> {
   // What the parser says of an error can hold the line with the key in it.
-  const document = parseYaml(text);
-  const value: unknown = document.errors.length === 0 ? document.toJS() : undefined;
-  const { data, error } = Kubeconfig.safeParse(value);
+  const { data, error } = Kubeconfig.safeParse(yamlIn(text));
   if (data !== undefined) return data;
   const path = error.issues[0]?.path.join('.') ?? '';
   throw bad(path === '' ? 'it is not a YAML mapping' : `${path} is missing or has the wrong type`);

@@ -41,10 +41,8 @@ const rows: readonly Row[] = [
 export function deliveryOf(openshiftVersion: string): Delivery {
   const version = releaseVersion(openshiftVersion);
   const row = version === undefined ? undefined : rows.find(({ from }) => isAtLeast(version, from));
-  if (row === undefined) {
-    const named = openshiftVersion === '' ? 'an empty text' : openshiftVersion;
-    return { kind: 'none', why: `${named} is not the version of an OpenShift release` };
-  }
+  if (row === undefined)
+    return { kind: 'none', why: `${openshiftVersion} is not the version of an OpenShift release` };
   return { kind: row.kind, why: `OpenShift ${openshiftVersion}: ${row.why}` };
 }
 

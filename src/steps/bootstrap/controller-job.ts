@@ -25,7 +25,7 @@ interface HostMount {
  * The job that runs the controller (assisted-installer, `assisted-installer-controller-pod.yaml`).
  * The Job controller adds the label `job-name`, by which the pods are found.
  */
-export function controllerJob(config: Config): object {
+export function controllerJob(config: Config, version: string): object {
   const mounts = hostMounts(config);
   return {
     apiVersion: 'batch/v1',
@@ -44,7 +44,7 @@ export function controllerJob(config: Config): object {
               image: controllerImage(config),
               ...withoutService(config),
               imagePullPolicy: 'IfNotPresent',
-              env: environment(config),
+              env: environment(config, version),
               volumeMounts: [
                 ...mounts.map(({ name, mountPath }) => ({ name, mountPath })),
                 { name: 'pull-secret', mountPath: tokenFolder },
@@ -94,7 +94,7 @@ function hasCredentials({ url }: Config['service']): boolean {
   return parsed !== null && basicCredentials(parsed) !== undefined;
 }
 
-function environment({ cluster, controller, service }: Config): readonly object[] {
+function environment({ controller, service }: Config, version: string): readonly object[] {
   const from = (name: string, key: string, options: object = {}): object => ({
     name,
     valueFrom: { configMapKeyRef: { name: configMapName, key, ...options } },
@@ -107,7 +107,7 @@ function environment({ cluster, controller, service }: Config): readonly object[
       : from('INVENTORY_URL', urlKey),
     from('CA_CERT_PATH', 'ca-cert-path', optional),
     from('SKIP_CERT_VERIFICATION', 'skip-cert-verification', optional),
-    { name: 'OPENSHIFT_VERSION', value: cluster.openshiftVersion },
+    { name: 'OPENSHIFT_VERSION', value: version },
     from('CONTROL_PLANE_COUNT', 'control-plane-count', optional),
     from('CHECK_CLUSTER_VERSION', 'check-cluster-version', optional),
     from('MUST_GATHER_IMAGE', 'must-gather-image', optional),

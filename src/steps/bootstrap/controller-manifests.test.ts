@@ -15,12 +15,13 @@ const config: ConfigInput = {
   service: { url: 'http://svc.example', token: new Secret(token) },
   cluster: { id: 'c' },
 };
+const facts = { bootstrap: { path: '/b.ign', openshiftVersion: '4.20.1' } };
 const ready = (): FakeHost => fakeHost().on(['mkdir', '-p', directory]).succeeds();
 
 describe('bootstrap/add-controller-manifests', () => {
   it('writes each under the name that the old agent gave it', async () => {
     const host = ready();
-    await runStep(addControllerManifests, { config, host });
+    await runStep(addControllerManifests, { config, host, facts });
     expect(host.ran).toEqual([['mkdir', '-p', directory]]);
     expect(await host.list(directory, new AbortController().signal)).toEqual([
       'assisted-installer-controller-cm.yaml',
@@ -38,7 +39,7 @@ describe('bootstrap/add-controller-manifests', () => {
     const image = 'registry.example/bootwright:1';
     const host = ready();
     const images = { self: image, controller: image };
-    await runStep(addControllerManifests, { config: { ...config, images }, host });
+    await runStep(addControllerManifests, { config: { ...config, images }, host, facts });
     const file = (name: string): unknown =>
       parse(host.textOf(`${directory}/assisted-installer-controller-${name}.yaml`) ?? '');
     expect(file('role')).toMatchObject({ rules: controllerRules });
@@ -50,7 +51,7 @@ describe('bootstrap/add-controller-manifests', () => {
 
   it('shows the token to root alone, and to nobody else', async () => {
     const host = ready();
-    const { events } = await runStep(addControllerManifests, { config, host });
+    const { events } = await runStep(addControllerManifests, { config, host, facts });
     const withToken = [...host.files.keys()].filter((path) => host.textOf(path)?.includes(token));
     expect(withToken).toEqual([`${directory}/assisted-installer-controller-secret.yaml`]);
     const modes = [...host.files].map(([path, { mode }]) => [path.includes('secret'), mode]);
@@ -61,7 +62,7 @@ describe('bootstrap/add-controller-manifests', () => {
   it('leaves nothing of an older file', async () => {
     const path = `${directory}/assisted-installer-controller-sa.yaml`;
     const host = ready().withFile(path, '#'.repeat(5000));
-    await runStep(addControllerManifests, { config, host });
+    await runStep(addControllerManifests, { config, host, facts });
     expect(parse(host.textOf(path) ?? '')).toMatchObject({ kind: 'ServiceAccount' });
     expect(host.textOf(path)).not.toContain('#');
   });
@@ -71,6 +72,7 @@ describe('bootstrap/add-controller-manifests', () => {
     const { notes } = await runStep(addControllerManifests, {
       config: { ...config, images },
       host: ready(),
+      facts,
     });
     expect(notes).toEqual([
       'info: nothing is left for it to do: the controller is registry.example/other:1, and not this program, registry.example/own:1',
@@ -84,6 +86,7 @@ describe('bootstrap/add-controller-manifests', () => {
     const { notes } = await runStep(addControllerManifests, {
       config: { role: 'bootstrap', images },
       host,
+      facts,
     });
     expect(notes).toEqual([]);
     const file = (name: string): unknown =>
@@ -91,7 +94,20 @@ describe('bootstrap/add-controller-manifests', () => {
     expect(file('role')).toMatchObject({ rules: controllerRules });
     expect(file('cm')).toMatchObject({ data: { 'inventory-url': '' } });
     expect(file('pod')).toMatchObject({
-      spec: { template: { spec: { containers: [{ image: self, args: ['controller'] }] } } },
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              {
+                ...{ image: self, args: ['controller'] },
+                env: expect.arrayContaining([
+                  { name: 'OPENSHIFT_VERSION', value: '4.20.1' },
+                ]) as object,
+              },
+            ],
+          },
+        },
+      },
     });
   });
 
@@ -103,12 +119,12 @@ describe('bootstrap/add-controller-manifests', () => {
     ],
   ])('takes no part with %s', async (_, other) => {
     const host = ready();
-    await runStep(addControllerManifests, { config: other, host });
+    await runStep(addControllerManifests, { config: other, host, facts });
     expect(host.ran).toEqual([]);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(addControllerManifests, () => ({ config, host: ready() }));
+    await isSafeToRepeat(addControllerManifests, () => ({ config, host: ready(), facts }));
     expect.hasAssertions();
   });
 });

@@ -14,6 +14,7 @@ import {
 } from '../controller/permissions.ts';
 import { step } from '../step.ts';
 import { controllerConfigMap, controllerJob, controllerSecret } from './controller-job.ts';
+import { BootstrapIgnition } from './fetch-ignition.ts';
 import { renderYaml } from './render-yaml.ts';
 
 /** The permissions of the controller: of our own, or the same as those of the controller that is replaced. */
@@ -95,7 +96,7 @@ interface ManifestFile {
 }
 
 /** The objects by the names that their files have in assisted-installer's `deploy` directory. */
-const objects: Readonly<Record<string, (config: Config) => object>> = {
+const objects: Readonly<Record<string, (config: Config, version: string) => object>> = {
   cm: controllerConfigMap,
   secret: controllerSecret,
   pod: controllerJob,
@@ -113,11 +114,14 @@ const ownObjects: typeof objects = {
 };
 
 /** Every manifest of the controller, in the order in which they are written. */
-export const controllerManifests = (config: Config): readonly ManifestFile[] =>
+export const controllerManifests = (
+  config: Config,
+  version = config.cluster.openshiftVersion,
+): readonly ManifestFile[] =>
   Object.entries({ ...objects, ...(isOwnController(config) ? ownObjects : {}) }).map(
     ([name, make]) => ({
       name: `assisted-installer-controller-${name}.yaml`,
-      content: renderYaml(make(config)),
+      content: renderYaml(make(config, version)),
       mode: name === 'secret' ? 0o600 : 0o644,
     }),
   );
@@ -136,15 +140,16 @@ export const addControllerManifests = step({
   id: 'bootstrap/add-controller-manifests',
   title: "Add the controller's manifests to the cluster",
   uses: ['host'],
+  needs: { bootstrap: BootstrapIgnition },
   when: deploysController,
   limit: minutes(2),
   explain: (config) => `controller image ${controllerImage(config)}`,
   preview: () => [mkdirManifestsArgv],
-  run: async ({ host, config, signal, note }) => {
+  run: async ({ host, config, signal, note }, { bootstrap }) => {
     if (!isOwnController(config))
       note('info', `nothing is left for it to do: ${whyNoFollower(config)}`);
     await host.exec(mkdirManifestsArgv, { signal, limit: seconds(20) });
-    for (const { name, content, mode } of controllerManifests(config)) {
+    for (const { name, content, mode } of controllerManifests(config, bootstrap.openshiftVersion)) {
       await host.writeFile(`${manifestDirectory}/${name}`, content, { signal, mode });
     }
   },

@@ -65,6 +65,11 @@ describe('bootstrap/check', () => {
       { service, images: { ...images, controller: '' } },
       'bootstrap.no-controller-image',
     ],
+    [
+      'the version, for OS images that are to be built',
+      { service, images, layering: { mode: 'on' } },
+      'config.incomplete',
+    ],
   ])('names what is missing: %s', async (_, config, code) => {
     const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toMatchObject({ code, kind: 'input' });
@@ -112,16 +117,26 @@ const withSecret = (secret?: string): string => {
   const storage = { files: secret === undefined ? [] : [file] };
   return `${JSON.stringify({ ignition: { version: '3.2.0' }, storage }, undefined, 1)}\n`;
 };
+const withFile = (text: string, file: object): string => {
+  const ignition = JSON.parse(text) as { storage: { files: object[] } };
+  ignition.storage.files.push(file);
+  return JSON.stringify(ignition);
+};
 const bootstrap = withSecret('{"auths":{"registry.example":{"auth":"dTpw"}}}');
 const path = '/opt/install-dir/bootstrap.ign';
-const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
+const openshiftVersion = '4.20.1';
+const config: ConfigInput = {
+  role: 'bootstrap',
+  service: { url: 'http://svc.example' },
+  cluster: { openshiftVersion },
+};
 
 describe('bootstrap/fetch-ignition', () => {
   it('writes what the service gives, byte for byte, for root alone', async () => {
     const host = fakeHost();
     const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
     const { value } = await runStep(fetchIgnition, { config, host, inventory });
-    expect(value).toEqual({ path });
+    expect(value).toEqual({ path, openshiftVersion });
     expect(host.textOf(path)).toBe(bootstrap);
     expect(host.files.get(path)?.mode).toBe(0o600);
   });
@@ -143,7 +158,7 @@ describe('bootstrap/fetch-ignition', () => {
       config: { ...config, ignition: { sha256: 'a'.repeat(64) } },
       inventory,
     });
-    expect(value).toEqual({ path });
+    expect(value).toEqual({ path, openshiftVersion });
   });
 
   it('fetches again when the body was cut', async () => {
@@ -181,6 +196,45 @@ describe('bootstrap/fetch-ignition', () => {
     });
     const { notes } = await runStep(fetchIgnition, { config, inventory });
     expect(notes).toEqual([expect.stringMatching(/^warn: bootstrap\.ign: .*storag/)]);
+  });
+
+  const self = 'registry.example/own:1';
+  it.each<[string, string | undefined, ConfigInput, object]>([
+    ['by its installer', '4.21.3', {}, { value: { openshiftVersion: '4.21.3' } }],
+    ['first by who starts it', '4.21.3', config, { value: { openshiftVersion } }],
+    ['by nobody, for a controller', undefined, {}, { failure: { code: 'config.incomplete' } }],
+    ['by no release', 'unreleased-master-1-g4b15', {}, { failure: { code: 'config.incomplete' } }],
+    ['by nobody, and nothing needs it', undefined, { service: { url: '' } }, { value: { path } }],
+    [
+      'by nobody, for our own controller',
+      undefined,
+      { service: { url: '' }, images: { self } },
+      { failure: { code: 'config.incomplete' } },
+    ],
+    [
+      'too late to change etcd',
+      '4.6.62',
+      { images: { self, controller: self } },
+      { failure: { code: 'config.incomplete', context: { settings: 'cluster.openshiftVersion' } } },
+    ],
+  ])('learns the release %s', async (...[, release, more, expected]) => {
+    const manifest = {
+      path: '/opt/openshift/openshift/openshift-install-manifests.yaml',
+      contents: { source: `data:,data:%0A%20%20version:%20${release ?? ''}%0A` },
+    };
+    const text = release === undefined ? bootstrap : withFile(bootstrap, manifest);
+    const host = fakeHost();
+    const objects = fakeObjects().with('b/c/bootstrap.ign', text);
+    const end = await tryStep(fetchIgnition, {
+      config: {
+        ...{ role: 'bootstrap', service: { url: 'http://svc.example' }, ...more },
+        ...{ s3: { endpoint: 'http://s3.example', bucket: 'b' } },
+        cluster: { id: 'c', controlPlaneCount: 3, ...more.cluster },
+      },
+      ...{ host, objects },
+    });
+    expect(end).toMatchObject(expected);
+    expect(host.textOf(path)).toBe('value' in expected ? text : undefined);
   });
 
   it('is safe to repeat', async () => {

@@ -1,15 +1,24 @@
 import * as z from 'zod';
 import { needsOverride } from '../../cluster/etcd.ts';
+import { installerVersion } from '../../cluster/install-config.ts';
+import { isActive } from '../../engine/condition.ts';
 import { fact } from '../../engine/fact.ts';
 import type { Config } from '../../config/schema.ts';
-import { parseValidConfig } from '../../ignition/parse.ts';
+import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
+import { yamlIn } from '../../lib/yaml-text.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { givenVersion, isOwnController, whyNoFollower } from '../conditions.ts';
+import {
+  deploysController,
+  givenVersion,
+  isOwnController,
+  noVersion,
+  whyNoFollower,
+} from '../conditions.ts';
 import { receive } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
@@ -39,7 +48,15 @@ function requireEtcdPutBack(config: Config): void {
   );
 }
 
+/** Whoever has OS images built by a setting says of which release. */
+function requireVersionToBuild(config: Config): void {
+  if (config.layering.mode === 'on' && givenVersion(config) === undefined) {
+    throw noVersion('layering.mode on');
+  }
+}
+
 const bootstrapRequirements = [
+  requireVersionToBuild,
   chooseBootstrapSource,
   mcoImageOf,
   requireControllerImage,
@@ -120,8 +137,11 @@ function fromService({ service }: Config): BootstrapSource | undefined {
   };
 }
 
-/** bootstrap.ign on this host. */
-export const BootstrapIgnition = fact('ignition.bootstrap', z.strictObject({ path: z.string() }));
+/** bootstrap.ign on this host, and the version of the cluster: the one that was given, or that of bootstrap.ign. */
+export const BootstrapIgnition = fact(
+  'ignition.bootstrap',
+  z.strictObject({ path: z.string(), openshiftVersion: z.string().optional() }),
+);
 
 /** Where bootstrap.ign is kept; the machine-config-daemon reads it there. */
 const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
@@ -133,6 +153,29 @@ function requirePullSecret(content: Uint8Array): void {
   throw bootstrapFailure('bootstrap.bad-pull-secret', `${PULL_SECRET_PATH} has no \`auths\``);
 }
 
+/** The manifest by which openshift-install records who ran it, and of which release it is. */
+const installerManifest = '/opt/openshift/openshift/openshift-install-manifests.yaml';
+
+/**
+ * The version of the cluster; undefined where nobody says it and nothing needs it.
+ * @throws AgentError `config.incomplete`
+ */
+function versionOf(config: Config, ignition: ParsedConfig['config']): string | undefined {
+  const given = givenVersion(config);
+  if (given !== undefined) return given;
+  const hasManifest = ignition.storage?.files?.some(({ path }) => path === installerManifest);
+  const content = hasManifest === true ? readFileContent(ignition, installerManifest) : [];
+  const version = installerVersion(yamlIn(Buffer.from(content).toString('utf8')));
+  const needsSettings = needsOverride(version, config.bootstrap.etcdOverride);
+  if (needsSettings && config.cluster.controlPlaneCount !== 1) {
+    throw noVersion(`etcd of OpenShift ${version ?? ''}`);
+  }
+  if (version === undefined && isActive(deploysController, config)) {
+    throw noVersion('the controller of the cluster');
+  }
+  return version;
+}
+
 /** Fetches bootstrap.ign, and validates it before it is written. */
 export const fetchIgnition = step({
   id: 'bootstrap/fetch-ignition',
@@ -142,7 +185,11 @@ export const fetchIgnition = step({
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
-  explain: (config) => `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
+  explain: (config) =>
+    [
+      `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
+      ...(givenVersion(config) === undefined ? ['it must name the release'] : []),
+    ].join('; '),
   run: async ({ host, inventory, objects, config, signal, note, hide }) => {
     const source = chooseBootstrapSource(config);
     const download = await source.open({ inventory, objects }, signal);
@@ -154,7 +201,8 @@ export const fetchIgnition = step({
       note('warn', `bootstrap.ign: ${message}`, { path, rule });
     }
     requirePullSecret(readFileContent(parsed, PULL_SECRET_PATH));
+    const openshiftVersion = versionOf(config, parsed);
     await host.writeFile(bootstrapIgnitionPath, bytes, { signal, mode: 0o600 });
-    return { path: bootstrapIgnitionPath };
+    return { path: bootstrapIgnitionPath, openshiftVersion };
   },
 });

@@ -24,9 +24,12 @@ const credentials = JSON.stringify({
 });
 const tainted: NodeSketch = { name: 'm1', notReady: 'x', taints: ['other', cloudTaint] };
 
-function setUp(platform: string, { invoker = 'assisted-service', version = '4.15.0' } = {}) {
+function setUp(
+  platform: string,
+  { invoker = 'assisted-service', version = '4.15.0', installer = '' } = {},
+) {
   const yaml = `controlPlane: {replicas: 2}\nplatform: {${platform}: {vcenters: [{server: s}]}}`;
-  const kube = withInvoker(withInstallConfig(fakeKube(), yaml), invoker);
+  const kube = withInvoker(withInstallConfig(fakeKube(), yaml), invoker, installer);
   const inventory = fakeInventory({
     cluster: { platformType: platform, installConfigOverrides: credentials },
     hosts: [inventoryHost({ name: 'm1' })],
@@ -60,6 +63,9 @@ describe('the cloud provider taint', () => {
     ['vsphere', { invoker: 'agent-installer' }, 0],
     ['vsphere', { invoker: 'agent-installer', version: '4.14.9' }, 1],
     ['vsphere', { invoker: 'agent-installer', version: 'nightly' }, 1],
+    ['vsphere', { invoker: 'agent-installer', version: '', installer: '4.15.0' }, 0],
+    ['vsphere', { invoker: 'agent-installer', version: '', installer: '4.14.9' }, 1],
+    ['vsphere', { invoker: 'agent-installer', version: '' }, 1],
   ])('on %s with %j is removed %i times', async (platform, options, times) => {
     const run = setUp(platform, options);
     const { patches } = await patchesWith(run, tainted);

@@ -1,4 +1,9 @@
-import { type InstallConfig, invokerOf, invokerRef } from '../../cluster/install-config.ts';
+import {
+  type InstallConfig,
+  installerVersion,
+  invokerOf,
+  invokerRef,
+} from '../../cluster/install-config.ts';
 import { nodes } from '../../cluster/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import {
@@ -15,6 +20,7 @@ import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { givenVersion } from '../conditions.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -93,11 +99,12 @@ export async function decideUntaint(
   const cluster = await clusterOf(scope, signal);
   const platform = cluster?.platformType ?? installConfig.platform ?? '';
   if (!mayNeedUntaint(platform)) return false;
-  const invoker = invokerOf(await scope.kube.get(invokerRef, signal));
+  const installer = await scope.kube.get(invokerRef, signal);
+  const invoker = invokerOf(installer);
   const hasCredentials =
     needsCredentials({ platform, invoker }) &&
     (cluster === undefined ? clusterHasCredentials(installConfig) : serviceHasCredentials(cluster));
-  const version = scope.config.cluster.openshiftVersion;
+  const version = givenVersion(scope.config) ?? installerVersion(installer) ?? '';
   return removesCloudTaint({ platform, invoker, version, hasCredentials });
 }
 

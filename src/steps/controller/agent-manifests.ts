@@ -3,7 +3,7 @@ import { configMaps } from '../../cluster/kinds.ts';
 import { clusterVersionRef, clusterVersionSnapshot } from '../../cluster/operators.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Watch } from '../../engine/wait.ts';
-import { parseYaml } from '../../lib/yaml-text.ts';
+import { yamlIn } from '../../lib/yaml-text.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
@@ -164,8 +164,7 @@ type OperatorReading =
     };
 
 function readOperator(name: string, data: Readonly<Record<string, string>>): OperatorReading {
-  const document = parseYaml(data[`${name}${suffix}`] ?? '');
-  const metadata = Metadata.safeParse(document.errors.length === 0 ? document.toJS() : undefined);
+  const metadata = Metadata.safeParse(yamlIn(data[`${name}${suffix}`] ?? ''));
   if (!metadata.success) return { problem: `${name}${suffix} cannot be read` };
   const { namespace, subscriptionName, manifests: files } = metadata.data;
   const manifests: OperatorManifest[] = [];

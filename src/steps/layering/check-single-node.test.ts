@@ -9,6 +9,9 @@ const configOf = (openshiftVersion: string, mode: 'auto' | 'on' = 'auto'): Confi
   cluster: { openshiftVersion },
   layering: { mode },
 });
+const factsOf = ({ cluster }: ConfigInput) => ({
+  bootstrap: { path: '/b.ign', openshiftVersion: cluster?.openshiftVersion },
+});
 const ordering = (text = osConfigManifest('master')) =>
   fakeHost().withFile('/opt/openshift/manifests/master.yaml', text);
 const built = osConfigManifest('master').replace(
@@ -22,7 +25,7 @@ describe('layering/check-single-node', () => {
     ['one that names its image', ordering(built), configOf('4.21.0')],
     ['a release that leaves it to the cluster', ordering(), configOf('4.20.0')],
   ])('lets %s pass', async (...[, host, config]) => {
-    const { events } = await runStep(checkSingleNode, { host, config });
+    const { events } = await runStep(checkSingleNode, { host, config, facts: factsOf(config) });
     expect(events).toContainEqual(expect.objectContaining({ type: 'step.finished' }));
   });
 
@@ -31,7 +34,16 @@ describe('layering/check-single-node', () => {
     ['a build that is asked for', fakeHost(), configOf('4.21.0', 'on')],
     ['a build that is asked for of an older release', ordering(), configOf('4.20.0', 'on')],
   ])('refuses %s', async (...[, host, config]) => {
-    const { failure } = await tryStep(checkSingleNode, { host, config });
+    const { failure } = await tryStep(checkSingleNode, { host, config, facts: factsOf(config) });
     expect(failure).toMatchObject({ code: 'layering.single-node', kind: 'unsupported' });
+  });
+
+  it('does not guess the release where a MachineOSConfig asks for it', async () => {
+    const facts = { bootstrap: { path: '/b.ign' } };
+    const { failure } = await tryStep(checkSingleNode, { host: ordering(), facts });
+    expect(failure).toMatchObject({
+      ...{ code: 'config.incomplete', context: { settings: 'cluster.openshiftVersion' } },
+    });
+    await runStep(checkSingleNode, { host: fakeHost(), facts });
   });
 });

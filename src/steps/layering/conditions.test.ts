@@ -11,6 +11,8 @@ describe('looksForOsConfigs', () => {
     ['auto', '4.17.0', false],
     ['on', '4.17.0', true],
     ['off', '4.21.0', false],
+    ['auto', '', true],
+    ['off', '', false],
   ] as const)('with %s and %s: %s', (mode, openshiftVersion, expected) => {
     const config = Config.parse({ layering: { mode }, cluster: { openshiftVersion } });
     expect(isActive(looksForOsConfigs, config)).toBe(expected);

@@ -19,7 +19,14 @@ import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import type { SourceFile, SourceObject } from '../../layering/api/source-object.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { usesExistingRoot, buildsOsImages, looksForOsConfigs } from '../conditions.ts';
+import { BootstrapIgnition } from '../bootstrap/fetch-ignition.ts';
+import {
+  buildsOsImages,
+  explainDelivery,
+  looksForOsConfigs,
+  noVersion,
+  usesExistingRoot,
+} from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { BuildRequest, type PoolRequest } from './facts.ts';
 import { readManifestFiles } from './manifests.ts';
@@ -32,23 +39,27 @@ export const readOsConfigs = step({
   id: 'layering/read-os-configs',
   title: 'Read the MachineOSConfigs among the manifests',
   uses: ['host'],
+  needs: { bootstrap: BootstrapIgnition },
   gives: BuildRequest,
   when: looksForOsConfigs,
   limit: minutes(5),
-  explain: ({ cluster }) => deliveryOf(cluster.openshiftVersion).why,
-  run: async (scope) => {
+  explain: explainDelivery,
+  run: async (scope, { bootstrap }) => {
     const { config, note } = scope;
     const found = buildRequestsIn(readOsManifests(await readManifestFiles(scope)));
     for (const warning of found.warnings) note('warn', warning);
-    return requestOf(found, config);
+    return requestOf(found, { config, version: bootstrap.openshiftVersion });
   },
 });
 
 /**
  * The order that the manifests and the settings make together.
- * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`
+ * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`, `config.incomplete`
  */
-function requestOf({ toBuild, builtBefore }: BuildRequests, config: Config): BuildRequest {
+function requestOf(
+  { toBuild, builtBefore }: BuildRequests,
+  { config, version }: { readonly config: Config; readonly version: string | undefined },
+): BuildRequest {
   const isAskedFor = config.layering.mode === 'on';
   if (toBuild.length === 0) {
     const why =
@@ -58,7 +69,8 @@ function requestOf({ toBuild, builtBefore }: BuildRequests, config: Config): Bui
     if (isAskedFor) throw layeringFailure('layering.nothing-to-build', why);
     return { kind: 'off', why };
   }
-  const { kind, why } = deliveryOf(config.cluster.openshiftVersion);
+  if (version === undefined) throw noVersion('a MachineOSConfig among the manifests');
+  const { kind, why } = deliveryOf(version);
   if (kind === 'none') {
     if (isAskedFor) throw layeringFailure('layering.release-too-old', why);
     return { kind: 'off', why };
@@ -178,16 +190,18 @@ export const checkSingleNode = step({
   id: 'layering/check-single-node',
   title: 'Check that no MachineOSConfig blocks the only node',
   uses: ['host'],
+  needs: { bootstrap: BootstrapIgnition },
   when: looksForOsConfigs,
   limit: minutes(5),
-  run: async (scope) => {
-    const { config } = scope;
+  run: async (scope, { bootstrap: { openshiftVersion } }) => {
     const { osConfigs } = readOsManifests(await readManifestFiles(scope));
     const unbuilt = osConfigs.filter(({ object }) => !isBuiltBefore(object));
     const [first] = unbuilt.map(({ path, object }) => `${namesOf(object.value).name} in ${path}`);
-    const { cluster, layering } = config;
-    const isFatal = deliveryOf(cluster.openshiftVersion).kind === 'first-boot';
-    if (layering.mode !== 'on' && (first === undefined || !isFatal)) return;
+    if (scope.config.layering.mode !== 'on') {
+      if (first === undefined) return;
+      if (openshiftVersion === undefined) throw noVersion(`MachineOSConfig ${first}`);
+      if (deliveryOf(openshiftVersion).kind !== 'first-boot') return;
+    }
     throw layeringFailure(
       'layering.single-node',
       first === undefined ? 'layering.mode is on' : `there is MachineOSConfig ${first}`,

@@ -15,6 +15,9 @@ const ordering = (text = osConfigManifest('master')) =>
   host()
     .withFile(`${folder}/openshift/worker.yaml`, osConfigManifest('worker'))
     .withFile(`${folder}/manifests/master.yaml`, text);
+const factsOf = (config: ConfigInput) => ({
+  bootstrap: { path: '/b.ign', openshiftVersion: config.cluster?.openshiftVersion },
+});
 const configOf = (
   openshiftVersion: string,
   layering: ConfigInput['layering'] = {},
@@ -22,12 +25,16 @@ const configOf = (
   cluster: { openshiftVersion },
   layering,
 });
+const given = (openshiftVersion: string, layering: ConfigInput['layering'] = {}) => {
+  const config = configOf(openshiftVersion, layering);
+  return { config, facts: factsOf(config) };
+};
 
 describe('layering/read-os-configs', () => {
   it('orders what the manifests ask for, masters first', async () => {
     const { value } = await runStep(readOsConfigs, {
       host: ordering(),
-      config: configOf('4.21.3'),
+      ...given('4.21.3'),
     });
     expect(value).toEqual({
       kind: 'on',
@@ -46,7 +53,7 @@ describe('layering/read-os-configs', () => {
   it('leaves the roll-out of an older release to its operator', async () => {
     const { value } = await runStep(readOsConfigs, {
       host: ordering(),
-      config: configOf('4.20.1'),
+      ...given('4.20.1'),
     });
     expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
   });
@@ -55,7 +62,7 @@ describe('layering/read-os-configs', () => {
     const text = osConfigManifest('master').replace('tcpdump &&', 'tcpdump > /opt/log &&');
     const { notes } = await runStep(readOsConfigs, {
       host: ordering(text),
-      config: configOf('4.21.3'),
+      ...given('4.21.3'),
     });
     expect(notes).toEqual([expect.stringMatching(/^warn: .*master\.yaml:16: .*\[lost-path\]$/)]);
   });
@@ -64,7 +71,7 @@ describe('layering/read-os-configs', () => {
     const text = `${osConfigManifest('master').replace('  name: master\nspec', '  name: master\n  lables: {}\nspec')}extra: 1\n`;
     const { notes } = await runStep(readOsConfigs, {
       host: ordering(text),
-      config: configOf('4.21.3'),
+      ...given('4.21.3'),
     });
     const unknown = 'strict decoding error: unknown field';
     expect(notes).toEqual([
@@ -89,7 +96,11 @@ describe('layering/read-os-configs', () => {
     ],
   ])('orders nothing with %s', async (...[, machine, layering, why]) => {
     const config = configOf('4.21.0', layering);
-    const { value } = await runStep(readOsConfigs, { host: machine, config });
+    const { value } = await runStep(readOsConfigs, {
+      host: machine,
+      config,
+      facts: factsOf(config),
+    });
     expect(value).toEqual({ kind: 'off', why: expect.stringMatching(why) as string });
   });
 
@@ -115,7 +126,11 @@ describe('layering/read-os-configs', () => {
       'os-config-invalid',
     ],
   ])('refuses %s', async (...[, machine, config, code]) => {
-    const { failure } = await tryStep(readOsConfigs, { host: machine, config });
+    const { failure } = await tryStep(readOsConfigs, {
+      host: machine,
+      config,
+      facts: factsOf(config),
+    });
     expect(failure).toMatchObject({ code: `layering.${code}` });
   });
 
@@ -123,11 +138,30 @@ describe('layering/read-os-configs', () => {
     ['where it is not wanted', configOf('4.21.0', { mode: 'off' })],
     ['of a release that knows none', configOf('4.17.0')],
   ])('does not look %s', async (...[, config]) => {
-    const { events } = await runStep(readOsConfigs, { host: ordering('\tno'), config });
+    const { events } = await runStep(readOsConfigs, {
+      host: ordering('\tno'),
+      config,
+      facts: factsOf(config),
+    });
     expect(events).toContainEqual(expect.objectContaining({ type: 'step.skipped' }));
   });
 
+  it('goes by the release of bootstrap.ign where no other is given', async () => {
+    const facts = { bootstrap: { path: '/b.ign', openshiftVersion: '4.20.1' } };
+    const { value } = await runStep(readOsConfigs, { host: ordering(), facts });
+    expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
+  });
+
+  it('does not guess the release where a MachineOSConfig asks for it', async () => {
+    const facts = { bootstrap: { path: '/b.ign' } };
+    const { failure } = await tryStep(readOsConfigs, { host: ordering(), facts });
+    expect(failure).toMatchObject({ code: 'config.incomplete' });
+    expect((await runStep(readOsConfigs, { host: host(), facts })).value).toMatchObject({
+      kind: 'off',
+    });
+  });
+
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(readOsConfigs, () => ({ host: ordering(), config: configOf('4.21.0') }));
+    await isSafeToRepeat(readOsConfigs, () => ({ host: ordering(), ...given('4.21.0') }));
   });
 });
