@@ -37,6 +37,8 @@ export interface Download {
   readonly body: AsyncIterable<Uint8Array>;
   /** From Content-Length, where the server sent one and the body is not encoded. */
   readonly bytes?: number;
+  /** Of the whole file, where a part of it was asked for and the server says it. */
+  readonly wholeBytes?: number;
   readonly contentType?: string;
   /** Where it comes from, for people: no credentials in it. */
   readonly origin: string;

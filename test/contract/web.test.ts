@@ -27,7 +27,8 @@ const signal = new AbortController().signal;
 
 const pages: Responder = ({ path, headers }, response) => {
   if (path === '/missing') response.writeHead(404).end('no');
-  else if (headers.range === 'bytes=2-4') response.writeHead(206).end('cde');
+  else if (headers.range === 'bytes=2-4')
+    response.writeHead(206, { 'content-range': 'bytes 2-4/6' }).end('cde');
   else response.writeHead(200, { 'content-type': 'text/plain' }).end('abcdef');
 };
 
@@ -64,6 +65,7 @@ describe.each(subjects)('%s keeps the contract of the web port', (_, make) => {
 
   it('opens a part of it', async () => {
     const part = await make().open(`${server.url}/page`, { signal, range: [2, 4] });
+    expect(part).toMatchObject({ wholeBytes: 6 });
     await expect(text(part.body)).resolves.toBe('cde');
   });
 

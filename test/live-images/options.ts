@@ -101,7 +101,8 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   mkdir: coreutils('-p'),
   mv: coreutils('--force', '-T'),
   od: coreutils(
-    ...['--address-radix', '--format', '--output-duplicates', '--read-bytes', '--width'],
+    ...['--address-radix', '--format', '--output-duplicates', '--read-bytes', '--skip-bytes'],
+    '--width',
   ),
   realpath: coreutils('--canonicalize-existing'),
   rm: coreutils('--force', '--one-file-system', '--recursive', '-f'),

@@ -112,10 +112,6 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
       operator: { deployment: undefined, pods: [] },
     },
   ],
-  'steps/image/image-file.ts#refuseUnfit': (text) => [
-    Buffer.from(text),
-    { origin: 'x', sectorBytes: 512 },
-  ],
   'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
     text,
     { image: 'h/i@sha256:0', source: 'x' },

@@ -52,5 +52,6 @@ function ranged(
 ): ReturnType<typeof downloadOf> {
   if (range === undefined) return downloadOf(content, { origin: url, ...shape });
   const all = typeof content === 'string' ? new TextEncoder().encode(content) : content;
-  return downloadOf(all.subarray(range[0], range[1] + 1), { origin: url, ...shape });
+  const part = downloadOf(all.subarray(range[0], range[1] + 1), { origin: url, ...shape });
+  return { ...part, wholeBytes: all.length };
 }

@@ -158,10 +158,11 @@ const sha256sum = forEachFile((content, call, path) => {
   else call.out(`${escaped === path ? '' : '\\'}${sum}  ${escaped}\n`);
 });
 
-/** Prints the beginning of a file as hexadecimal bytes. */
+/** Prints a part of a file as hexadecimal bytes. */
 const od = forEachFile((content, call) => {
-  const [most = ''] = sortWords(call.argv).all('--read-bytes');
-  call.out(`${content.subarray(0, Number(most)).toString('hex')}\n`);
+  const { all } = sortWords(call.argv);
+  const [[most = ''], [from = '0']] = [all('--read-bytes'), all('--skip-bytes')];
+  call.out(`${content.subarray(Number(from)).subarray(0, Number(most)).toString('hex')}\n`);
 });
 
 /** What is not there is said, and the others are told all the same. What is no user's belongs to root. */

@@ -167,10 +167,13 @@ export function downloadOf(answer: Answer, { origin, signal }: BodyOrigin): Down
   const length = headerOf(answer.headers, 'content-length');
   const bytes = length === undefined || isEncoded ? undefined : Number(length);
   const contentType = headerOf(answer.headers, 'content-type');
+  // RFC 9110, 14.4.
+  const whole = /^bytes \d+-\d+\/(\d+)$/.exec(headerOf(answer.headers, 'content-range') ?? '')?.[1];
   return {
     body: wholeBody(answer.body, { origin, signal, bytes }),
     origin,
     ...(bytes === undefined ? {} : { bytes }),
+    ...(whole === undefined ? {} : { wholeBytes: Number(whole) }),
     ...(contentType === undefined ? {} : { contentType }),
   };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../config/schema.ts';
-import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { any, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -49,6 +49,8 @@ function hostWithFile(content: Uint8Array = image): FakeHost {
     .withFile(path, content)
     .on(['od', rest])
     .prints(hex(content))
+    .on(['stat', rest])
+    .prints(String(content.length))
     .on(['sha256sum', '--', path])
     .prints(`${digest}  ${path}\n`)
     .on(['uname', '-m'])
@@ -82,7 +84,11 @@ describe('image/choose', () => {
     const host = fakeHost()
       .withFile('/run/media/iso/images/metal.x86_64.raw.gz', '')
       .withFile('/run/media/iso/images/metal4k.x86_64.raw.gz', '')
-      .withFile('/run/media/iso/images/ignition.img', '');
+      .withFile('/run/media/iso/images/ignition.img', '')
+      .on(['od', rest])
+      .prints('1f8b')
+      .on(['stat', rest])
+      .prints('2');
     const value = await chosen({}, { host, facts: { disk: { ...disk, sectorBytes } } });
     expect(value).toMatchObject({ kind: 'file', path: expected });
   });
@@ -134,6 +140,25 @@ describe('image/choose', () => {
     expect(failure).toMatchObject({ code, kind: 'input', context: { origin: shown } });
     const { message, context } = failure as AgentError;
     expect(JSON.stringify([message, context, events])).not.toMatch(/s3cretpw|abc/);
+  });
+
+  it('looks at the end of a packed image, and of no other', async () => {
+    const xz = Buffer.alloc(99_999);
+    xz.write('\xfd7zXZ\0', 'latin1');
+    // An index of one block of 300,000,000,000 bytes.
+    Buffer.from('0001bc8c0680f092cbdd08000000000000000000030000000004595a', 'hex').copy(xz, 99971);
+    const failures = [
+      tryStep(chooseImage, { config: { image: { url } }, facts, web: fakeWeb().with(url, xz) }),
+      tryStep(chooseImage, {
+        ...{ config: { image: { file: path } }, facts },
+        host: hostWithFile(xz)
+          .on(['od', any, any, any, any, `--skip-bytes=${99_999 - 40_960}`, rest])
+          .prints(xz.subarray(-40_960).toString('hex')),
+      }),
+    ];
+    for (const end of failures) {
+      expect((await end).failure).toMatchObject({ code: 'image.too-large' });
+    }
   });
 
   it('reads only the beginning of a URL, and keeps its query out of the log', async () => {

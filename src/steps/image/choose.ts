@@ -12,9 +12,10 @@ import { architectureArgv, readArchitecture, unreadableOutput } from '../host-co
 import {
   fileDigestArgv,
   headArgv,
-  readFileHead,
-  readUrlHead,
   refuseUnfit,
+  sampleFile,
+  sampleUrl,
+  sizeArgv,
   verifyFile,
 } from './image-file.ts';
 import {
@@ -75,7 +76,7 @@ function previewChoice(config: Config): readonly (readonly string[])[] {
   const request = requestOrNone(config);
   return [
     ...(nodeImage === '' ? [] : [architectureArgv, inspectNodeImageArgv(nodeImage)]),
-    ...(request?.kind === 'file' ? [headArgv(request.path)] : []),
+    ...(request?.kind === 'file' ? [headArgv(request.path), sizeArgv(request.path)] : []),
     ...(request?.kind === 'file' && sha256 !== '' ? [fileDigestArgv(request.path)] : []),
     ...(request?.kind === 'stream' ? [architectureArgv] : []),
   ];
@@ -148,7 +149,7 @@ async function findFile(
 ): Promise<ChosenImage> {
   const { host, signal, config } = scope;
   if ((await host.realPath(path, signal)) === undefined) throw fileMissing(path);
-  refuseUnfit(await readFileHead(host, path, signal), { origin: path, disk });
+  refuseUnfit(await sampleFile(host, path, signal), { origin: path, disk });
   const { sha256 } = config.image;
   if (sha256 === '') return { kind: 'file', path, because };
   await verifyFile(host, { path, sha256 }, signal);
@@ -168,7 +169,7 @@ async function findUrl(
   { url, sha256, source, because }: UrlImage,
 ): Promise<ChosenImage> {
   const shown = String(url);
-  refuseUnfit(await readUrlHead(scope.web, url.reveal(), scope.signal), { origin: shown, disk });
+  refuseUnfit(await sampleUrl(scope.web, url.reveal(), scope.signal), { origin: shown, disk });
   return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
 }
 
@@ -204,15 +205,16 @@ function holdAgainstRelease({ scope }: Search, { release }: StreamImage): void {
 }
 
 async function findOnMedium(
-  { scope, disk }: Search,
+  search: Search,
   { isAsked, because }: { readonly isAsked: boolean; readonly because: string },
 ): Promise<ChosenImage> {
+  const { scope, disk } = search;
   const { host, signal, note } = scope;
   const found = await findLiveImage(host, { sectorBytes: disk.sectorBytes, signal });
   if (found?.kind === 'offline')
     return { kind: 'live', because: `${because}, and ${found.because}` };
   if (found !== undefined) {
-    return { kind: 'file', path: found.path, because: `${because}, and ${found.because}` };
+    return findFile(search, { path: found.path, because: `${because}, and ${found.because}` });
   }
   if (isAsked) {
     throw imageFailure('image.no-live-image', 'the live medium has no image for this disk', {

@@ -1,6 +1,6 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { headBytes, refuseUnfit, sniffImage } from './image-file.ts';
+import { headBytes, refuseUnfit, sniffImage, unpackedXzBytes } from './image-file.ts';
 
 function disk(sectorBytes: number): Buffer {
   const bytes = Buffer.alloc(400_000);
@@ -59,12 +59,60 @@ describe('an image that is larger than the disk', () => {
     const sizeBytes = sectorBytes * sectors;
     for (const pack of [(bytes: Buffer) => bytes, gzipSync, zstdCompressSync]) {
       const fits = (bytes: Buffer) => {
-        refuseUnfit(head(pack(bytes)), { origin: 'i', disk: { sectorBytes, sizeBytes } });
+        refuseUnfit({ head: head(pack(bytes)) }, { origin: 'i', disk: { sectorBytes, sizeBytes } });
       };
       expect(() => fits(image(sectorBytes, sectors))).not.toThrow();
       expect(() => fits(image(sectorBytes, sectors + 1))).toThrow(
         expect.objectContaining({ code: 'image.too-large' }),
       );
     }
+  });
+});
+
+/** `head -c 1000000 /dev/zero | xz --block-size=300000` of XZ Utils 5.4. */
+const packed = Buffer.from(
+  [
+    '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj5JPfAG9dAABv/f//o7f/Rz5IFXI5YVG4kijmo4YH+e7kHoLTL8U6PAFL',
+    'sX7JiopNL6MN2X+m44wjEVPgWRjFdYrid/i2lH8MasDedElk4ulcU7IE2PdEDKtfDW1G6eXDdoi3llestk3haR1v',
+    '+0uIEGw1jEDBAAAAH58pcZX/q9ACACEBFgAAAHQv5aPkk98Ab10AAG/9//+jt/9HPkgVcjlhUbiSKOajhgf57uQe',
+    'gtMvxTo8AUuxfsmKik0vow3Zf6bjjCMRU+BZGMV1iuJ3+LaUfwxqwN50SWTi6VxTsgTY90QMq18NbUbp5cN2iLeW',
+    'V6y2TeFpHW/7S4gQbDWMQMEAAAAfnylxlf+r0AIAIQEWAAAAdC/lo+ST3wBvXQAAb/3//6O3/0c+SBVyOWFRuJIo',
+    '5qOGB/nu5B6C0y/FOjwBS7F+yYqKTS+jDdl/puOMIxFT4FkYxXWK4nf4tpR/DGrA3nRJZOLpXFOyBNj3RAyrXw1t',
+    'Runlw3aIt5ZXrLZN4Wkdb/tLiBBsNYxAwQAAAB+fKXGV/6vQAgAhARYAAAB0L+Wj4YafAFNdAABv/f//o7f/Rz5I',
+    'FXI5YVG4kijmo4YH+e7kHoLTL8U6PAFLsX7JiopNL6MN2X+m44wjEVPgWRjFdYrid/i2lH8MasDedElk4ulcU7IE',
+    '1rH1lwAAAACPxpSiGONw8QAEiwHgpxKLAeCnEosB4KcSb6CNBgAAAGaTc2mnhvZgBgAAAAAEWVo=',
+  ].join(''),
+  'base64',
+);
+
+describe('the index of an xz file', () => {
+  it('says how long the image is, whatever is before it', () => {
+    expect(unpackedXzBytes(packed)).toBe(1_000_000);
+    expect(unpackedXzBytes(packed.subarray(-60))).toBe(1_000_000);
+    expect(unpackedXzBytes(Buffer.concat([Buffer.alloc(99, 7), packed]))).toBe(1_000_000);
+  });
+
+  it('says nothing where it is not whole, or is none', () => {
+    for (let length = 0; length < 39; length += 1) {
+      expect(unpackedXzBytes(packed.subarray(-length - 1))).toBe(0);
+      expect(unpackedXzBytes(packed.subarray(0, -length - 1))).toBe(0);
+    }
+    const forged = Buffer.from(packed);
+    forged.fill(0xff, packed.length - 40, packed.length - 12);
+    expect(unpackedXzBytes(forged)).toBeGreaterThanOrEqual(0);
+  });
+
+  it.each([
+    ['by its index', { head: packed, tail: packed }, 999_999, 1_000_000],
+    ['by its length', { head: Buffer.alloc(9), bytes: 5000 }, 4999, 5000],
+    ['by its packed length', { head: gzipSync('x'), bytes: 5000 }, 4994, 4995],
+  ] as const)('refuses an image %s', (...[, sample, tooSmall, enough]) => {
+    const fits = (sizeBytes: number) => () => {
+      refuseUnfit(sample, { origin: 'i', disk: { sectorBytes: 512, sizeBytes } });
+    };
+    expect(fits(tooSmall)).toThrow(expect.objectContaining({ code: 'image.too-large' }));
+    expect(fits(enough)).not.toThrow();
+    // A DASD has no size yet.
+    expect(fits(0)).not.toThrow();
   });
 });

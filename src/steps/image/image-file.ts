@@ -12,30 +12,54 @@ import { imageFailure } from './failures.ts';
 /** Prints the digest of an image file on the host. */
 export const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
 
-/** Prints the beginning of an image file on the host, as hexadecimal bytes. */
-export const headArgv = (path: string): readonly string[] => [
+/** Prints the beginning of an image file on the host, or another part of it, as hexadecimal bytes. */
+export const headArgv = (path: string, from = 0): readonly string[] => [
   'od',
   '--address-radix=n',
   '--format=x1',
   '--output-duplicates',
   '--width=64',
+  ...(from === 0 ? [] : [`--skip-bytes=${from}`]),
   `--read-bytes=${headBytes}`,
   path,
 ];
 
+/** Prints the size of an image file on the host. */
+export const sizeArgv = (path: string): readonly string[] => [
+  ...['stat', '--dereference', '--format=%s', '--', path],
+];
+
+/** What is read of an image to judge it. */
+interface ImageSample {
+  readonly head: Uint8Array;
+  /** Its last bytes, where they show more than the first. */
+  readonly tail?: Uint8Array;
+  /** As it is stored; undefined where the server does not say it. */
+  readonly bytes?: number | undefined;
+}
+
 /**
- * Reads the beginning of an image file on the host.
+ * Reads what shows of an image file on the host whether it fits.
  * @throws AgentError `command.*`
  */
-export async function readFileHead(
+export async function sampleFile(
   host: Host,
   path: string,
   signal: AbortSignal,
-): Promise<Uint8Array> {
-  const { stdout } = await host.exec(headArgv(path), { signal, limit: minutes(1) });
-  if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
-  return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
+): Promise<ImageSample> {
+  const part = async (from?: number): Promise<Uint8Array> => {
+    const { stdout } = await host.exec(headArgv(path, from), { signal, limit: minutes(1) });
+    if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
+    return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
+  };
+  const head = await part();
+  const { stdout } = await host.exec(sizeArgv(path), { signal, limit: minutes(1) });
+  if (!/^\d+$/.test(stdout)) throw unreadableOutput('stat', 'size', stdout);
+  const bytes = Number(stdout);
+  return { head, bytes, ...(isXz(head) ? { tail: await part(tailFrom(bytes)) } : {}) };
 }
+
+const tailFrom = (bytes: number): number => Math.max(bytes - headBytes, 0);
 
 /** A slow medium reads 5 MB in a second; a compressed image has about 1 GB. */
 const digestLimit = seconds(900);
@@ -88,9 +112,39 @@ export function sniffImage(head: Uint8Array): SniffedImage {
   if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) {
     return { format: 'zstd', ...tableOf(unpacked(head, unzstd)) };
   }
-  if (startsWith(head, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])) return { format: 'xz' };
+  if (isXz(head)) return { format: 'xz' };
   const isInstead = otherKind(head);
   return { format: 'raw', ...tableOf(head), ...(isInstead === undefined ? {} : { isInstead }) };
+}
+
+const isXz = (head: Uint8Array): boolean => startsWith(head, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]);
+
+/**
+ * Size of what an xz file unpacks to, by the index at its end (The .xz File Format 1.2.1, 2.1.2 and 4): that of its last stream,
+ * where it has several. 0 where the index is not among these bytes.
+ */
+export function unpackedXzBytes(tail: Uint8Array): number {
+  const footer = Buffer.from(tail.subarray(-12));
+  if (!hasTextAt(footer, 10, 'YZ')) return 0;
+  const indexBytes = (footer.readUInt32LE(4) + 1) * 4;
+  if (indexBytes + footer.length > tail.length) return 0;
+  const index = tail.subarray(-indexBytes - footer.length, -footer.length);
+  let at = 1;
+  const next = (): number => {
+    let value = 0;
+    for (let scale = 1; at < index.length; scale *= 128) {
+      const byte = index[at++] ?? 0;
+      value += (byte % 128) * scale;
+      if (byte < 128) break;
+    }
+    return value;
+  };
+  let bytes = 0;
+  for (let blocks = next(); blocks > 0 && at < index.length; blocks -= 1) {
+    next();
+    bytes += next();
+  }
+  return bytes;
 }
 
 function otherKind(head: Uint8Array): string | undefined {
@@ -128,9 +182,17 @@ function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): U
   }
 }
 
-/** Reads the beginning of an image at a URL, and no more where the server knows ranges. */
-export async function readUrlHead(web: Web, url: string, signal: AbortSignal): Promise<Uint8Array> {
-  const { body } = await openHead(web, url, signal);
+/** Reads what shows of an image at a URL whether it fits, and no more where the server knows ranges. */
+export async function sampleUrl(web: Web, url: string, signal: AbortSignal): Promise<ImageSample> {
+  const { body, bytes, wholeBytes } = await openHead(web, url, signal);
+  const head = await firstOf(body);
+  if (wholeBytes === undefined || !isXz(head)) return { head, bytes: wholeBytes ?? bytes };
+  const range = [tailFrom(wholeBytes), wholeBytes - 1] as const;
+  const { body: tail } = await web.open(url, { signal, range });
+  return { head, bytes: wholeBytes, tail: await firstOf(tail) };
+}
+
+async function firstOf(body: Download['body']): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -144,7 +206,8 @@ export async function readUrlHead(web: Web, url: string, signal: AbortSignal): P
 /** A server that knows no ranges sends the whole file, of which only the beginning is read. */
 async function openHead(web: Web, url: string, signal: AbortSignal): Promise<Download> {
   try {
-    return await web.open(url, { signal, range: [0, headBytes - 1] });
+    const { bytes: _, ...part } = await web.open(url, { signal, range: [0, headBytes - 1] });
+    return part;
   } catch (error) {
     const isWholeOnly = error instanceof AgentError && error.context['status'] === 200;
     if (!isWholeOnly) throw error;
@@ -152,19 +215,24 @@ async function openHead(web: Web, url: string, signal: AbortSignal): Promise<Dow
   }
 }
 
+/** What cannot be packed grows by less than one part in a thousand in each of the formats. */
+const mostGrowth = 1.001;
+
 /**
  * Refuses what cannot become a system on the disk, while nothing is lost yet: the writer replaces
  * the partition table before it finds out.
  * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
-  head: Uint8Array,
+  { head, tail = new Uint8Array(), bytes = 0 }: ImageSample,
   {
     origin,
     disk: { sectorBytes, sizeBytes },
   }: { readonly origin: string; readonly disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'> },
 ): void {
-  const { isInstead, sectorBytes: made, imageBytes = 0 } = sniffImage(head);
+  const { format, isInstead, sectorBytes: made, imageBytes: byTable = 0 } = sniffImage(head);
+  const stored = format === 'raw' ? bytes : Math.floor(bytes / mostGrowth);
+  const imageBytes = Math.max(byTable, unpackedXzBytes(tail), stored);
   if (isInstead !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${isInstead}`, {
       context: { origin, found: isInstead },
@@ -174,7 +242,7 @@ export function refuseUnfit(
   if (sizeBytes > 0 && imageBytes > sizeBytes) {
     throw imageFailure(
       'image.too-large',
-      `${origin} has ${imageBytes} bytes, the disk has ${sizeBytes}`,
+      `${origin} has at least ${imageBytes} bytes, the disk has ${sizeBytes}`,
       { context: { origin, imageBytes, diskBytes: sizeBytes } },
     );
   }

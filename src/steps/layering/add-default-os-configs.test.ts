@@ -25,7 +25,10 @@ describe('layering/add-default-os-configs', () => {
     const machine = host();
     const { notes } = await runStep(addDefaultOsConfigs, { host: machine, config });
     expect(notes).toEqual([expect.stringContaining('may push to registry.example.com/ocl')]);
-    const { value } = await runStep(readOsConfigs, { host: machine, config });
+    const { value } = await runStep(readOsConfigs, {
+      ...{ host: machine, config },
+      facts: { bootstrap: { path: '/b.ign', openshiftVersion: '4.21.0' } },
+    });
     expect(value).toMatchObject({
       kind: 'on',
       pools: ['master', 'worker'].map((pool) => ({
