@@ -6,7 +6,7 @@ import { posix, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '../..');
 
 /** A source file as the measures see it; paths go from the top of the tree. */
-interface Source {
+export interface Source {
   readonly path: string;
   readonly lines: number;
   readonly imports: readonly string[];
@@ -28,12 +28,46 @@ interface Measures extends RoomSize {
   readonly sharedNames: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
+/** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
+const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
+  adapters: [61, 8_459],
+  cli: [48, 6_893],
+  cluster: [18, 2_295],
+  config: [20, 2_507],
+  controllers: [0, 0],
+  engine: [17, 2_096],
+  ignition: [20, 3_265],
+  layering: [46, 8_019],
+  lib: [15, 1_165],
+  'main.ts': [1, 31],
+  model: [6, 266],
+  os: [10, 1_130],
+  page: [16, 2_066],
+  ports: [13, 748],
+  reconcile: [0, 0],
+  reporting: [7, 1_032],
+  roles: [12, 443],
+  steps: [170, 25_685],
+};
+
+const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
+
+/** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: 484, lines: 66_400, onlyImporters: 144, sharedNames: 10, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 144, sharedNames: 10, median: 90 },
   mocks: { lines: 17_440 },
   scripts: { lines: 7_090 },
+  ...Object.fromEntries(
+    Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
+  ),
 };
+
+/** Files of `src` in no room that has a budget. */
+export const withoutRoom = (sources: readonly Pick<Source, 'path'>[]): readonly string[] =>
+  sources
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith('src/'))
+    .filter((path) => !Object.keys(rooms).some((room) => isIn(path, `src/${room}`)));
 
 interface Bounds {
   readonly files?: number;
@@ -123,9 +157,14 @@ function linesOf(folder: string, measures: Measures): readonly (readonly [string
     value <= limit,
   ];
   const least = bound?.median;
-  return [
+  const sizes = [
     most('files', measures.files, bound?.files),
     most('lines', measures.lines, bound?.lines),
+  ];
+  // Of a room only its budget.
+  if (bound !== undefined && folder.startsWith('src/')) return sizes;
+  return [
+    ...sizes,
     [
       `${folder}: median of ${measures.median} lines${least === undefined ? '' : ` (at least ${least})`}`,
       measures.median >= (least ?? 0),
@@ -140,26 +179,31 @@ const detailsOf = ({ onlyImporters, sharedNames }: Measures): readonly string[] 
   ...[...sharedNames].map(([name, paths]) => `  shared name: ${name} in ${paths.join(', ')}`),
 ];
 
+/** What breaks a bound: a file in no room that has a budget, and each number that is over. */
+export const overBudget = (sources: readonly Source[]): readonly string[] => [
+  ...withoutRoom(sources).map((path) => `${path}: in no room with a budget`),
+  ...Object.keys(bounds).flatMap((folder) =>
+    linesOf(folder, measure(sources, folder)).flatMap(([line, isKept]) => (isKept ? [] : [line])),
+  ),
+];
+
 /** Prints the measures; with `--check`, only what breaks a bound, and fails on it. */
 function main(args: readonly string[]): number {
-  const isCheck = args.includes('--check');
   const named = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replace(/\/+$/, ''));
   const sources = readSources();
-  let code = 0;
+  const print = (line: string): unknown => process.stdout.write(`${line}\n`);
+  if (args.includes('--check')) {
+    const over = overBudget(sources);
+    for (const line of over) print(`OVER ${line}`);
+    return over.length === 0 ? 0 : 1;
+  }
   for (const folder of named.length === 0 ? Object.keys(bounds) : named) {
     const measures = measure(sources, folder);
-    for (const [line, isKept] of linesOf(folder, measures)) {
-      if (!isKept) code = 1;
-      if (!isCheck || !isKept) process.stdout.write(`${isKept ? 'ok  ' : 'OVER'} ${line}\n`);
-    }
-    if (named.length > 0)
-      process.stdout.write(
-        detailsOf(measures)
-          .map((x) => `${x}\n`)
-          .join(''),
-      );
+    for (const [line, isKept] of linesOf(folder, measures))
+      print(`${isKept ? 'ok  ' : 'OVER'} ${line}`);
+    if (named.length > 0) for (const line of detailsOf(measures)) print(line);
   }
-  return isCheck ? code : 0;
+  return 0;
 }
 
 if (import.meta.main) process.exitCode = main(process.argv.slice(2));

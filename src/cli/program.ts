@@ -39,7 +39,7 @@ export async function runInstall({ settings, ...start }: InstallCall): Promise<n
 
 /** Reports what is wrong before an install begins, as far as the service is named. */
 export async function reportFailedStart(start: FailedStart): Promise<void> {
-  const { reportFailedStart: report } = await import('./service.ts');
+  const { reportStartFailure: report } = await import('./service.ts');
   return report(start);
 }
 

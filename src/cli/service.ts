@@ -164,7 +164,7 @@ export interface FailedStart {
 }
 
 /** Reports `Failed` for a host whose install cannot begin, as far as the service and the host are named. */
-export async function reportFailedStart(start: FailedStart): Promise<void> {
+export async function reportStartFailure(start: FailedStart): Promise<void> {
   const { argv, environment, failure, stop } = start;
   const config = await salvageConfig(argv, environment);
   const { mask, register } = masker();

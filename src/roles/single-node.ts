@@ -3,7 +3,7 @@ import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
-import { mergeSingleNode } from '../steps/ignition/merge-single-node.ts';
+import { mergeSingleNodeIgnition } from '../steps/ignition/merge-single-node.ts';
 import { checkSingleNode } from '../steps/layering/os-configs.ts';
 import { applyBootstrap, startControlPlane } from './bootstrap-phases.ts';
 import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
@@ -22,7 +22,7 @@ export const singleNode = role('single-node', {
     checkSingleNode,
     ...startControlPlane,
     waitForBootkube,
-    mergeSingleNode,
+    mergeSingleNodeIgnition,
     ...writeSystem,
     ...prepareFirstBoot,
     checkBoot,

@@ -13,7 +13,7 @@ import {
   type RunOnHost,
   writeOnHost,
 } from '../../src/adapters/host/nsenter-host.ts';
-import { runCommand, trimmed } from '../../src/adapters/host/run-command.ts';
+import { runHostCommand, trimmed } from '../../src/adapters/host/run-command.ts';
 import type { Host } from '../../src/ports/host.ts';
 
 /** The live system as a folder with mounts of its own: its programs run on this machine's kernel. */
@@ -88,7 +88,7 @@ export async function startLiveHost(
 /** The host port with every command and file behind some words; nothing here watches. */
 function hostBehind(prefix: readonly string[]): Host {
   const access = { prefix, environment: process.env, onCommand: undefined };
-  const run: RunOnHost = (argv, options) => runCommand(access, { ...options, argv });
+  const run: RunOnHost = (argv, options) => runHostCommand(access, { ...options, argv });
   const unused = (): never => {
     throw new Error('no step here watches');
   };

@@ -8,7 +8,7 @@ import {
   writeDirect,
 } from './direct-files.ts';
 import { takeLock } from './host-lock.ts';
-import { type CommandEvent, type HostAccess, runCommand, trimmed } from './run-command.ts';
+import { type CommandEvent, type HostAccess, runHostCommand, trimmed } from './run-command.ts';
 import { watchPaths } from './watch-paths.ts';
 
 /** How commands of this machine are run. */
@@ -45,7 +45,7 @@ export function localHost({ onCommand, environment = process.env }: LocalHostOpt
   };
   return {
     exec: async (argv, options) =>
-      trimmed(await runCommand(access, { ...options, argv, env: { ...own, ...options.env } })),
+      trimmed(await runHostCommand(access, { ...options, argv, env: { ...own, ...options.env } })),
     readText: async (path, signal, options) => readDirect(at(path, signal), options),
     writeFile: async (path, content, options) =>
       writeDirect(at(path, options.signal), content, options),

@@ -20,7 +20,7 @@ import {
   type HostAccess,
   ownProgram,
   type RawResult,
-  runCommand,
+  runHostCommand,
   trimmed,
 } from './run-command.ts';
 import { type SeenFiles, type WatchedHost, watchPaths } from './watch-paths.ts';
@@ -67,7 +67,7 @@ export function nsenterHost({
 }: NsenterHostOptions = {}): Host {
   const access: HostAccess = { prefix: hostPrefix(environment), environment, onCommand };
   const run: RunOnHost = (argv, { env, ...options }) =>
-    runCommand(access, { ...options, argv, env: { ...variables, ...env } });
+    runHostCommand(access, { ...options, argv, env: { ...variables, ...env } });
   const files: SeenFiles = sharesNothing
     ? { root, isShared: () => false, isAboveShared: () => false }
     : { root, isShared, isAboveShared };
@@ -120,7 +120,7 @@ export function nsenterHost({
 function watchedHost(access: HostAccess, files: SeenFiles, every: Millis): WatchedHost {
   // Not logged: a command every few seconds says nothing.
   const quiet: HostAccess = { ...access, onCommand: undefined };
-  const run: RunOnHost = (argv, options) => runCommand(quiet, { ...options, argv });
+  const run: RunOnHost = (argv, options) => runHostCommand(quiet, { ...options, argv });
   return {
     files,
     poll: (paths, signal) => statesOnHost(run, paths, signal),

@@ -37,7 +37,7 @@ export type CommandInput = AsyncIterable<Uint8Array>;
  * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
  *   what `input` throws
  */
-export async function runCommand(
+export async function runHostCommand(
   access: HostAccess,
   { argv, input, ...options }: ExecOptions & CommandToRun,
 ): Promise<RawResult> {

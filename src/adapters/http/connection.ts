@@ -10,8 +10,8 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 
-/** Timeouts of a connection. */
-export interface Timeouts {
+/** ConnectionTimeouts of a connection. */
+export interface ConnectionTimeouts {
   readonly connect: Millis;
   /** Until the answer begins. */
   readonly headers: Millis;
@@ -20,7 +20,7 @@ export interface Timeouts {
 }
 
 /** The timeouts of every call; tests set shorter ones. */
-const defaultTimeouts: Timeouts = {
+const defaultTimeouts: ConnectionTimeouts = {
   connect: seconds(10),
   headers: seconds(30),
   idle: seconds(60),
@@ -29,14 +29,14 @@ const defaultTimeouts: Timeouts = {
 /** How addresses are reached. */
 export interface ConnectionOptions extends Trust {
   readonly proxies?: Proxies;
-  readonly timeouts?: Timeouts;
+  readonly timeouts?: ConnectionTimeouts;
   /** Finds the addresses of names; the process's own way unless given. */
   readonly lookup?: LookupFunction;
 }
 
 /** Open connections to whatever is asked for, of one trust and one set of proxies. */
 export interface Connection {
-  readonly timeouts: Timeouts;
+  readonly timeouts: ConnectionTimeouts;
   readonly dispatcherFor: (url: URL) => Promise<Dispatcher>;
   /** The proxy that an address is reached by, without credentials. */
   readonly proxyOf: (url: URL) => string | undefined;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type KnownHosts, recordReader } from './inventory-answer.ts';
+import { type ParsedHosts, recordReader } from './inventory-answer.ts';
 
 const answerOf = (hosts: string): string => `{"id":"c","status":"installing","hosts":${hosts}}`;
 
@@ -15,7 +15,7 @@ it.each([
 });
 
 it('reads a host once, as long as its text is the same', () => {
-  let known: KnownHosts = new Map();
+  let known: ParsedHosts = new Map();
   const read = (...hosts: readonly string[]) => {
     const reader = recordReader('installingCluster', known);
     reader.write(answerOf(`[${hosts.join()}]`));

@@ -11,7 +11,7 @@ interface Reading<Name> {
   /** As it may be shown. */
   readonly url: string;
   /** The hosts of the answers before; those of this one take their place. */
-  readonly known: Map<keyof Records, KnownHosts>;
+  readonly known: Map<keyof Records, ParsedHosts>;
 }
 
 /** The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some 100 KiB. */
@@ -65,11 +65,11 @@ export interface RecordReader<T> {
   readonly write: (text: string) => void;
   readonly end: () => T;
   /** The hosts that were read, by a hash of their text. */
-  readonly hosts: KnownHosts;
+  readonly hosts: ParsedHosts;
 }
 
 /** Hosts of an earlier answer; those whose text is the same are not read again. */
-export type KnownHosts = ReadonlyMap<string, unknown>;
+export type ParsedHosts = ReadonlyMap<string, unknown>;
 
 /**
  * Reads the hosts of a cluster one by one: a real one has 25 KiB of text, of which little is kept, and from
@@ -77,7 +77,7 @@ export type KnownHosts = ReadonlyMap<string, unknown>;
  */
 export function recordReader<Name extends keyof Records>(
   name: Name,
-  known: KnownHosts = new Map(),
+  known: ParsedHosts = new Map(),
 ): RecordReader<Records[Name]> {
   const { whole, host }: RecordShape<Records[Name]> = recordShapes[name];
   const hosts = new Map<string, unknown>();

@@ -17,7 +17,7 @@ import {
   shortText,
 } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
-import type { KnownHosts } from './inventory-answer.ts';
+import type { ParsedHosts } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
 import {
@@ -84,7 +84,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     connection: options.opened ?? connection(options.connection),
     clock: options.clock,
   };
-  const known = new Map<keyof Records, KnownHosts>();
+  const known = new Map<keyof Records, ParsedHosts>();
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const question = questionOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {

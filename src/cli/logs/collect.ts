@@ -22,7 +22,7 @@ import type { Ports } from '../../ports/ports.ts';
 import type { RunHistory } from '../../reporting/run-history.ts';
 import type { InstallWorld } from '../../steps/step.ts';
 import { lsblkArgv } from '../../steps/disk/lsblk.ts';
-import { collect, type Collector, type Hide, within } from '../../steps/logs/collect.ts';
+import { collect, type Collector, type Hide, workLimit } from '../../steps/logs/collect.ts';
 import { askCheck } from '../doctor/check.ts';
 import { renderFinding } from '../doctor/doctor.ts';
 import { hostChecks, systemCheck } from '../doctor/host-checks.ts';
@@ -153,7 +153,7 @@ const wholeLimit = seconds(30);
  * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be written
  */
 export const collectLogs = (run: FailedRun): Promise<string> =>
-  limited(run.ports.clock, within(wholeLimit, run.signal), () =>
+  limited(run.ports.clock, workLimit(wholeLimit, run.signal), () =>
     putTogether({ ...run, clock: run.ports.clock }),
   );
 

@@ -3,7 +3,7 @@ import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { mergeSingleNode } from './merge-single-node.ts';
+import { mergeSingleNodeIgnition } from './merge-single-node.ts';
 
 const config: ConfigInput = {
   role: 'bootstrap',
@@ -46,7 +46,7 @@ describe('ignition/merge-single-node', () => {
   it('leaves the rendered config with the overrides of the host in its place', async () => {
     const host = nodeWith(rendered);
     const inventory = fakeInventory({ ignition: overrides });
-    const { value } = await runStep(mergeSingleNode, { config, host, inventory });
+    const { value } = await runStep(mergeSingleNodeIgnition, { config, host, inventory });
     expect(JSON.parse(host.textOf(path) ?? '')).toEqual(JSON.parse(merged));
     expect(host.files.get(path)?.mode).toBe(0o600);
     expect(value).toMatchObject({
@@ -60,7 +60,7 @@ describe('ignition/merge-single-node', () => {
 
   it('keeps what was served and what was rendered beside it', async () => {
     const host = nodeWith(rendered);
-    await runStep(mergeSingleNode, {
+    await runStep(mergeSingleNodeIgnition, {
       config,
       host,
       inventory: fakeInventory({ ignition: overrides }),
@@ -73,16 +73,16 @@ describe('ignition/merge-single-node', () => {
   it('merges new overrides into what was rendered, not into what was merged before', async () => {
     const host = nodeWith(rendered);
     const first = fakeInventory({ ignition: overrides.replace('data:,host', 'data:,old') });
-    await runStep(mergeSingleNode, { config, host, inventory: first });
+    await runStep(mergeSingleNodeIgnition, { config, host, inventory: first });
     const second = fakeInventory({ ignition: overrides });
-    await runStep(mergeSingleNode, { config, host, inventory: second });
+    await runStep(mergeSingleNodeIgnition, { config, host, inventory: second });
     expect(JSON.parse(host.textOf(path) ?? '')).toEqual(JSON.parse(merged));
   });
 
   it('ends before anything is fetched when nothing was rendered', async () => {
     const inventory = fakeInventory({ ignition: overrides });
     const host = nodeWith(undefined);
-    const { failure } = await tryStep(mergeSingleNode, { config, host, inventory });
+    const { failure } = await tryStep(mergeSingleNodeIgnition, { config, host, inventory });
     expect(failure).toMatchObject({ code: 'ignition.not-rendered', context: { path } });
     expect(inventory.calls).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe('ignition/merge-single-node', () => {
   ])('leaves the rendered config alone when %s', async (_, master, ignition) => {
     const host = nodeWith(master);
     const inventory = fakeInventory({ ignition });
-    const { failure } = await tryStep(mergeSingleNode, { config, host, inventory });
+    const { failure } = await tryStep(mergeSingleNodeIgnition, { config, host, inventory });
     expect(failure).toMatchObject({ code: expect.stringMatching(/^ignition\./) as string });
     expect(host.textOf(path)).toBe(master);
   });
@@ -102,7 +102,7 @@ describe('ignition/merge-single-node', () => {
     const inventory = fakeInventory({
       ignition: '{"ignition":{"version":"3.2.0"},"storag":{}}',
     });
-    const { notes } = await runStep(mergeSingleNode, {
+    const { notes } = await runStep(mergeSingleNodeIgnition, {
       config,
       host: nodeWith(rendered),
       inventory,
@@ -111,7 +111,7 @@ describe('ignition/merge-single-node', () => {
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(mergeSingleNode, () => ({
+    await isSafeToRepeat(mergeSingleNodeIgnition, () => ({
       config,
       host: nodeWith(rendered),
       inventory: fakeInventory({ ignition: overrides }),

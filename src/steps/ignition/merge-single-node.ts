@@ -23,7 +23,7 @@ const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
  * Merges the overrides of this host into the Ignition that the bootstrap on this node rendered. The node
  * boots with the result, because no machine-config-server runs then.
  */
-export const mergeSingleNode = step({
+export const mergeSingleNodeIgnition = step({
   id: 'ignition/merge-single-node',
   title: "Merge this host's Ignition into the rendered master.ign",
   uses: ['host', 'inventory', 'objects', 'web'],

@@ -48,7 +48,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { buildsOsImages } from '../conditions.ts';
-import { collect, type Collector, type Hide, outputOf, within } from '../logs/collect.ts';
+import { collect, type Collector, type Hide, outputOf, workLimit } from '../logs/collect.ts';
 import { step, type StepScope } from '../step.ts';
 import { storageRun } from './build-images.ts';
 import { unlessRequested } from './conditions.ts';
@@ -99,7 +99,7 @@ export const gatherLogs = step({
 });
 
 /**
- * The same after a failure, while the service hears of it: within two minutes it asks for the logs of the host,
+ * The same after a failure, while the service hears of it: workLimit two minutes it asks for the logs of the host,
  * and stops what still runs. It asks for no fact, since nobody knows how far the run came; a host without orders
  * has nothing of this.
  */
@@ -371,7 +371,7 @@ const sinceSeconds = 24 * 3600;
 /** Adds what the API shows, and the pods of the Machine Config Operator with their logs; none before the API server runs. */
 async function addClusterLogs(scope: GatherScope, add: Bundle['add']): Promise<void> {
   const namespace = operatorNamespace;
-  const found = limited(scope.clock, within(longestAnswer, scope.signal), (signal) =>
+  const found = limited(scope.clock, workLimit(longestAnswer, scope.signal), (signal) =>
     scope.kube.list({ kind: pods, namespace }, signal),
   );
   const objects = shownObjects.map(({ name, show, ...selection }) => ({

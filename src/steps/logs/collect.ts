@@ -48,7 +48,7 @@ export async function collect<Scope extends CollectScope>(
     // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
     const found = await (limit === undefined
       ? read(scope, 2 * mostBytes)
-      : limited(scope.clock, within(limit, scope.signal), (signal) =>
+      : limited(scope.clock, workLimit(limit, scope.signal), (signal) =>
           read({ ...scope, signal }, 2 * mostBytes),
         ));
     if (found === undefined) return { missing: 'it is not there', isAbsent: true };
@@ -62,9 +62,9 @@ export async function collect<Scope extends CollectScope>(
 }
 
 /** A limit of collecting; then it fails with `step.timed-out`. */
-export const within = (limit: Millis, signal: AbortSignal): Parameters<typeof limited>[1] => ({
+export const workLimit = (limit: Millis, signal: AbortSignal): Parameters<typeof limited>[1] => ({
   ...{ limit, signal },
-  late: () => engineFailure('step.timed-out', `not done within ${renderDuration(limit)}`),
+  late: () => engineFailure('step.timed-out', `not done workLimit ${renderDuration(limit)}`),
 });
 
 /** How long a command may take that only says something. */

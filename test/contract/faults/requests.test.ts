@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Timeouts } from '../../../src/adapters/http/connection.ts';
+import type { ConnectionTimeouts } from '../../../src/adapters/http/connection.ts';
 import { minutes, seconds } from '../../../src/model/duration.ts';
 import { quickClock } from '../../support/quick-clock.ts';
 import { startServer, type TestServer } from '../real/http-server.ts';
@@ -68,7 +68,7 @@ async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   }
 }
 
-const impatience: Partial<Record<Fault, Timeouts>> = {
+const impatience: Partial<Record<Fault, ConnectionTimeouts>> = {
   stall: { connect: 2000, headers: 50, idle: 2000 },
   'slow 400': { connect: 2000, headers: 300, idle: 2000 },
 };

@@ -1,6 +1,6 @@
 import { inventoryInstallation } from '../../../src/adapters/http/installation.ts';
 import { inventoryV2 } from '../../../src/adapters/http/inventory.ts';
-import type { Timeouts } from '../../../src/adapters/http/connection.ts';
+import type { ConnectionTimeouts } from '../../../src/adapters/http/connection.ts';
 import { web } from '../../../src/adapters/http/web.ts';
 import { defaultTimeouts } from '../../../src/adapters/kube/api-server.ts';
 import { type KubeCluster, kubeCluster } from '../../../src/adapters/kube/kube.ts';
@@ -22,7 +22,7 @@ interface Sending {
   readonly server: TestServer;
   readonly clock: Clock;
   /** Those of the product unless given. */
-  readonly timeouts: Timeouts | undefined;
+  readonly timeouts: ConnectionTimeouts | undefined;
   readonly ending: Ending;
 }
 

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { overBudget, readSources, type Source } from './measures.ts';
+
+const file = (path: string, lines: number): Source => ({ path, lines, imports: [], exports: [] });
+
+describe('budgets', () => {
+  it('give every file of src a room', () => {
+    const lines = overBudget(readSources());
+    expect(lines.filter((line) => line.includes('in no room'))).toEqual([]);
+  });
+
+  it('refuse a room that grows, and a file in none', () => {
+    const over = overBudget([file('src/lib/one.ts', 1e6), file('src/attic/two.ts', 1)]);
+    expect(over).toContain('src/attic/two.ts: in no room with a budget');
+    expect(
+      over.filter((line) => /^src\/lib: 1000000 lines \(at most \d+\)$/.test(line)),
+    ).toHaveLength(1);
+    expect(over.filter((line) => line.startsWith('src: 1000001 lines'))).toHaveLength(1);
+  });
+
+  it('take what fits', () => {
+    // The median is the one number with a lower bound.
+    expect(overBudget([file('src/lib/one.ts', 90)])).toEqual([]);
+  });
+});
