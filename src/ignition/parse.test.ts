@@ -143,10 +143,8 @@ describe('reading a config', () => {
 
 describe('reading a config that must be valid', () => {
   it('passes on what is only odd', () => {
-    const { warnings } = parseValidConfig(
-      text(',"x":1,"storage":{"files":[{"path":"/a","mode":2048}]}'),
-    );
-    expect(warnings.map(({ rule }) => rule)).toEqual(['unknown-key', 'mode-special-bits']);
+    const { warnings } = parseValidConfig(text(',"x":1,"Storage":{"files":[{"path":"/a"}]}'));
+    expect(warnings.map(({ rule }) => rule)).toEqual(['unknown-key', 'wrong-case-key']);
   });
 
   it('refuses what breaks a rule', () => {

@@ -1,13 +1,12 @@
 import { type Decoded, type DecodedObject, Decoder } from './decode.ts';
 import { ignitionFailure } from './failures.ts';
-import { type Finding, refuseErrors } from './finding.ts';
+import { refuseErrors } from './finding.ts';
 import type { JsonObject } from './json.ts';
 import * as spec3 from './schema.ts';
 import { always, concatenated, flag, integer, optional, text } from './shape.ts';
 import type { ListShape, ObjectShape } from './shape.ts';
 import type * as types from './types.ts';
-import { simplifyPath } from './validate/place.ts';
-import { validateConfig } from './validate.ts';
+import { simplifyPath, validateConfig } from './validate.ts';
 import type { SpecMinor } from './version.ts';
 
 /** What spec 2 has in another form than spec 3. */
@@ -154,9 +153,6 @@ export function convertSpec2({ value, version, fractions }: Spec2Text): types.Co
   refuseErrors(decoder.findings, 'ignition.invalid');
   const problem = problemIn(old) ?? (minor === 0 ? oldestProblem(old) : undefined);
   if (problem !== undefined) throw refused(String(version), problem);
-  // What the operator drops has to be valid, too.
-  const isOther = ({ rule }: Finding): boolean => rule !== 'duplicate-entry';
-  refuseErrors(validateConfig(converted(old, minor)).filter(isOther), 'ignition.invalid');
   const config = converted(withoutDuplicates(old), minor);
   refuseErrors(validateConfig(config), 'ignition.invalid');
   return config;
@@ -251,12 +247,9 @@ function filesystemProblem({ name, path, mount }: Filesystem): string | undefine
   return mount && mountProblem(mount);
 }
 
-function mountProblem({ create, options = [], ...mount }: Mount): string | undefined {
-  const isBoth = create !== undefined && (mount.wipeFilesystem === true || options.length > 0);
-  if (isBoth) return 'a filesystem has create, and options beside it';
-  const storage = { filesystems: [{ ...mount, format: unlessEmpty(mount.format) ?? 'none' }] };
-  refuseErrors(validateConfig({ ignition: { version: '3.0.0' }, storage }), 'ignition.invalid');
-  return undefined;
+function mountProblem({ create, options = [], wipeFilesystem }: Mount): string | undefined {
+  const isBoth = create !== undefined && (wipeFilesystem === true || options.length > 0);
+  return isBoth ? 'a filesystem has create, and options beside it' : undefined;
 }
 
 /** The operator compares beginnings of paths, not whole names. */

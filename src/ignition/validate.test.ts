@@ -5,7 +5,7 @@ import { findingRules, type FindingRule } from './finding.ts';
 import { parseConfig } from './parse.ts';
 import { validationCases } from '../../test/ignition/cases/all.ts';
 import { textOfCase, type ValidationCase } from '../../test/ignition/cases/case.ts';
-import { validateConfig } from './validate.ts';
+import { simplifyPath, validateConfig } from './validate.ts';
 
 interface Verdict {
   readonly rules: readonly string[];
@@ -50,5 +50,33 @@ describe('a config', () => {
     expect(validateConfig(config)).toMatchObject([
       { rule: 'path-relative', severity: 'error', path: 'storage.files[1].path' },
     ]);
+  });
+
+  it('is passed on with what only Ignition has rules for', () => {
+    const config = {
+      systemd: { units: [{ name: 'a', contents: '[Unit' }] },
+      storage: {
+        disks: [{ device: 'sda', partitions: [{ number: 1 }, { number: 2, label: 'a:b' }] }],
+        filesystems: [{ device: '', format: 'ext9' }],
+        raid: [{ name: 'r', level: 'raid9', devices: [] }],
+        luks: [{ name: 'a/b', clevis: { custom: { pin: 'x', config: '' } } }],
+        files: [{ path: '/a', mode: 99_999, contents: { source: 'ftp://h', compression: 'xz' } }],
+      },
+    };
+    const { rules } = verify(JSON.stringify({ ignition: { version: '3.3.0' }, ...config }));
+    expect(rules).toEqual([]);
+  });
+});
+
+describe('a path', () => {
+  it.each([
+    ['', '.'],
+    ['./', '.'],
+    ['a/..', '.'],
+    ['a//b/../c/', 'a/c'],
+    ['../../a', '../../a'],
+    ['/../a', '/a'],
+  ])('%j is simplified to %j', (path, simple) => {
+    expect(simplifyPath(path)).toBe(simple);
   });
 });

@@ -1,49 +1,66 @@
 import { type Decoded, type DecodedObject, keyOfEntry } from './decode.ts';
-import type { Finding } from './finding.ts';
+import { finding, type Finding, type FindingRule, memberPath } from './finding.ts';
+import { decodeDataUrl, isDataUrl } from './resource.ts';
 import { configShape } from './schema.ts';
 import type { ObjectShape, Shape } from './shape.ts';
-import type { Config } from './types.ts';
-import * as disks from './validate/disks.ts';
-import { Place, type Validator } from './validate/place.ts';
-import * as resource from './validate/resource.ts';
-import * as storage from './validate/storage.ts';
-import * as systemd from './validate/systemd.ts';
-import { readSpec } from './version.ts';
+import type { Config, Link, Node, Resource, Storage, Unit } from './types.ts';
+import { readSpec, type SpecMinor } from './version.ts';
 
-/** The validator of each object shape, by the shape's name. */
-const validators = {
-  Config: storage.validateConfigPaths,
-  ConfigReferences: resource.validateConfigReferences,
-  Resource: resource.validateResource,
-  Reference: resource.validateReference,
-  HttpHeader: resource.validateHttpHeader,
-  Verification: resource.validateVerification,
-  Tls: resource.validateTls,
-  Proxy: resource.validateProxy,
-  Storage: storage.validateStorage,
-  File: storage.validateFile,
-  Directory: storage.validateDirectory,
-  Link: storage.validateLink,
-  Owner: storage.validateOwner,
-  Disk: disks.validateDisk,
-  Partition: disks.validatePartition,
-  Filesystem: disks.validateFilesystem,
-  Raid: disks.validateRaid,
-  Luks: disks.validateLuks,
-  Clevis: disks.validateClevis,
-  ClevisCustom: disks.validateClevisCustom,
-  Tang: disks.validateTang,
-  Systemd: systemd.validateSystemd,
-  Unit: systemd.validateUnit,
-  Dropin: systemd.validateDropin,
+/** Checks one value of a type and reports at its place. */
+type Validator<T> = (value: T, place: Place) => void;
+
+/** The place in a config that is checked and reported on. */
+class Place {
+  /** Rules differ a little from spec to spec. */
+  readonly minor: SpecMinor;
+  readonly #path: string;
+  readonly #findings: Finding[];
+
+  constructor(minor: SpecMinor, findings: Finding[], path = '') {
+    this.minor = minor;
+    this.#findings = findings;
+    this.#path = path;
+  }
+
+  /** The place of a member or of a list's entry. */
+  at(...segments: readonly (string | number)[]): Place {
+    return new Place(this.minor, this.#findings, memberPath(this.#path, ...segments));
+  }
+
+  /** Reports a rule that is broken here; no rule is no report. */
+  report(rule: FindingRule | undefined): void {
+    if (rule !== undefined) this.#findings.push(finding(rule, this.#path));
+  }
+}
+
+const validatePath: Validator<Node> = ({ path }, place) =>
+  place.at('path').report(pathViolation(path));
+
+const validateResource: Validator<Resource> = ({ source = '' }, place) => {
+  try {
+    if (isDataUrl(source)) decodeDataUrl(source);
+  } catch {
+    place.at('source').report('data-url-invalid');
+  }
 };
 
-const validatorsByName = new Map<string, Validator<never>>(Object.entries(validators));
+/** The validator of each object shape, by the shape's name. */
+const validators = new Map<string, Validator<never>>(
+  Object.entries({
+    Config: validateConfigPaths,
+    Storage: validateStorage,
+    Resource: validateResource,
+    Reference: validateResource,
+    File: validatePath,
+    Directory: validatePath,
+    Link: validatePath,
+  }),
+);
 
 /**
- * Validates a config by the rules of its own spec version. The verdict is Ignition's: a config with an
- * error among the findings would stop the first boot. Nothing is fetched, so a merged config must be
- * validated again.
+ * Validates what this program merges, reads or adds to: entries with one key, paths, links and embedded content. The rest is
+ * passed on, as coreos-installer does: Ignition judges it at the first boot, by rules that change with its version. What is
+ * refused here, Ignition refuses too. Nothing is fetched, and a merged config must be validated again.
  *
  * @throws AgentError `ignition.no-version` and the like, for a version that is not known
  */
@@ -63,7 +80,7 @@ function walk(shape: Shape, value: Decoded, place: Place): void {
   }
   if (shape.kind !== 'object') return;
   const members = value as DecodedObject;
-  validatorsByName.get(shape.name)?.(members as never, place);
+  validators.get(shape.name)?.(members as never, place);
   validateDuplicates(shape, members, place);
   for (const [name, field] of Object.entries(shape.fields)) {
     const member = members[name];
@@ -84,4 +101,87 @@ function validateDuplicates(shape: ObjectShape, value: DecodedObject, place: Pla
       seen.add(key);
     }
   }
+}
+
+/** The relations between the parts of the storage section. */
+function validateStorage(storage: Storage, place: Place): void {
+  const { directories = [], files = [], links = [] } = storage;
+  const linkPaths = new Set(links.map(({ path }) => path));
+  const directoryPaths = new Set(directories.map(({ path }) => path));
+  for (const [list, nodes] of Object.entries({ directories, files, links })) {
+    for (const [index, { path }] of nodes.entries()) {
+      if (isBelow(linkPaths, path)) place.at(list, index).report('path-through-link');
+    }
+  }
+  for (const [index, link] of links.entries()) {
+    validateTarget(link, directoryPaths, place.at('links', index));
+  }
+}
+
+/** A path of Linux is no longer (limits.h, PATH_MAX). */
+const longestPath = 4096;
+
+/** Whether what stands before a slash of the path is one of the links. */
+const isBelow = (links: ReadonlySet<string>, path: string): boolean =>
+  links.size > 0 &&
+  [...path.slice(0, longestPath).matchAll(/\//g)].some(({ index }) =>
+    links.has(path.slice(0, index)),
+  );
+
+function validateTarget(link: Link, directories: ReadonlySet<string>, place: Place): void {
+  const { target = '', hard = false } = link;
+  // Up to spec 3.2 an empty target is accepted.
+  if (target === '' && place.minor >= 3) {
+    place.at('target').report('link-target-required');
+    return;
+  }
+  if (!hard) return;
+  const isAbsolute = target.startsWith('/');
+  const resolved = simplifyPath(isAbsolute ? target : `${link.path}/${target}`);
+  if (directories.has(resolved)) place.report('hard-link-to-directory');
+}
+
+const UNIT_FOLDER = '/etc/systemd/system/';
+
+/** No file, directory or link may be where a unit or a drop-in is written. */
+function validateConfigPaths({ storage, systemd }: Config, place: Place): void {
+  const unitPaths = new Set((systemd?.units ?? []).flatMap(pathsOfUnit));
+  for (const list of ['files', 'directories', 'links'] as const) {
+    for (const [index, { path }] of (storage?.[list] ?? []).entries()) {
+      if (unitPaths.has(path)) place.at('storage', list, index, 'path').report('path-is-unit');
+    }
+  }
+}
+
+/** What Ignition writes for a unit; a unit or a drop-in without text is not written. */
+function pathsOfUnit({ contents = '', dropins = [], name }: Unit): string[] {
+  const path = UNIT_FOLDER + name;
+  const written = dropins.filter((dropin) => (dropin.contents ?? '') !== '');
+  const paths = written.map((dropin) => `${path}.d/${dropin.name}`);
+  return contents === '' ? paths : [path, ...paths];
+}
+
+/** The rule that a path on the target system breaks, if any: absolute, with nothing to simplify. */
+function pathViolation(path: string): FindingRule | undefined {
+  if (path === '') return 'path-empty';
+  if (!path.startsWith('/')) return 'path-relative';
+  return path === simplifyPath(path) ? undefined : 'path-not-canonical';
+}
+
+/** A path without empty, `.` and `..` segments, as Go's `path.Clean` gives it. */
+export function simplifyPath(path: string): string {
+  const isAbsolute = path.startsWith('/');
+  const segments: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '' || segment === '.') continue;
+    const last = segments.at(-1);
+    if (segment !== '..' || (!isAbsolute && (last === undefined || last === '..'))) {
+      segments.push(segment);
+    } else {
+      segments.pop();
+    }
+  }
+  const joined = segments.join('/');
+  if (isAbsolute) return `/${joined}`;
+  return joined === '' ? '.' : joined;
 }

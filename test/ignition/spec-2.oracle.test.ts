@@ -193,11 +193,13 @@ describe('converting spec 2 as the operator does', () => {
     return JSON.parse(renderConfig(turned(parseConfig(JSON.stringify(converted)).config)));
   };
 
-  it('gives the same config, or the same refusal', async () => {
+  it('gives the same config, and refuses nothing that is not refused', async () => {
     let accepted = 0;
     const property = fc.asyncProperty(configs, async (config) => {
       const own = ours(config);
-      expect(own).toEqual(await theirs(config));
+      const answer = await theirs(config);
+      // What only Ignition's rules refuse is passed on.
+      if (answer !== 'refused') expect(own).toEqual(answer);
       accepted += own === 'refused' ? 0 : 1;
     });
     await fc.assert(property, { numRuns: 4000 });

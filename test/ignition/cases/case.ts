@@ -22,9 +22,6 @@ export function textOfCase({ config, minor = 3 }: ValidationCase): string {
   return JSON.stringify({ ignition: { version: `3.${minor}.0`, ...general }, ...sections });
 }
 
-/** A resource that is embedded. */
-export const inlined = { source: 'data:,x' };
-
 /** Sections with one file at /a. */
 export const file = (members: object): object => ({
   storage: { files: [{ path: '/a', ...members }] },

@@ -1,6 +1,6 @@
-import { file, inlined, storage, unit, type ValidationCase } from './case.ts';
+import { file, storage, unit, type ValidationCase } from './case.ts';
 
-/** Paths, modes, owners, links. */
+/** Paths and links. */
 export const nodes: readonly ValidationCase[] = [
   { name: 'relative path', config: file({ path: 'a' }), rules: ['path-relative'] },
   { name: 'empty path', config: file({ path: '' }), rules: ['path-empty'] },
@@ -22,24 +22,6 @@ export const nodes: readonly ValidationCase[] = [
     rules: ['duplicate-entry'],
   },
   { name: 'mode 0', config: file({ mode: 0 }) },
-  { name: 'negative mode', config: file({ mode: -1 }), rules: ['mode-out-of-range'] },
-  { name: 'mode beyond 07777', config: file({ mode: 4096 }), rules: ['mode-out-of-range'] },
-  {
-    name: 'sticky bit',
-    config: storage({ directories: [{ path: '/a', mode: 1023 }] }),
-    rules: ['mode-special-bits'],
-  },
-  {
-    name: 'overwriting without a source',
-    config: file({ overwrite: true }),
-    rules: ['overwrite-without-source'],
-  },
-  { name: 'overwriting with a source', config: file({ overwrite: true, contents: inlined }) },
-  {
-    name: 'owner by id and name',
-    config: file({ user: { id: 1, name: 'a' } }),
-    rules: ['owner-id-and-name'],
-  },
   {
     name: 'link without a target',
     config: storage({ links: [{ path: '/a' }] }),
@@ -62,11 +44,6 @@ export const nodes: readonly ValidationCase[] = [
       directories: [{ path: '/b' }],
     }),
     rules: ['hard-link-to-directory'],
-  },
-  {
-    name: 'owner of a hard link',
-    config: storage({ links: [{ path: '/a', target: '/b', hard: true, user: { id: 0 } }] }),
-    rules: ['hard-link-owner'],
   },
   {
     name: 'file where a unit is written',
