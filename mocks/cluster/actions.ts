@@ -14,6 +14,7 @@ import { annotateNode, desireConfig, reachConfig, renderOnce } from './machine-c
 import { firstObjects, kinds, type Named, nodeObject } from './objects.ts';
 import { awaitRelease, renderOnBootstrap } from './layering/config-server.ts';
 import { firstBoot } from './layering/node.ts';
+import { startOperator } from './layering/operator.ts';
 import { createPools, renderPools } from './layering/run-controllers.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { applyManifests } from './manifests.ts';
@@ -60,8 +61,10 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   'render-on-bootstrap': (work) => renderOnBootstrap(work, layeredOf(work)),
   'await-release': awaitRelease,
   'first-boot': (work, { host }) => firstBoot(work, layeredOf(work), host),
-  'render-pools': (work) =>
-    work.layered === undefined ? renderOnce(work) : renderPools(work, work.layered),
+  'render-pools': async (work) => {
+    await startOperator(work);
+    await (work.layered === undefined ? renderOnce(work) : renderPools(work, work.layered));
+  },
   'log-request': (work, { host }) => logRequest(work, host),
   'note-request': noteRequest,
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),

@@ -49,7 +49,7 @@ export interface RunningCluster extends AsyncDisposable {
    * Runs the day after its installation, in which the Machine Config Operator is gone.
    * @throws TypeError for a cluster whose operating systems are not built
    */
-  readonly dayAfter: (plan: DayPlan) => Promise<DayOutcome>;
+  readonly dayAfter: (plan: Omit<DayPlan, 'endOperator'>) => Promise<DayOutcome>;
   /** What its pods have logged. */
   readonly podLogs: () => string;
 }
@@ -69,6 +69,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   let state = unborn(plan);
   let final: Promise<ApiServer> | undefined;
   let controller: Promise<void> | undefined;
+  const operator = new AbortController();
   const work: ClusterWork = {
     ...site,
     kubelet,
@@ -97,6 +98,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
       emit(event);
     },
     signal: closing.signal,
+    operated: AbortSignal.any([closing.signal, operator.signal]),
   };
   let doing: Promise<void> = Promise.resolve();
   const later = ({ seconds, event }: Extract<Action, { kind: 'later' }>): void => {
@@ -119,8 +121,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   simulateUnits(work, emit);
   const observing = observe(work, emit);
   const { layered } = work;
-  const operator = new AbortController();
-  const operated = { ...work, signal: AbortSignal.any([closing.signal, operator.signal]) };
+  const operated = { ...work, signal: work.operated };
   const controlling = layered === undefined ? undefined : runControllers(operated, layered);
   return {
     emit,
@@ -134,9 +135,11 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
     hasServiceLeft: work.hasServiceLeft,
     dayAfter: async (day) => {
       if (layered === undefined) throw new TypeError('nothing is built for this cluster');
-      operator.abort(new Error('the operator is gone'));
-      await controlling;
-      return runDayAfter(work, layered, day);
+      const endOperator = async (): Promise<void> => {
+        operator.abort(new Error('the operator is gone'));
+        await controlling;
+      };
+      return runDayAfter(work, layered, { ...day, endOperator });
     },
     podLogs: () => [...logs.values()].map((log) => log()).join(''),
     complaints: async () => {

@@ -75,6 +75,8 @@ export interface ClusterWork extends ClusterSite {
   readonly startController: () => void;
   /** The service ran on the bootstrap host, which has left for its cluster. */
   readonly hasServiceLeft: () => boolean;
+  /** Until then the programs of the Machine Config Operator work. */
+  readonly operated: AbortSignal;
   readonly complain: (what: string) => void;
   /** Notes that a fault of the scenario has struck. */
   readonly strike: (what: string) => void;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { conditionIn } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite } from '../../layering/plan.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
+import { isOperators, meddling, removeOperator } from '../layering/operator.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import type { DayReport } from './day-report.ts';
@@ -35,6 +36,8 @@ export interface DayPlan {
   readonly faults: readonly DayFault[];
   /** Where each node is, for people; kept up to date. */
   readonly whereabouts: Map<string, string>;
+  /** Ends the programs of the Machine Config Operator. */
+  readonly endOperator: () => Promise<void>;
   /** Ends it early. */
   readonly signal: AbortSignal;
 }
@@ -50,6 +53,8 @@ const buildApp = 'bootwright-build';
 
 const POLL_INTERVAL_MILLIS = 100;
 const RESTS_WITHIN_MILLIS = 20_000;
+/** So long a pod of the operator works on, and then its program without a pod. */
+const OPERATOR_ENDS_MILLIS = 2000;
 
 /** Runs the day to its end, or until the signal. Never rejects: what keeps it from its end is a violation. */
 export async function runDayAfter(
@@ -65,10 +70,17 @@ export async function runDayAfter(
     signal: AbortSignal.any([outer.signal, over.signal]),
   };
   const startedAt = Date.now();
+  /** Whoever took a pool over already would have shown it by then. */
+  const besideOperator = async (): Promise<void> => {
+    await sleep(OPERATOR_ENDS_MILLIS, undefined, { signal: plan.signal });
+    for (const app of Object.values(apps)) violations.push(...(await meddling(work, app)));
+    if (await isAtWork(work, record, 'runs this pool')) violations.push('a pool was taken over');
+  };
   const before = new Map([...layered.systems].map(([host, { image }]) => [host, image]));
   let mayBuild = false;
   const kubelets = runKubelets(work, {
     isOn: (host) => hosts.isOn(host),
+    ending: (pod) => (isOperators(pod) ? besideOperator() : Promise.resolve()),
     hasRoom: ({ metadata: { labels } }) => mayBuild || labels?.['app'] !== buildApp,
   });
   const faults = armFaults(plan.faults, { kill: kubelets.kill, network: layered.network });
@@ -96,7 +108,14 @@ export async function runDayAfter(
     await work.kube.startControllerManager({ controllers });
     await applyDeployment(work);
     await putWorkload(work);
-    await until('our programs run, and know their pools', () => isAtWork(work, record));
+    await until('our programs leave the pools to the operator', () =>
+      isAtWork(work, record, 'hands off'),
+    );
+    await removeOperator(work);
+    await until('the pods of the operator have ended', async () => !(await hasPods(work)));
+    await besideOperator();
+    await plan.endOperator();
+    await until('our programs run the pools', () => isAtWork(work, record, 'runs this pool'));
     if (record.moments.some(({ nodes }) => nodes.some(isAway))) {
       violations.push('nodes were changed before anything had changed');
     }
@@ -152,13 +171,22 @@ const isIdle = ({ state, request }: SeenNode): boolean => state === 'Done' && re
 const isChanged = ({ name, current }: SeenNode, before: ReadonlyMap<string, string>): boolean =>
   !current.endsWith(before.get(name) ?? '');
 
-async function isAtWork({ kube: { client }, members }: ClusterWork, record: DayRecord) {
+const hasPods = async ({ kube }: ClusterWork): Promise<boolean> =>
+  (await kube.client.list({ kind: kinds.Pod, namespace: operatorNamespace })).some(isOperators);
+
+async function isAtWork(
+  { kube: { client }, members }: ClusterWork,
+  record: DayRecord,
+  owner: string,
+) {
   const pods = await client.list({ kind: kinds.Pod, namespace: operatorNamespace });
   const ours = pods.filter(({ metadata: { labels } }) =>
     Object.values<string | undefined>(apps).includes(labels?.['app']),
   );
   const events = await client.list({ kind: kinds.Event, namespace: 'default' });
-  const owners = events.filter(({ reason }) => reason === 'PoolOwner');
+  const owners = events.filter(
+    ({ reason, message }) => reason === 'PoolOwner' && String(message).includes(owner),
+  );
   return (
     ours.filter((pod) => conditionIn(pod, 'Ready') === 'True').length > members.length &&
     owners.length >= builtPools.length &&

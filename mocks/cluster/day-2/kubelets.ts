@@ -24,6 +24,8 @@ interface PodSite {
   readonly isOn: (node: string) => boolean;
   /** Whether a scheduler finds room for a pod. */
   readonly hasRoom: (pod: KubeObject) => boolean;
+  /** What a pod does before it ends that is to leave its node. */
+  readonly ending: (pod: KubeObject) => Promise<void>;
 }
 
 /** Where a container leaves its last word. */
@@ -77,6 +79,7 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
     if (own !== undefined) own.isLeaving = true;
     own?.leave();
     (own?.ended ?? Promise.resolve())
+      .then(() => site.ending(pod))
       .then(() => client.remove(refOf(pod), { graceSeconds: 0 }))
       .catch(changes.keep);
   };
