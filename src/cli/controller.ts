@@ -2,10 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { systemClock } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
-import { connection } from '../adapters/http/connection.ts';
 import { inventoryInstallation } from '../adapters/http/installation.ts';
 import { inventoryV2 } from '../adapters/http/inventory.ts';
-import { authoritiesIn } from '../adapters/http/tls.ts';
 import { web } from '../adapters/http/web.ts';
 import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts';
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
@@ -33,10 +31,9 @@ import type {
   ControllerPorts,
   ControllerScope,
 } from '../steps/controller/world.ts';
-import { revealedProxies } from '../steps/host-commands.ts';
 import { clusterCredentials } from './cluster.ts';
 import { type EventHub, withoutJournal } from './run-context.ts';
-import { emitRetries } from './service.ts';
+import { emitRetries, networkOf, serviceOptions } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /** Arguments of `controller`. */
@@ -197,25 +194,14 @@ function openPorts(
   config: ControllerConfig,
   { kube, emit }: { readonly kube: Kube; readonly emit: Emit },
 ): OpenPorts {
-  const { service, cluster, proxy } = config;
-  const onRetry = emitRetries(emit);
-  const ca = service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) };
-  const network = { proxies: revealedProxies(proxy), ...ca };
-  const toService = {
-    ...common,
-    onRetry,
-    url: service.url.reveal(),
-    token: service.token,
-    clusterId: cluster.id,
-    ...{ infraEnvId: '', hostId: '' },
-    opened: connection({ ...network, isInsecure: service.insecure }),
-  };
+  const network = networkOf(config);
+  const toService = serviceOptions(config, { network, emit });
   const inventory = inventoryV2(toService);
   const fromService = inventoryInstallation(toService);
-  const installation = service.url.isEmpty
+  const installation = config.service.url.isEmpty
     ? { ...fromService, ...recordedInstallation(kube) }
     : fromService;
-  const webPort = web({ ...common, onRetry, connection: network });
+  const webPort = web({ ...common, onRetry: emitRetries(emit), connection: network });
   const host = localHost();
   // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.
   const sources = { host, clock: systemClock, path: bootstrapKubeconfig };

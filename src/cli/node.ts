@@ -1,6 +1,7 @@
 import { systemClock } from '../adapters/clock.ts';
 import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
+import { proxyEnv } from '../lib/proxies.ts';
 import { argumentsIn, splitArguments } from '../os/driver.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
@@ -8,7 +9,6 @@ import { nodeApply, nodeRollback } from '../roles/node.ts';
 import type { OsSnapshot } from '../steps/os/step.ts';
 import { checkRequest } from '../steps/os/check-image.ts';
 import type { NodeRequest } from '../steps/os/step.ts';
-import { proxyEnv } from '../steps/host-commands.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { print } from './messages.ts';
 import { printWaiting } from './waiting.ts';

@@ -17,13 +17,13 @@ import { salvageConfig } from '../config/salvage.ts';
 import type { Config } from '../config/schema.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { masker } from '../lib/masker.ts';
+import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
-import { proxyEnv, revealedProxies } from '../steps/host-commands.ts';
 import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
 import type { EventHub } from './run-context.ts';
@@ -59,12 +59,14 @@ export function openService(
   { environment, toService, emit }: ServiceContext,
 ): ServiceReach {
   const host = hostFor(config, environment, emit);
-  const network = networkFor(config, host);
-  const inventory = inventoryFor(config, {
-    ...{ clock: systemClock, random: systemRandom, onRetry: emitRetries(emit) },
-    opened: serviceConnection(config, network, toService),
-  });
-  return { host, network, inventory };
+  // A bootstrap host gets its own name service in the middle of the run, and a pointer config may name what
+  // only that knows; elsewhere the container's resolver is the host's.
+  const isOwnResolver = config.role === 'bootstrap';
+  const lookup = isOwnResolver ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
+  const network = { ...networkOf(config), ...lookup };
+  if (lookup.lookup !== undefined) toService?.resolveBy(lookup.lookup);
+  const options = { ...serviceOptions(config, { opened: toService, network, emit }), reportLimit };
+  return { host, network, inventory: inventoryFor(config.service.api, options) };
 }
 
 function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
@@ -75,41 +77,46 @@ function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, e
 }
 
 /**
- * How every server but the API server is reached (ADR 0033). A bootstrap host gets its own name
- * service in the middle of the run, and a pointer config may name what only that knows; elsewhere the
- * container's resolver is the host's.
+ * How every server but the API server is reached, by whatever command (ADR 0033).
+ * @throws AgentError `web.bad-authority`
  */
-const networkFor = ({ role, proxy, service }: Config, host: Host): ConnectionOptions => ({
+export const networkOf = ({ service, proxy }: Pick<Config, 'service' | 'proxy'>) => ({
   proxies: revealedProxies(proxy),
   ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
-  ...(role === 'bootstrap' ? { lookup: hostLookup({ host, clock: systemClock }) } : {}),
 });
 
-/** The connections of the first report, which are open already, or new ones. */
-function serviceConnection(
-  { service }: Config,
-  network: ConnectionOptions,
-  early: Connection | undefined,
-): Connection {
-  if (early === undefined) return connection({ ...network, isInsecure: service.insecure });
-  if (network.lookup !== undefined) early.resolveBy(network.lookup);
-  return early;
+/** What a configuration says of the service and its cluster; who works for no host names none. */
+interface ServiceSettings extends Pick<Config, 'service'> {
+  readonly cluster: Pick<Config['cluster'], 'id'> &
+    Partial<Pick<Config['cluster'], 'infraEnvId' | 'hostId'>>;
 }
 
+/** The service of a configuration as every command opens it, over one set of connections. */
+export const serviceOptions = (
+  { service, cluster: { id, infraEnvId = '', hostId = '' } }: ServiceSettings,
+  { opened, network = {}, emit }: OpenOptions,
+): InventoryOptions => ({
+  ...{ clock: systemClock, random: systemRandom, clusterId: id, infraEnvId, hostId },
+  ...(emit === undefined ? {} : { onRetry: emitRetries(emit) }),
+  url: service.url.reveal(),
+  token: service.token,
+  opened: opened ?? connection({ ...network, isInsecure: service.insecure }),
+});
+
+interface OpenOptions {
+  /** Connections that are open already. */
+  readonly opened?: Connection | undefined;
+  readonly network?: ConnectionOptions;
+  /** Receives each retry. */
+  readonly emit?: Emit;
+}
+
+/** The service by the version of its interface. */
 function inventoryFor(
-  { service, cluster }: Config,
-  how: Pick<InventoryOptions, 'clock' | 'random' | 'onRetry' | 'opened'>,
+  api: Config['service']['api'],
+  options: InventoryOptions,
 ): InventoryConnection {
-  const options: InventoryOptions = {
-    ...how,
-    url: service.url.reveal(),
-    token: service.token,
-    clusterId: cluster.id,
-    infraEnvId: cluster.infraEnvId,
-    hostId: cluster.hostId,
-    reportLimit,
-  };
-  switch (service.api) {
+  switch (api) {
     case 'v2':
       return inventoryV2(options);
     case 'v1':

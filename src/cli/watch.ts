@@ -1,11 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { systemClock } from '../adapters/clock.ts';
-import { connection } from '../adapters/http/connection.ts';
-import { authoritiesIn } from '../adapters/http/tls.ts';
 import { clusterReader, type ClusterReader } from '../adapters/http/cluster-reader.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
-import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
@@ -20,9 +17,9 @@ import { type Millis, seconds } from '../model/duration.ts';
 import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage } from '../page/state.ts';
-import { revealedProxies } from '../steps/host-commands.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
+import { networkOf, serviceOptions } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Arguments of `watch`. */
@@ -128,16 +125,8 @@ async function readOnce(
 }
 
 /** @throws AgentError `web.bad-authority` */
-function readerFor({ service, cluster, proxy }: Config): ClusterReader {
-  const ca = service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) };
-  return clusterReader({
-    url: service.url.reveal(),
-    token: service.token,
-    clusterId: cluster.id,
-    ...{ infraEnvId: '', hostId: '', clock: systemClock, random: systemRandom },
-    opened: connection({ proxies: revealedProxies(proxy), ...ca, isInsecure: service.insecure }),
-  });
-}
+const readerFor = (config: Config): ClusterReader =>
+  clusterReader(serviceOptions(config, { network: networkOf(config) }));
 
 function requireTarget({ service, cluster }: Config): void {
   const missing = service.url.isEmpty ? 'URL' : cluster.id === '' ? '--cluster-id ID' : undefined;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Proxies } from '../lib/proxies.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 
 /** How the cluster reaches what is outside of it. */
@@ -13,21 +14,11 @@ const Wire = z.object({
   status: z.object({ httpProxy: text, httpsProxy: text, noProxy: text }),
 });
 
-/** Proxies as the settings `proxy.*` name them. Empty text means none. */
-interface ClusterProxies {
-  readonly http: string;
-  readonly https: string;
-  readonly no: string;
-}
-
 /**
  * The proxies that the cluster uses, each in the place of one of the environment where it is set: the status of the
  * object has them with all exceptions (assisted-installer-controller, `SetProxyEnvVars`).
  */
-export function clusterProxies(
-  proxy: KubeObject | undefined,
-  environment: ClusterProxies,
-): ClusterProxies {
+export function clusterProxies(proxy: KubeObject | undefined, environment: Proxies): Proxies {
   const { data } = Wire.safeParse(proxy);
   const { httpProxy = '', httpsProxy = '', noProxy = '' } = data?.status ?? {};
   return {

@@ -1,3 +1,4 @@
+import type { Proxies } from '../lib/proxies.ts';
 import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
 import { configFailure, raise, readable, type Refuse } from './failures.ts';
@@ -93,7 +94,7 @@ export function knownVariablesLayer(environment: Environment, refuse: Refuse = r
  * The proxies of an environment, for commands that read no other settings.
  * @throws AgentError `config.invalid-value`
  */
-export const proxiesIn = (environment: Environment): ReturnType<typeof proxiesOf> =>
+export const proxiesIn = (environment: Environment): Proxies =>
   proxiesOf(knownVariablesLayer(environment));
 
 /** Whether a variable has a value; an empty one counts as not set. */

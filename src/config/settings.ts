@@ -1,3 +1,4 @@
+import type { Proxies } from '../lib/proxies.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { MASK, Secret } from '../model/secret.ts';
@@ -55,7 +56,7 @@ export function textIn(layer: Layer, key: SettingKey, fallback = ''): string {
 }
 
 /** The proxies of a layer; empty where it has none. */
-export const proxiesOf = (layer: Layer): Readonly<Record<'http' | 'https' | 'no', string>> => ({
+export const proxiesOf = (layer: Layer): Proxies => ({
   http: textIn(layer, 'proxy.http'),
   https: textIn(layer, 'proxy.https'),
   no: textIn(layer, 'proxy.no'),

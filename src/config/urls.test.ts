@@ -1,7 +1,7 @@
 // No setting that is an address shows its password or its query, whichever it is.
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { proxyEnv, revealedProxies } from '../steps/host-commands.ts';
+import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { checkConfig, fingerprintOf, settingIn } from './load.ts';
 import type { Config } from './schema.ts';
 import { settingKeys, settingKinds } from './settings.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Config, type ConfigInput } from '../config/schema.ts';
-import { proxyEnv, revealedProxies } from './host-commands.ts';
+import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 
 it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
   ['nothing without a proxy', { no: '.svc' }, {}],

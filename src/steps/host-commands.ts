@@ -3,7 +3,6 @@ import type { AgentError } from '../model/failure.ts';
 import { argumentsIn } from '../os/driver.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 import type { StepScope } from './step.ts';
-import type { Config } from '../config/schema.ts';
 import type { Host } from '../ports/host.ts';
 
 /**
@@ -45,50 +44,6 @@ export const unreadableOutput = (program: string, wanted: string, stdout: string
 export function kernelArgumentsIn(program: string, stdout: string): readonly string[] {
   if (/^[\s\x20-\x7e]*$/.test(stdout)) return argumentsIn(stdout);
   throw unreadableOutput(program, 'kernel arguments', stdout);
-}
-
-/** The machine itself is never reached through a proxy: the image relay listens there. */
-const itself = '127.0.0.1,localhost';
-
-/** The proxies of the configuration with their passwords, for requests and for the environment of commands. */
-export const revealedProxies = ({
-  http,
-  https,
-  no,
-}: Config['proxy']): Readonly<Record<'http' | 'https' | 'no', string>> => ({
-  http: http.reveal(),
-  https: https.reveal(),
-  no,
-});
-
-/**
- * The proxies of the configuration as variables for the commands of the host, in both cases: programs
- * differ in which they read. `*` stays alone, as curl knows no other form of it.
- */
-export function proxyEnv({
-  http,
-  https,
-  no,
-}: ReturnType<typeof revealedProxies>): Readonly<Record<string, string>> {
-  if (http === '' && https === '') return {};
-  const values = {
-    http_proxy: http,
-    https_proxy: https,
-    no_proxy: exceptions(no),
-  };
-  return Object.fromEntries(
-    Object.entries(values)
-      .filter(([, value]) => value !== '')
-      .flatMap(([name, value]) => [
-        [name, value],
-        [name.toUpperCase(), value],
-      ]),
-  );
-}
-
-function exceptions(list: string): string {
-  if (list.split(',').some((entry) => entry.trim() === '*')) return '*';
-  return list === '' ? itself : `${list},${itself}`;
 }
 
 /** The id of the current boot of the host; `unknown` where it has none. */

@@ -1,7 +1,8 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { type Proxies, proxyFor } from './proxies.ts';
+import { type Proxies } from '../../lib/proxies.ts';
+import { proxyFor } from './proxies.ts';
 import type { RetryNotice } from './retry.ts';
 import type { Trust } from './tls.ts';
 import type { Way, WayOptions } from './way.ts';
@@ -10,7 +11,7 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 
-/** ConnectionTimeouts of a connection. */
+/** Timeouts of a connection. */
 export interface ConnectionTimeouts {
   readonly connect: Millis;
   /** Until the answer begins. */

@@ -1,15 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { canonicalAddress } from '../../lib/address.ts';
-
-/** The proxies of the configuration, `proxy.*`. Empty text means none. */
-export interface Proxies {
-  /** For http:// addresses. */
-  readonly http: string;
-  /** For https:// addresses. */
-  readonly https: string;
-  /** Addresses that need no proxy, comma separated. */
-  readonly no: string;
-}
+import type { Proxies } from '../../lib/proxies.ts';
 
 /** The proxy for an address, or undefined when it is to be reached directly. */
 export function proxyFor(url: URL, proxies: Proxies): string | undefined {

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
+import { type Proxies } from '../../lib/proxies.ts';
 import { type Answer, answerTo, pathSegment, type Reach, shortText } from '../http/exchange.ts';
-import { type Proxies, proxyFor } from '../http/proxies.ts';
+import { proxyFor } from '../http/proxies.ts';
 import { type TlsOptions, tlsOptionsFor } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { RunEventBody } from '../../engine/events.ts';
-import type { Proxies } from '../http/proxies.ts';
+import { type Proxies } from '../../lib/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';

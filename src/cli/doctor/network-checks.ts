@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import { proxyFor } from '../../adapters/http/proxies.ts';
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { revealedProxies } from '../../lib/proxies.ts';
 import type { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { seconds } from '../../model/duration.ts';
-import { revealedProxies } from '../../steps/host-commands.ts';
 import { inspectNodeImageArgv } from '../../steps/image/release.ts';
 import { type CheckAnswer, type Check, ok, warning } from './check.ts';
 

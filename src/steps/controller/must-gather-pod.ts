@@ -1,7 +1,7 @@
 import { controllerName, controllerToken } from '../../cluster/controller.ts';
+import { proxyEnv, revealedProxies } from '../../lib/proxies.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { proxyEnv, revealedProxies } from '../host-commands.ts';
 import type { ControllerConfig } from './world.ts';
 
 /** Name of the pod that gathers, and of its account, binding and Secret. */

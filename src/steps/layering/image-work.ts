@@ -10,9 +10,9 @@ import {
 } from '../../layering/build/container-tools.ts';
 import { type ImageFacts, readImageFacts } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
+import { proxyEnv, revealedProxies } from '../../lib/proxies.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { proxyEnv, revealedProxies } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 
 /** What work on images has at hand, in an installation and behind a command alike. */
