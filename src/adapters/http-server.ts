@@ -29,22 +29,32 @@ export interface LimitedServer {
  */
 export function limitedServer(limits: ServerLimits, answer: RequestListener): LimitedServer {
   const sockets = new Set<Socket>();
-  const answers = new Set<ServerResponse>();
+  const answers = new Map<Socket, Set<ServerResponse>>();
   const relieve = (): void => {
-    const waiting = [...answers].sort((one, other) => one.writableLength - other.writableLength);
-    let sum = waiting.reduce((total, { writableLength }) => total + writableLength, 0);
+    const waiting = [...answers]
+      .map(([socket, open]) => ({ socket, open, bytes: waitingIn(open) }))
+      .sort((one, other) => one.bytes - other.bytes);
+    let sum = waiting.reduce((total, { bytes }) => total + bytes, 0);
     for (
       let slowest = waiting.pop();
       sum > limits.waitingBytes && slowest;
       slowest = waiting.pop()
     ) {
-      sum -= slowest.writableLength;
-      slowest.destroy();
+      sum -= slowest.bytes;
+      for (const response of slowest.open) response.destroy();
+      slowest.socket.destroy();
     }
   };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    answers.add(response);
-    response.once('close', () => answers.delete(response));
+    const { socket } = request;
+    const open = answers.get(socket) ?? new Set();
+    if (socket.destroyed) return;
+    if (open.size >= mostPipelined) {
+      socket.destroy();
+      return;
+    }
+    answers.set(socket, open.add(response));
+    response.once('close', () => open.delete(response));
     if (hostsIn(request) === 1) answer(request, response);
     else response.writeHead(400, { connection: 'close' }).end();
     relieve();
@@ -56,14 +66,22 @@ export function limitedServer(limits: ServerLimits, answer: RequestListener): Li
   server.setTimeout(seconds(60), (socket) => socket.destroy());
   server.on('connection', (socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      answers.delete(socket);
+    });
     if (sockets.size <= limits.connections) return;
-    const busy = new Set([...answers].map((response) => response.socket));
-    const oldest = [...sockets].find((one) => !busy.has(one));
+    const oldest = [...sockets].find((one) => !answers.get(one)?.size);
     (oldest ?? socket).destroy();
   });
   return { server, relieve };
 }
+
+/** Requests that one connection may have sent before the first of them is answered; a thousand fit into what is read at once. */
+const mostPipelined = 4;
+
+const waitingIn = (open: ReadonlySet<ServerResponse>): number =>
+  [...open].reduce((sum, { writableLength }) => sum + writableLength, 0);
 
 const hostsIn = ({ rawHeaders }: IncomingMessage): number =>
   rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;

@@ -25,7 +25,7 @@ export interface PageServer {
 const drawEvery = 300;
 /** A proxy between would close a stream that is silent. */
 const quietFor = seconds(20);
-const mostReaders = 64;
+const mostReaders = 16;
 /** A reader who is let go comes again by itself, and gets the page of that time. */
 const limits = { connections: 2 * mostReaders, waitingBytes: 32 * 1024 ** 2 };
 

@@ -100,4 +100,27 @@ describe('a server of ours', () => {
     }
     expect(reader.destroyed).toBe(false);
   });
+
+  it('makes no answers for whoever sends a thousand requests and reads none', async () => {
+    const answers: ServerResponse[] = [];
+    using own = await listening(roomy, (response) => {
+      answers.push(response.writeHead(200));
+      response.write('x'.repeat(1000));
+    });
+    const flood = await own.open(request.repeat(1000));
+    await once(flood, 'close');
+    expect(answers.length).toBeLessThanOrEqual(4);
+    expect(await firstLine(await own.open(request))).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('counts what waits behind an unread answer, and lets go of its connection', async () => {
+    const sockets: (Socket | null)[] = [];
+    using own = await listening(roomy, (response) => {
+      sockets.push(response.req.socket);
+      response.write('x'.repeat(600 * 1024));
+    });
+    const socket = await own.open(request.repeat(3));
+    socket.pause();
+    await expect.poll(() => sockets[0]?.destroyed, { timeout: 2000 }).toBe(true);
+  });
 });

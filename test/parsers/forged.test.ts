@@ -7,18 +7,38 @@ import { readerTable } from './forged-readers.ts';
 /** The heap is small, so that what a reader keeps shows, and not what nobody has collected yet. */
 const options = ['--max-old-space-size=220', '--max-semi-space-size=8'];
 
+/** Runs a program of this folder, and finds nothing wrong. */
+async function requireBounded(program: string, name: string): Promise<void> {
+  const path = join(import.meta.dirname, program);
+  const { stdout } = await promisify(execFile)(process.execPath, [...options, path, name]);
+  const { violations, mebibytes } = JSON.parse(stdout) as {
+    readonly violations: readonly string[];
+    readonly mebibytes: number;
+  };
+  expect(violations).toEqual([]);
+  expect(mebibytes).toBeLessThanOrEqual(300);
+}
+
 describe('forged input', () => {
   it.each(Object.keys(readerTable))(
     'for the reader of %s ends with a value or with a code, in bounded time and memory',
-    async (name) => {
-      const program = join(import.meta.dirname, 'forged-run.ts');
-      const { stdout } = await promisify(execFile)(process.execPath, [...options, program, name]);
-      const { violations, mebibytes } = JSON.parse(stdout) as {
-        readonly violations: readonly string[];
-        readonly mebibytes: number;
-      };
-      expect(violations).toEqual([]);
-      expect(mebibytes).toBeLessThanOrEqual(300);
-    },
+    (name) => requireBounded('forged-run.ts', name),
+  );
+});
+
+describe('forged HTTP', () => {
+  it.each([
+    'web',
+    'the inventory service',
+    'an API server',
+    'an object store',
+    'a collector of spans',
+  ])('from %s ends a request with a value or with a code, in bounded time and memory', (name) =>
+    requireBounded('forged-http-run.ts', name),
+  );
+
+  it.each(['the server of metrics', 'the server of a page'])(
+    'costs %s bounded time and memory, and it answers whoever asks beside',
+    (name) => requireBounded('forged-http-run.ts', name),
   );
 });

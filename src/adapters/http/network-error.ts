@@ -58,6 +58,8 @@ const words: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'the connection timed out',
   HEADERS_TIMEOUT: 'the server did not answer in time',
   BODY_TIMEOUT: 'the transfer stalled',
+  // The client's own, of an answer that no request asked for (status 101).
+  ERR_ASSERTION: 'the server sent an answer that HTTP does not allow here',
 };
 
 /** Codes of OpenSSL and Node that speak of a certificate. */

@@ -117,7 +117,7 @@ interface Status {
   readonly reason?: string;
   readonly details?: {
     readonly retryAfterSeconds?: number;
-    readonly causes?: readonly { readonly reason?: string; readonly message?: string }[];
+    readonly causes?: unknown;
   };
 }
 
@@ -139,13 +139,18 @@ function statusIn(text: string): {
 } {
   const status = asStatus(jsonIn(text));
   const wait = status.details?.retryAfterSeconds;
-  const budget = status.details?.causes?.find(({ reason }) => reason === 'DisruptionBudget');
+  const causes: unknown = status.details?.causes;
+  const budget = (Array.isArray(causes) ? causes : [])
+    .map((cause) => asStatus(cause))
+    .find(({ reason }) => reason === 'DisruptionBudget');
   const more = budget?.message === undefined ? '' : ` ${budget.message}`;
-  const message = `${status.message ?? text.trim().slice(0, mostWords)}${more}`;
+  const said =
+    typeof status.message === 'string' ? status.message : text.trim().slice(0, mostWords);
+  const message = `${said}${more}`;
   return {
     message: message.slice(0, longestMessage),
     isByBudget: budget !== undefined,
-    reason: status.reason ?? '',
+    reason: typeof status.reason === 'string' ? status.reason : '',
     retryAfter: typeof wait === 'number' ? seconds(wait) : undefined,
   };
 }

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 import { type ApiServer, part } from './api-server.ts';
-import { readJson } from './list.ts';
+import { parsed, readText } from './list.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeKind } from '../../ports/kube.ts';
 
@@ -39,6 +39,14 @@ interface ResourceList {
   }[];
 }
 
+const isResourceList = (value: unknown): boolean => {
+  const { resources = [] } = Object(value) as { readonly resources?: unknown };
+  if (value === null || !Array.isArray(resources)) return false;
+  return resources.every(
+    (one: unknown) => typeof (Object(one) as { name?: unknown }).name === 'string',
+  );
+};
+
 /** Nothing is known yet. */
 export function servedKinds(): ServedKinds {
   const known = new Map<string, ServedKind>();
@@ -51,11 +59,8 @@ export function servedKinds(): ServedKinds {
     const words = apiVersion.split('/');
     const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
     const path = `/${group === '' ? 'api' : 'apis'}/${words.map(part).join('/')}`;
-    const { resources = [] } = await server.ask(
-      { method: 'GET', path },
-      signal,
-      readJson<ResourceList>,
-    );
+    const text = await server.ask({ method: 'GET', path }, signal, readText);
+    const { resources = [] } = parsed<ResourceList>(text, isResourceList);
     for (const { name, kind, namespaced } of resources) {
       if (name.includes('/')) continue;
       known.set(keyOf({ apiVersion, kind }), {

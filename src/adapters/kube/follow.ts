@@ -4,7 +4,7 @@ import type { KubeObject, KubeSelection, KubeView } from '../../ports/kube.ts';
 import type { ApiError } from './api-error.ts';
 import { type ApiServer, isApiError, type KubeTimeouts, objectPath } from './api-server.ts';
 import { type Cluster, type Pauses, pauses } from './call.ts';
-import { type Keep, listAll, type Listing, readJson } from './list.ts';
+import { type Keep, listAll, type Listing, readObject } from './list.ts';
 import { type WatchEvent, watchOnce } from './watch.ts';
 
 /** What is followed, and who sees it. */
@@ -115,7 +115,7 @@ async function listed(
     if (!isDenial(error) || name === undefined) throw error;
     const path = objectPath({ ...selection, name });
     const object = await server
-      .ask({ method: 'GET', path }, signal, readJson<KubeObject>)
+      .ask({ method: 'GET', path }, signal, readObject)
       .catch(noneWhereItIsMissing);
     return { objects: object === undefined ? [] : [keep(object)], version: '' };
   }

@@ -21,7 +21,7 @@ import { type Attempt, call, type Cluster, healthOf } from './call.ts';
 import { respectful } from './denials.ts';
 import { follow } from './follow.ts';
 import { servedKinds, type ServedKinds } from './discovery.ts';
-import { holds, type Keep, listAll, readJson, readText, withoutManagedFields } from './list.ts';
+import { holds, type Keep, listAll, readObject, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
 import { sharedFollows } from '../shared-follow.ts';
 
@@ -166,10 +166,8 @@ async function unlessMissing<T, U>(answer: Promise<T>, otherwise: U): Promise<T 
 }
 
 const getOne = (cluster: Cluster, ref: KubeRef, signal: AbortSignal): Promise<KubeObject> =>
-  call(cluster, signal, async (server, { signal: inner }) =>
-    withoutManagedFields(
-      await server.ask({ method: 'GET', path: objectPath(ref) }, inner, readJson<KubeObject>),
-    ),
+  call(cluster, signal, (server, { signal: inner }) =>
+    server.ask({ method: 'GET', path: objectPath(ref) }, inner, readObject),
   );
 
 const getAll = (
@@ -186,9 +184,7 @@ const byName = (one: KubeObject, other: KubeObject): number =>
   one.metadata.name < other.metadata.name ? -1 : 1;
 
 const write = (cluster: Cluster, signal: AbortSignal, what: ApiRequest): Promise<KubeObject> =>
-  call(cluster, signal, async (server, { signal: inner }) =>
-    withoutManagedFields(await server.ask(what, inner, readJson<KubeObject>)),
-  );
+  call(cluster, signal, (server, { signal: inner }) => server.ask(what, inner, readObject));
 
 interface Creation {
   readonly into: Pick<KubeSelection, 'kind' | 'namespace'>;
@@ -208,15 +204,14 @@ function create(
   const ref: KubeRef = { ...into, name: object.metadata.name };
   return call(cluster, signal, async (server, state: Attempt) => {
     try {
-      const made = await server.ask(what, state.signal, readJson<KubeObject>);
-      return withoutManagedFields(made);
+      return await server.ask(what, state.signal, readObject);
     } catch (error) {
       if (!state.isUncertain || !isConflict(error)) throw error;
       // An earlier attempt may have made it, and its answer was lost.
       const path = objectPath(ref);
-      const there = await server.ask({ method: 'GET', path }, state.signal, readJson<KubeObject>);
+      const there = await server.ask({ method: 'GET', path }, state.signal, readObject);
       if (!holds(there, object)) throw error;
-      return withoutManagedFields(there);
+      return there;
     }
   });
 }
@@ -250,7 +245,7 @@ function apply(
       // JSON is YAML.
       body: { type: 'application/apply-patch+yaml', text: JSON.stringify(manifest) },
     };
-    return withoutManagedFields(await server.ask(what, inner, readJson<KubeObject>));
+    return server.ask(what, inner, readObject);
   });
 }
 

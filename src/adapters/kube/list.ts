@@ -44,7 +44,7 @@ export async function listAll(
   do {
     const path = selectionPath(selection, { limit, continue: next });
     const text = await server.ask({ method: 'GET', path }, signal, readText);
-    const { items, metadata } = parsed<Page>(text);
+    const { items, metadata } = parsed<Page>(text, isPage);
     for (const item of items ?? []) objects.push(keep(item));
     if (version === '') version = metadata?.resourceVersion ?? '';
     next = metadata?.continue;
@@ -53,21 +53,39 @@ export async function listAll(
   return { objects, version };
 }
 
-/** A body as JSON. @throws ApiError when it is none: whoever answered is not the API server */
-export async function readJson<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
-  return parsed<T>(await readText(body));
+/** A body as an object of the cluster. @throws ApiError when it is none: whoever answered is not the API server */
+export async function readObject(body: AsyncIterable<Uint8Array>): Promise<KubeObject> {
+  return withoutManagedFields(parsed(await readText(body), isObject));
 }
 
-function parsed<T>(text: string): T {
+/** @throws ApiError for what is no JSON, or has another shape */
+export function parsed<T>(text: string, isMeant: (value: unknown) => boolean): T {
   try {
-    return JSON.parse(text) as T;
+    const value: unknown = JSON.parse(text);
+    if (isMeant(value)) return value as T;
+    throw new TypeError('JSON of another shape');
   } catch (error) {
     throw new ApiError(
-      kubeFailure('kube.failed', 'an answer of the API server is not JSON', { cause: error }),
+      kubeFailure('kube.failed', 'an answer of the API server is not what was asked for', {
+        cause: error,
+      }),
       { isUncertain: true },
     );
   }
 }
+
+/** Whether a value is an object of a cluster; a bookmark or a Status has no name. */
+export function isObject(value: unknown): value is KubeObject {
+  const { metadata } = Object(value) as { readonly metadata?: unknown };
+  const { name } = Object(metadata) as { readonly name?: unknown };
+  const isText = name === undefined || typeof name === 'string';
+  return typeof metadata === 'object' && metadata !== null && isText;
+}
+
+const isPage = (value: unknown): boolean => {
+  const { items } = Object(value) as Page;
+  return value !== null && (items == null || (Array.isArray(items) && items.every(isObject)));
+};
 
 /** A page has at most 50 objects, of which etcd takes 1.5 MiB each (etcd, `--max-request-bytes`). */
 const mostBytes = 96 * 1024 ** 2;

@@ -1,6 +1,6 @@
 import { ApiError, errorOfEvent, isExpired } from './api-error.ts';
 import { type ApiServer, type KubeTimeouts, selectionPath } from './api-server.ts';
-import { type Keep, withoutManagedFields } from './list.ts';
+import { isObject, type Keep, withoutManagedFields } from './list.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -104,9 +104,6 @@ export function readWatchLine(
       return undefined;
   }
 }
-
-const isObject = (value: unknown): value is KubeObject =>
-  typeof (value as Partial<KubeObject> | undefined)?.metadata === 'object';
 
 const newline = 0x0a;
 
