@@ -18,16 +18,9 @@ import { readSpecVersion, type SpecMinor, specVersion } from './version.ts';
 export function mergeConfigs(parent: Config, child: Config): Config {
   const minors = [parent, child].map(({ ignition }) => readSpecVersion(ignition.version));
   const minor = Math.max(...minors);
-  const merged = mergeObjects(
-    configShape,
-    asData(translateUp(parent, minor)),
-    asData(translateUp(child, minor)),
-  );
+  const merged = mergeObjects(configShape, translateUp(parent, minor), translateUp(child, minor));
   return merged as unknown as Config;
 }
-
-/** A config is what the shape describes; merging only needs to see it as data. */
-const asData = (config: Config): DecodedObject => config as unknown as DecodedObject;
 
 /** The same config in a newer spec. Spec 3.x has only added keys, so only the version changes. */
 export function translateUp(config: Config, minor: SpecMinor): Config {

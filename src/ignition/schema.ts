@@ -4,58 +4,23 @@ import {
   flag,
   integer,
   keyed,
-  type ListShape,
   object,
   optional,
+  required,
   text,
   textSet,
 } from './shape.ts';
-import type {
-  Cex,
-  Clevis,
-  ClevisCustom,
-  Config,
-  ConfigReferences,
-  Directory,
-  Disk,
-  Dropin,
-  File,
-  Filesystem,
-  HttpHeader,
-  Ignition,
-  KernelArguments,
-  Link,
-  Luks,
-  Node,
-  Owner,
-  Partition,
-  Passwd,
-  PasswdGroup,
-  PasswdUser,
-  Proxy,
-  Raid,
-  Resource,
-  Security,
-  Storage,
-  Systemd,
-  Tang,
-  Timeouts,
-  Tls,
-  Unit,
-  Verification,
-} from './types.ts';
-
 /** The key of users, groups, units, drop-ins, arrays, encrypted devices and headers. */
 const byName = ({ name }: { readonly name: string }): string => name;
 
-const header = object<HttpHeader>('HttpHeader', { name: always(text), value: optional(text) });
+const header = object('HttpHeader', { name: required(text), value: optional(text) });
 
-const headers: ListShape = { ...keyed<HttpHeader>(header, byName), removesWithout: 'value' };
+const headers = { ...keyed(header, byName), removesWithout: 'value' };
 
-const verification = object<Verification>('Verification', { hash: optional(text) });
+const verification = object('Verification', { hash: optional(text) });
 
 /** Content of a file, or a key file. Compression is as old as spec 3.0 here. */
-export const resource = object<Resource>('Resource', {
+export const resource = object('Resource', {
   compression: optional(text),
   httpHeaders: optional(headers, 1),
   source: optional(text),
@@ -63,38 +28,38 @@ export const resource = object<Resource>('Resource', {
 });
 
 /** Another config or a certificate authority. Spec 3.0 knows only source and verification. */
-export const reference = object<Resource>('Reference', {
+export const reference = object('Reference', {
   compression: optional(text, 1),
   httpHeaders: optional(headers, 1),
   source: optional(text),
   verification: optional(verification),
 });
 
-export const owner = object<Owner>('Owner', { id: optional(integer), name: optional(text) });
+export const owner = object('Owner', { id: optional(integer), name: optional(text) });
 
 const node = {
-  path: always(text),
+  path: required(text),
   group: optional(owner),
   overwrite: optional(flag),
   user: optional(owner),
 };
 
-const byPath = ({ path }: Node): string => path;
+const byPath = ({ path }: { readonly path: string }): string => path;
 const byDevice = ({ device }: { readonly device: string }): string => device;
 
-const directory = object<Directory>('Directory', { ...node, mode: optional(integer) });
+export const directory = object('Directory', { ...node, mode: optional(integer) });
 
-const file = object<File>('File', {
+export const file = object('File', {
   ...node,
   append: optional(concatenated(resource)),
   contents: optional(resource),
   mode: optional(integer),
 });
 
-const link = object<Link>('Link', { ...node, hard: optional(flag), target: always(text, 2) });
+export const link = object('Link', { ...node, hard: optional(flag), target: always(text, 2) });
 
-const partition = object<Partition>('Partition', {
-  number: always(integer),
+const partition = object('Partition', {
+  number: required(integer),
   guid: optional(text),
   label: optional(text),
   resize: optional(flag, 2),
@@ -106,19 +71,25 @@ const partition = object<Partition>('Partition', {
 });
 
 /** A numbered partition is known by its number, any other by its label. */
-function partitionKey({ number, label }: Partition): string {
+function partitionKey({
+  number,
+  label,
+}: {
+  readonly number: number;
+  readonly label?: string;
+}): string {
   if (number !== 0) return `number:${number}`;
   return label === undefined ? '' : `label:${label}`;
 }
 
-export const disk = object<Disk>('Disk', {
-  device: always(text),
-  partitions: optional(keyed<Partition>(partition, partitionKey)),
+export const disk = object('Disk', {
+  device: required(text),
+  partitions: optional(keyed(partition, partitionKey)),
   wipeTable: optional(flag),
 });
 
-export const filesystem = object<Filesystem>('Filesystem', {
-  device: always(text),
+export const filesystem = object('Filesystem', {
+  device: required(text),
   format: optional(text),
   label: optional(text),
   mountOptions: optional(concatenated(text), 1),
@@ -128,36 +99,36 @@ export const filesystem = object<Filesystem>('Filesystem', {
   wipeFilesystem: optional(flag),
 });
 
-export const raid = object<Raid>('Raid', {
-  name: always(text),
+export const raid = object('Raid', {
+  name: required(text),
   devices: optional(textSet),
   level: always(text, 2),
   options: optional(concatenated(text)),
   spares: optional(integer),
 });
 
-const tang = object<Tang>('Tang', {
-  url: always(text),
+const tang = object('Tang', {
+  url: required(text),
   advertisement: optional(text, 4),
   thumbprint: optional(text),
 });
 
-const clevis = object<Clevis>('Clevis', {
+const clevis = object('Clevis', {
   custom: optional(
-    object<ClevisCustom>('ClevisCustom', {
+    object('ClevisCustom', {
       config: always(text, 2),
       needsNetwork: optional(flag),
       pin: always(text, 2),
     }),
   ),
-  tang: optional(keyed<Tang>(tang, ({ url }) => url)),
+  tang: optional(keyed(tang, ({ url }) => url)),
   threshold: optional(integer),
   tpm2: optional(flag),
 });
 
-const luks = object<Luks>('Luks', {
-  name: always(text),
-  cex: optional(object<Cex>('Cex', { enabled: optional(flag) }), 5),
+const luks = object('Luks', {
+  name: required(text),
+  cex: optional(object('Cex', { enabled: optional(flag) }), 5),
   clevis: optional(clevis),
   device: optional(text),
   discard: optional(flag, 4),
@@ -170,41 +141,41 @@ const luks = object<Luks>('Luks', {
 });
 
 /** The `storage` section. Files, directories and links share one key space on their path. */
-const storage = object<Storage>(
+export const storage = object(
   'Storage',
   {
-    directories: optional(keyed<Directory>(directory, byPath)),
-    disks: optional(keyed<Disk>(disk, byDevice)),
-    files: optional(keyed<File>(file, byPath)),
-    filesystems: optional(keyed<Filesystem>(filesystem, byDevice)),
-    links: optional(keyed<Link>(link, byPath)),
-    luks: optional(keyed<Luks>(luks, byName), 2),
-    raid: optional(keyed<Raid>(raid, byName)),
+    directories: optional(keyed(directory, byPath)),
+    disks: optional(keyed(disk, byDevice)),
+    files: optional(keyed(file, byPath)),
+    filesystems: optional(keyed(filesystem, byDevice)),
+    links: optional(keyed(link, byPath)),
+    luks: optional(keyed(luks, byName), 2),
+    raid: optional(keyed(raid, byName)),
   },
   ['directories', 'files', 'links'],
 );
 
-const references: ListShape = keyed<Resource>(reference, ({ source = '' }) => source);
+const references = keyed(reference, ({ source = '' }) => source);
 
-export const security = object<Security>('Security', {
-  tls: optional(object<Tls>('Tls', { certificateAuthorities: optional(references) })),
+export const security = object('Security', {
+  tls: optional(object('Tls', { certificateAuthorities: optional(references) })),
 });
 
-export const timeouts = object<Timeouts>('Timeouts', {
+export const timeouts = object('Timeouts', {
   httpResponseHeaders: optional(integer),
   httpTotal: optional(integer),
 });
 
-const ignition = object<Ignition>('Ignition', {
-  version: always(text),
+export const ignition = object('Ignition', {
+  version: required(text),
   config: optional(
-    object<ConfigReferences>('ConfigReferences', {
+    object('ConfigReferences', {
       merge: optional(references),
       replace: optional(reference),
     }),
   ),
   proxy: optional(
-    object<Proxy>('Proxy', {
+    object('Proxy', {
       httpProxy: optional(text),
       httpsProxy: optional(text),
       noProxy: optional(textSet),
@@ -215,22 +186,22 @@ const ignition = object<Ignition>('Ignition', {
   timeouts: optional(timeouts),
 });
 
-const kernelArguments = object<KernelArguments>(
+const kernelArguments = object(
   'KernelArguments',
   { shouldExist: optional(textSet), shouldNotExist: optional(textSet) },
   ['shouldExist', 'shouldNotExist'],
 );
 
-export const group = object<PasswdGroup>('PasswdGroup', {
-  name: always(text),
+export const group = object('PasswdGroup', {
+  name: required(text),
   gid: optional(integer),
   passwordHash: optional(text),
   shouldExist: optional(flag, 2),
   system: optional(flag),
 });
 
-export const user = object<PasswdUser>('PasswdUser', {
-  name: always(text),
+export const user = object('PasswdUser', {
+  name: required(text),
   gecos: optional(text),
   groups: optional(textSet),
   homeDir: optional(text),
@@ -246,26 +217,26 @@ export const user = object<PasswdUser>('PasswdUser', {
   uid: optional(integer),
 });
 
-export const dropin = object<Dropin>('Dropin', { name: always(text), contents: optional(text) });
+export const dropin = object('Dropin', { name: required(text), contents: optional(text) });
 
-export const unit = object<Unit>('Unit', {
-  name: always(text),
+export const unit = object('Unit', {
+  name: required(text),
   contents: optional(text),
-  dropins: optional(keyed<Dropin>(dropin, byName)),
+  dropins: optional(keyed(dropin, byName)),
   enabled: optional(flag),
   mask: optional(flag),
 });
 
 /** The shape of a whole config of spec 3.0 to 3.5. */
-export const configShape = object<Config>('Config', {
+export const configShape = object('Config', {
   ignition: optional(ignition),
   kernelArguments: optional(kernelArguments, 3),
   passwd: optional(
-    object<Passwd>('Passwd', {
-      groups: optional(keyed<PasswdGroup>(group, byName)),
-      users: optional(keyed<PasswdUser>(user, byName)),
+    object('Passwd', {
+      groups: optional(keyed(group, byName)),
+      users: optional(keyed(user, byName)),
     }),
   ),
   storage: optional(storage),
-  systemd: optional(object<Systemd>('Systemd', { units: optional(keyed<Unit>(unit, byName)) })),
+  systemd: optional(object('Systemd', { units: optional(keyed(unit, byName)) })),
 });

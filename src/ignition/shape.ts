@@ -1,29 +1,38 @@
 import { NEWEST_MINOR, type SpecMinor } from './version.ts';
 
 /**
- * What a value of a config looks like, as data. One table of shapes (`schema.ts`) drives decoding,
- * merging, the search for duplicates and the walk of the validation.
+ * What a value of a config looks like, as data. One table of shapes (`schema.ts`) drives decoding, merging, the search for
+ * duplicates, the walk of the validation, and the types.
  */
 export type Shape = ScalarShape | ObjectShape | ListShape;
 
 /** A string, an integer or a boolean. */
-export interface ScalarShape {
-  readonly kind: 'string' | 'integer' | 'boolean';
+export interface ScalarShape<K extends keyof Scalars = keyof Scalars> {
+  readonly kind: K;
 }
 
-/** An object. Its name is the type in `types.ts`; validators are found by it. */
-export interface ObjectShape {
+interface Scalars {
+  readonly string: string;
+  readonly integer: number;
+  readonly boolean: boolean;
+}
+
+/** An object. Validators are found by its name. */
+export interface ObjectShape<F extends Fields = Fields> {
   readonly kind: 'object';
   readonly name: string;
-  readonly fields: Readonly<Record<string, Field>>;
+  readonly fields: F;
   /** Lists among the fields whose entries share one key space: a path is a file or a link, not both. */
   readonly sharedKeys: readonly string[];
 }
 
+/** The members of an object by name. */
+export type Fields = Readonly<Record<string, Field>>;
+
 /** A list, and how two of them are merged. */
-export interface ListShape {
+export interface ListShape<I extends ScalarShape | ObjectShape = ScalarShape | ObjectShape> {
   readonly kind: 'list';
-  readonly item: ScalarShape | ObjectShape;
+  readonly item: I;
   /**
    * `by-key`: entries with the same key merge, and a key twice is an error. `concatenate`: the child's
    * entries follow the parent's, duplicates are kept.
@@ -36,8 +45,8 @@ export interface ListShape {
 }
 
 /** A member of an object. */
-interface Field {
-  readonly shape: Shape;
+interface Field<S extends Shape = Shape, R extends boolean = boolean> {
+  readonly shape: S;
   /** The first spec that has it; in older configs it is an unknown key. */
   readonly since: SpecMinor;
   /**
@@ -45,51 +54,75 @@ interface Field {
    * merge the child's value always counts. -1 for a field that may be absent in every spec.
    */
   readonly alwaysUntil: SpecMinor;
+  /** Whether the decoded object has it in every spec. */
+  readonly isRequired: R;
 }
 
-/** One field for every member of a type, so that a table cannot miss a member. */
-type FieldsOf<T> = { readonly [K in keyof Required<T>]: Field };
+/** A decoded value of a shape. */
+export type ValueOf<S> =
+  S extends ScalarShape<infer K>
+    ? Scalars[K]
+    : S extends ListShape<infer I>
+      ? readonly ValueOf<I>[]
+      : S extends ObjectShape<infer F>
+        ? MembersOf<F>
+        : never;
+
+type RequiredIn<F extends Fields> = {
+  [K in keyof F]: F[K]['isRequired'] extends true ? K : never;
+}[keyof F];
+
+/** One flat object type, which editors show as such. */
+type MembersOf<F extends Fields> = {
+  readonly [K in RequiredIn<F>]: ValueOf<F[K]['shape']>;
+} & { readonly [K in Exclude<keyof F, RequiredIn<F>>]?: ValueOf<F[K]['shape']> };
 
 /** A string. */
-export const text: ScalarShape = { kind: 'string' };
+export const text: ScalarShape<'string'> = { kind: 'string' };
 /** An integer; a fraction or an exponent is refused, as Go's decoder does. */
-export const integer: ScalarShape = { kind: 'integer' };
+export const integer: ScalarShape<'integer'> = { kind: 'integer' };
 /** A boolean. */
-export const flag: ScalarShape = { kind: 'boolean' };
+export const flag: ScalarShape<'boolean'> = { kind: 'boolean' };
 
 /** A member that may be absent, from the given spec on. */
-export const optional = (shape: Shape, since: SpecMinor = 0): Field => ({
+export const optional = <S extends Shape>(shape: S, since: SpecMinor = 0): Field<S, false> => ({
   shape,
   since,
   alwaysUntil: -1,
+  isRequired: false,
 });
 
-/** A member without a null state, in every spec or through the given one. */
-export const always = (shape: ScalarShape, until: SpecMinor = NEWEST_MINOR): Field => ({
+/** A member without a null state through the given spec. */
+export const always = <S extends ScalarShape>(shape: S, until: SpecMinor): Field<S, false> => ({
   shape,
   since: 0,
   alwaysUntil: until,
+  isRequired: false,
 });
 
-/** An object shape; the type argument makes the table complete. */
-export function object<T>(
+/** A member without a null state in every spec. */
+export const required = <S extends ScalarShape>(shape: S): Field<S, true> => ({
+  shape,
+  since: 0,
+  alwaysUntil: NEWEST_MINOR,
+  isRequired: true,
+});
+
+/** An object shape. */
+export const object = <F extends Fields>(
   name: string,
-  fields: FieldsOf<T>,
-  sharedKeys: readonly (keyof T & string)[] = [],
-): ObjectShape {
-  return { kind: 'object', name, fields, sharedKeys };
-}
+  fields: F,
+  sharedKeys: readonly (keyof F & string)[] = [],
+): ObjectShape<F> => ({ kind: 'object', name, fields, sharedKeys });
 
 /** A list of objects, merged by key. */
-export const keyed = <T>(item: ObjectShape, keyOf: (item: T) => string): ListShape => ({
-  kind: 'list',
-  item,
-  merges: 'by-key',
-  keyOf,
-});
+export const keyed = <F extends Fields>(
+  item: ObjectShape<F>,
+  keyOf: (item: ValueOf<ObjectShape<F>>) => string,
+): ListShape<ObjectShape<F>> => ({ kind: 'list', item, merges: 'by-key', keyOf });
 
 /** A list of strings with the merge of a set: the union, the parent's order first. */
-export const textSet: ListShape = {
+export const textSet: ListShape<ScalarShape<'string'>> = {
   kind: 'list',
   item: text,
   merges: 'by-key',
@@ -97,7 +130,7 @@ export const textSet: ListShape = {
 };
 
 /** A list that is only ever lengthened by a merge. */
-export const concatenated = (item: ScalarShape | ObjectShape): ListShape => ({
+export const concatenated = <I extends ScalarShape | ObjectShape>(item: I): ListShape<I> => ({
   kind: 'list',
   item,
   merges: 'concatenate',

@@ -3,21 +3,15 @@ import { ignitionFailure } from './failures.ts';
 import { refuseErrors } from './finding.ts';
 import type { JsonObject } from './json.ts';
 import * as spec3 from './schema.ts';
-import { always, concatenated, flag, integer, optional, text } from './shape.ts';
-import type { ListShape, ObjectShape } from './shape.ts';
+import { concatenated, flag, integer, optional, required, text } from './shape.ts';
+import type { Fields, ListShape, ObjectShape } from './shape.ts';
 import type * as types from './types.ts';
 import { simplifyPath, validateConfig } from './validate.ts';
 import type { SpecMinor } from './version.ts';
 
 /** What spec 2 has in another form than spec 3. */
-interface Node extends types.Node {
-  readonly filesystem?: string;
-}
-interface File extends Node {
-  readonly append?: boolean;
-  readonly contents?: types.Resource;
-  readonly mode?: number;
-}
+type Node = types.Node & { readonly filesystem?: string };
+type File = Omit<types.File, 'append'> & Node & { readonly append?: boolean };
 type Directory = Node & types.Directory;
 type Link = Node & types.Link;
 type User = types.PasswdUser & { readonly create?: types.PasswdUser };
@@ -51,7 +45,6 @@ const minors: ReadonlyMap<unknown, SpecMinor> = new Map([
   ['2.2.0', 0.2],
 ]);
 
-type Fields = ObjectShape['fields'];
 const shape = (fields: Fields): ObjectShape => ({
   ...{ kind: 'object', name: 'Spec2', fields, sharedKeys: [] },
 });
@@ -66,7 +59,7 @@ const later = (since: SpecMinor, { fields }: ObjectShape): Fields =>
 
 const owner = optional(shape({ id: optional(integer), name: optional(text, 0.1) }));
 const node: Fields = {
-  ...{ filesystem: optional(text), path: always(text), overwrite: optional(flag, 0.2) },
+  ...{ filesystem: optional(text), path: required(text), overwrite: optional(flag, 0.2) },
   ...{ user: owner, group: owner },
 };
 
@@ -91,7 +84,7 @@ const configShape = shape({
       users: optional(
         list({
           ...later(0.1, spec3.user),
-          ...{ name: always(text), passwordHash: optional(text) },
+          ...{ name: required(text), passwordHash: optional(text) },
           ...{ sshAuthorizedKeys: optional(concatenated(text)), create: optional(spec3.user) },
         }),
       ),
@@ -113,12 +106,12 @@ const configShape = shape({
           mount: optional(
             shape({
               ...later(0.1, spec3.filesystem),
-              ...{ device: always(text), format: optional(text), create: optional(shape({})) },
+              ...{ device: required(text), format: optional(text), create: optional(shape({})) },
             }),
           ),
         }),
       ),
-      links: optional(list({ ...node, hard: optional(flag), target: always(text) }), 0.1),
+      links: optional(list({ ...node, hard: optional(flag), target: required(text) }), 0.1),
       raid: optional(list({ ...spec3.raid.fields, options: optional(concatenated(text), 0.2) })),
     }),
   ),
@@ -311,7 +304,10 @@ function converted(old: Parts, minor: SpecMinor): types.Config {
 }
 
 function storageOf({ disks, raid, ...old }: Parts, minor: SpecMinor): object {
-  const ownerOf = ({ id = minor === 0 ? 0 : undefined, name }: types.Owner = {}) =>
+  const ownerOf = ({
+    id = minor === 0 ? 0 : undefined,
+    name,
+  }: NonNullable<types.Node['user']> = {}) =>
     id === undefined && !name ? undefined : { id, name: unlessEmpty(name) };
   const nodeOf = ({ user, group, ...node }: Node): object => ({
     ...{ ...node, path: simplifyPath(node.path), filesystem: undefined },

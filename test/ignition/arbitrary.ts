@@ -1,8 +1,10 @@
 import fc from 'fast-check';
-import { configShape } from '../../src/ignition/schema.ts';
+import * as schema from '../../src/ignition/schema.ts';
 import type { ListShape, ObjectShape, ScalarShape, Shape } from '../../src/ignition/shape.ts';
 import { NEWEST_MINOR, specVersion } from '../../src/ignition/version.ts';
 import { fallback, type Pool, pools } from './pools.ts';
+
+const configShape: ObjectShape = schema.configShape;
 
 /** How a config is to be made up. */
 interface Taste {
