@@ -11,6 +11,10 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   layering: ['model', 'lib', 'ignition', 'ports', 'cluster/release-version.ts'],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],
+  reconcile: [
+    ...['model', 'lib', 'ports', 'cluster'],
+    ...['failures', 'limit', 'events'].map((file) => `engine/${file}.ts`),
+  ],
   config: ['model', 'lib', 'engine/failures.ts', 'adapters/file-access.ts'],
   steps: [
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],

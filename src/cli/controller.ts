@@ -24,7 +24,7 @@ import { minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller, controllerWithoutService } from '../roles/controller.ts';
-import { type Contender, holdLease } from '../steps/lease.ts';
+import { type Contender, holdLease } from '../reconcile/lease.ts';
 import { recordedInstallation } from '../steps/controller/without-service.ts';
 import type {
   ControllerConfig,

@@ -4,7 +4,7 @@ import { systemRandom } from '../adapters/random.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { nodeController } from '../roles/node-controller.ts';
-import { holdLease } from '../steps/lease.ts';
+import { holdLease } from '../reconcile/lease.ts';
 import { clusterCredentials } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';

@@ -1,4 +1,5 @@
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
+import type { KubeView } from './kube.ts';
 
 /** Failures of the API server; every adapter of the kube port throws these. */
 export const kubeFailures = {
@@ -60,3 +61,22 @@ export const kubeFailure = failuresOf(kubeFailures);
 /** Whether the API server forbids what was asked (403). One that does not know who asks (401) may know again soon. */
 export const isForbidden = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.denied' && error.context['status'] === 403;
+
+/** Why a view may be incomplete; undefined when it is complete. */
+export function gapIn({ isSynced, lastError }: KubeView): string | undefined {
+  if (lastError !== undefined) return apiErrorText(lastError);
+  return isSynced ? undefined : 'the API server has not listed the objects yet';
+}
+
+/**
+ * What keeps the API server from answering, in words that stay the same as long as the cause does: each
+ * new text beside a stage gives the host another hour at the service. The log has the whole message.
+ */
+function apiErrorText({ code, context: { status } }: AgentError): string {
+  const by = typeof status === 'number' ? `${status}` : code;
+  if (code === 'kube.no-credentials') return 'there is no kubeconfig for the cluster yet';
+  if (code === 'kube.denied') return `the API server refuses the credentials (${by})`;
+  if (code === 'kube.busy') return `the API server asks to wait (${by})`;
+  if (code === 'kube.invalid') return `the API server refuses the request (${by})`;
+  return `the API server does not answer (${by})`;
+}

@@ -17,7 +17,8 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { deploysController, hasService } from '../conditions.ts';
 import { controllerLogArchive } from '../logs/controller-log.ts';
 import { step, type StepScope } from '../step.ts';
-import { followed, gapIn, longestWait, together } from './kube-watch.ts';
+import { followed, longestWait, together } from './kube-watch.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** Waits until the controller in the cluster is ready; it continues when the bootstrap host leaves. */
 export const waitForController = step({

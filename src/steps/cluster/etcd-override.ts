@@ -21,7 +21,8 @@ import { givenVersion, leavesRecord } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 import { etcdFailure } from './wait-for-etcd.ts';
-import { followedOne, gapIn, longestWait, together } from './kube-watch.ts';
+import { followedOne, longestWait, together } from './kube-watch.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 const EtcdOverrideSchema = z.strictObject({
   isSet: z.boolean(),

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { settle } from '../../../test/support/fake-clock.ts';
 import type { Watch } from '../../engine/wait.ts';
-import { kubeFailure } from '../../ports/kube-failures.ts';
-import { gapIn, together } from './kube-watch.ts';
+import { gapIn, kubeFailure } from '../../ports/kube-failures.ts';
+import { together } from './kube-watch.ts';
 
 const answered = (code: Parameters<typeof kubeFailure>[0], status: number, path: string) =>
   kubeFailure(code, `GET ${path} answered ${status}`, { context: { status } });

@@ -1,6 +1,6 @@
 import type { Watch } from '../../engine/wait.ts';
 import { hours } from '../../model/duration.ts';
-import type { AgentError } from '../../model/failure.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 import type { Kube, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
 
 /** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
@@ -43,25 +43,6 @@ export const together =
   async (changed, signal) => {
     await Promise.all(watches.map((watch) => watch(changed, signal)));
   };
-
-/** Why a view may be incomplete; undefined when it is complete. */
-export function gapIn({ isSynced, lastError }: KubeView): string | undefined {
-  if (lastError !== undefined) return apiErrorText(lastError);
-  return isSynced ? undefined : 'the API server has not listed the objects yet';
-}
-
-/**
- * What keeps the API server from answering, in words that stay the same as long as the cause does: each
- * new text beside a stage gives the host another hour at the service. The log has the whole message.
- */
-function apiErrorText({ code, context: { status } }: AgentError): string {
-  const by = typeof status === 'number' ? `${status}` : code;
-  if (code === 'kube.no-credentials') return 'there is no kubeconfig for the cluster yet';
-  if (code === 'kube.denied') return `the API server refuses the credentials (${by})`;
-  if (code === 'kube.busy') return `the API server asks to wait (${by})`;
-  if (code === 'kube.invalid') return `the API server refuses the request (${by})`;
-  return `the API server does not answer (${by})`;
-}
 
 /** The first gap in what is followed. */
 export const gapAmong = (...all: readonly Followed[]): string | undefined =>

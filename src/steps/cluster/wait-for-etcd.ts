@@ -20,7 +20,6 @@ import {
   followed,
   followedOne,
   gapAmong,
-  gapIn,
   longestWait,
   together,
 } from './kube-watch.ts';
@@ -36,6 +35,7 @@ import {
   unitTexts,
   unitWatch,
 } from '../host/systemd-unit.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** Failures of etcd in the new cluster. */
 export const etcdFailures = {

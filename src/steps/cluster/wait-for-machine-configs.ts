@@ -5,7 +5,8 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
-import { followed, gapIn, longestWait } from './kube-watch.ts';
+import { followed, longestWait } from './kube-watch.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /**
  * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap host

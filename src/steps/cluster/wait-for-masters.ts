@@ -10,12 +10,13 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { fromFirstView, gapIn, longestWait, together } from './kube-watch.ts';
+import { fromFirstView, longestWait, together } from './kube-watch.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 import { type Joining, type JoiningNode, joiningOf } from './joining.ts';
 import { type ReadyNodes, UnreportedArbiters, UnreportedMasters } from './report-joined.ts';
 import { tasksOf } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** Waits until enough masters have joined the control plane that this host runs for them. */
 export const waitForMasters = step({

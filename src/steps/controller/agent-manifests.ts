@@ -6,8 +6,8 @@ import type { Watch } from '../../engine/wait.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
-import { type Followed, followedOne, gapIn, together } from '../cluster/kube-watch.ts';
+import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
+import { type Followed, followedOne, together } from '../cluster/kube-watch.ts';
 import {
   followedOlm,
   type OperatorManifest,

@@ -9,7 +9,7 @@ import {
 import { hours, type Millis } from '../../model/duration.ts';
 import { finalizingStages, type InstallationResult } from '../../ports/installation.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followed, followedOne, gapIn, together } from '../cluster/kube-watch.ts';
+import { followed, followedOne, together } from '../cluster/kube-watch.ts';
 import {
   beginFinalizing,
   type Finalizing,
@@ -20,6 +20,7 @@ import { NewCluster } from './new-cluster.ts';
 import { installOlmOperators } from './olm.ts';
 import { noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep } from './world.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 const [operatorsStage, routerStage] = finalizingStages;
 

@@ -2,11 +2,6 @@ import { AgentError, failuresOf, type FailureTable } from '../../model/failure.t
 
 /** Failures of the controller in the cluster. */
 export const controllerFailures = {
-  'controller.lease-lost': {
-    kind: 'cluster',
-    title: 'Another controller may work on this cluster now',
-    hint: 'its pod starts again; look at the lease that the log names if it happens often',
-  },
   'controller.not-counted': {
     kind: 'cluster',
     title: 'How often a node has started could not be counted',

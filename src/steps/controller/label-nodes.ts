@@ -9,9 +9,9 @@ import {
 } from '../../layering/api/machine-config-pool.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
+import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
-import { followed, gapIn, together } from '../cluster/kube-watch.ts';
+import { followed, together } from '../cluster/kube-watch.ts';
 import { changePause } from '../cluster/pool-pause.ts';
 import { cleanUpSignal } from './failures.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';

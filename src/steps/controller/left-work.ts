@@ -7,9 +7,9 @@ import { endPause, isPaused, pausedSince } from '../../layering/api/machine-conf
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
+import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { putEtcdBack } from '../cluster/etcd-override.ts';
-import { gapAmong, gapIn, longestWait, followedOne, together } from '../cluster/kube-watch.ts';
+import { gapAmong, longestWait, followedOne, together } from '../cluster/kube-watch.ts';
 import {
   etcdDonePatch,
   imagesLeftPatch,

@@ -3,9 +3,10 @@ import { silently, untilOf } from '../../engine/wait.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followedOne, gapIn } from '../cluster/kube-watch.ts';
+import { followedOne } from '../cluster/kube-watch.ts';
 import { cleanUpSignal } from './failures.ts';
 import type { ControllerScope } from './world.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** How a pod ended. */
 interface PodEnd {

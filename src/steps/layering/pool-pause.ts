@@ -10,12 +10,13 @@ import {
 import { nodesAtRisk, nodesWithout } from '../../layering/hand-over/pool-status.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, gapIn, longestWait } from '../cluster/kube-watch.ts';
+import { followed, longestWait } from '../cluster/kube-watch.ts';
 import { changePause } from '../cluster/pool-pause.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { unlessServed } from './conditions.ts';
 import { BuildRequest, type PublishedImage, PublishedImages } from './facts.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** Pools that we have paused, each with the time of its pause. */
 export type HeldPools = Map<string, string>;

@@ -19,10 +19,11 @@ import { lineless } from '../../layering/api/source-object.ts';
 import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';
+import { followedOne, longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import type { RenderedConfig } from './facts.ts';
 import { readManifest } from './manifests.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /**
  * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A MachineOSConfig

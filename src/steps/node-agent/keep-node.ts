@@ -2,12 +2,13 @@ import { nodes } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { noLimit } from '../reconcile.ts';
-import { followedOne, gapIn } from '../cluster/kube-watch.ts';
+import { followedOne } from '../cluster/kube-watch.ts';
 import { changeNode } from './change-node.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { annotate, type NodeState, nodeState } from './node-object.ts';
 import { isRebooting } from './prepare.ts';
 import { nodeAgentStep, type NodeAgentScope } from './world.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** What failed last, until something else is desired. */
 interface Failing {

@@ -11,11 +11,12 @@ import {
 } from '../../layering/roll-out/render.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, gapIn, together } from '../cluster/kube-watch.ts';
+import { followed, together } from '../cluster/kube-watch.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { poolEvent } from './pool-event.ts';
 import { followedPools, operatorNow, operatorOfPool, type PoolsView } from './pools-view.ts';
 import { type NodeControllerScope, nodeControllerStep } from './world.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /**
  * Keeps the rendered MachineConfig of each pool at what its MachineConfigs say. The MachineConfig is made first: a crash

@@ -4,11 +4,12 @@ import { poolSnapshot } from '../../layering/hand-over/pool-status.ts';
 import { writtenStatus } from '../../layering/roll-out/written-status.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, gapIn, together } from '../cluster/kube-watch.ts';
+import { followed, together } from '../cluster/kube-watch.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { followedPools, operatorNow, operatorOfPool, type PoolsView } from './pools-view.ts';
 import { releaseReader, type Render, rememberedRendering } from './render-configs.ts';
 import { nodeControllerStep } from './world.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 
 /** Keeps the status of each pool that the operator does not run at what its nodes and builds show. */
 export const writeStatus = nodeControllerStep({

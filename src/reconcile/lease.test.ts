@@ -3,7 +3,7 @@ import { type FakeClock, fakeClock, settle } from '../../test/support/fake-clock
 import { type FakeKube, fakeKube } from '../../test/support/fake-kube.ts';
 import { fakeRandom } from '../../test/support/fake-random.ts';
 import { leases } from '../cluster/kinds.ts';
-import { hours, type Millis, seconds } from '../model/duration.ts';
+import { hours, type Millis, minutes, seconds } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../ports/kube.ts';
 import { claimOf, type HeldLease, holdLease } from './lease.ts';
@@ -11,6 +11,8 @@ import { claimOf, type HeldLease, holdLease } from './lease.ts';
 const namespace = 'assisted-installer';
 const ref = { kind: leases, namespace, name: 'bootwright-controller' };
 const live = new AbortController().signal;
+const forbidden = kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } });
+const without = 'RBAC forbids leases; running without leader election';
 const times = { duration: seconds(137), renewDeadline: seconds(107), retryPeriod: seconds(26) };
 
 describe('a lease', () => {
@@ -262,16 +264,39 @@ describe('contenders', () => {
     expect(both.filter(({ state }) => state.lease !== undefined)).toHaveLength(1);
   });
 
-  it('go on without one where the role permits none, and say so once', async () => {
-    const denied = kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } });
-    kube.lastError(denied);
+  it('run without one where RBAC forbids it, and say so once', async () => {
+    kube.lastError(forbidden);
     const one = join('a');
     await settle();
-    expect(one.notes).toEqual(['the role permits no lease: going on without one: forbidden']);
+    expect(one.notes).toEqual([`${without}: forbidden`]);
     await clock.advance(hours(1));
     expect(one.state.lease?.lost.aborted).toBe(false);
     await one.state.lease?.release();
     expect(one.notes).toHaveLength(1);
+  });
+
+  it('ask again for one that was forbidden, and hold it from then on', async () => {
+    kube.lastError(forbidden);
+    const one = join('a');
+    await clock.advance(minutes(1));
+    kube.lastError(undefined);
+    await clock.advance(minutes(1));
+    expect(stored()).toMatchObject({ holderIdentity: identity('a') });
+    expect(one.notes).toEqual([`${without}: forbidden`, 'the lease is held']);
+    await one.state.lease?.release();
+    expect(stored()).toMatchObject({ holderIdentity: '' });
+  });
+
+  it('stop where another turns out to hold what was forbidden', async () => {
+    kube.lastError(forbidden);
+    const one = join('a');
+    await settle();
+    const spec = { holderIdentity: 'other_1', leaseDurationSeconds: 137 };
+    kube.put(leases, { metadata: { name: ref.name, namespace }, spec }).lastError(undefined);
+    await clock.advance(minutes(1));
+    expect(one.state.lease?.lost.aborted).toBe(true);
+    await one.state.lease?.release();
+    expect(stored()).toMatchObject({ holderIdentity: 'other_1' });
   });
 
   it('try again while the API server is away or refuses their credentials, and say so once', async () => {

@@ -3,10 +3,21 @@ import { asAgentError } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { StepScope } from '../engine/step.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
-import { controllerFailure } from './controller/failures.ts';
+import { failuresOf, type FailureTable } from '../model/failure.ts';
+import type { Note } from './write.ts';
+
+/** Failures of a lease. */
+export const leaseFailures = {
+  'controller.lease-lost': {
+    kind: 'cluster',
+    title: 'Another controller may work on this cluster now',
+    hint: 'its pod starts again; look at the lease that the log names if it happens often',
+  },
+} as const satisfies FailureTable;
+
+const leaseFailure = failuresOf(leaseFailures);
 
 /** Who wants the lease. */
 export interface Contender {
@@ -26,14 +37,16 @@ export interface HeldLease {
   readonly release: () => Promise<void>;
 }
 
-type LeaseScope = Pick<Ports, 'kube' | 'clock' | 'random'> &
-  Pick<StepScope<unknown>, 'signal' | 'note'>;
+type LeaseScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
+  readonly signal: AbortSignal;
+  readonly note: Note;
+};
 
 interface Renewal {
   readonly record: LeaseRecord;
   readonly times: LeaseTimes;
-  /** When the write began by which it is held. */
-  readonly since: Millis;
+  /** When the write began by which it is held; undefined while RBAC forbids it. */
+  readonly since: Millis | undefined;
 }
 
 interface LeaseTimes {
@@ -65,8 +78,8 @@ const releaseLimit: Millis = seconds(1);
 /**
  * Waits until this controller holds its lease, by the rules of client-go (`tools/leaderelection`):
  * another's is free when it was not renewed for its duration by our own clock, and each write names the version that it
- * changes. The log says who holds it meanwhile. Where the role permits no leases, as that of the controller that
- * is replaced, it goes on without one.
+ * changes. The log says who holds it meanwhile. Where RBAC forbids leases, as the role of assisted-installer-controller does, it
+ * runs without one and asks again at each renewal: an API server that has just started may not know its roles yet.
  * @throws the signal's reason
  */
 export async function holdLease(scope: LeaseScope, contender: Contender): Promise<HeldLease> {
@@ -81,7 +94,7 @@ export async function holdLease(scope: LeaseScope, contender: Contender): Promis
     try {
       const attempt = await record.attempt(signal);
       if (attempt.isHeld) {
-        note('info', 'the lease is held', { identity });
+        note('info', heldText, { identity });
         return renewed(scope, { record, times, since });
       }
       if (attempt.holder !== '') noteOnce('another controller holds the lease', attempt);
@@ -89,8 +102,9 @@ export async function holdLease(scope: LeaseScope, contender: Contender): Promis
     } catch (error) {
       signal.throwIfAborted();
       if (isForbidden(error)) {
-        note('info', 'the role permits no lease: going on without one', { reason: error.message });
-        return { lost: new AbortController().signal, release: () => Promise.resolve() };
+        const reason = error.message;
+        note('info', 'RBAC forbids leases; running without leader election', { reason });
+        return renewed(scope, { record, times, since: undefined });
       }
       const { code: holder } = asAgentError(error);
       noteOnce('the lease cannot be taken: trying again', { holder });
@@ -98,6 +112,8 @@ export async function holdLease(scope: LeaseScope, contender: Contender): Promis
     await clock.sleep(pause, signal);
   }
 }
+
+const heldText = 'the lease is held';
 
 const onceEach = (note: LeaseScope['note']) => {
   let last = '';
@@ -111,17 +127,18 @@ function renewed(
   { clock, signal, note }: LeaseScope,
   { record, times, since }: Renewal,
 ): HeldLease {
+  let isHeld = since !== undefined;
   const lost = new AbortController();
   const released = new AbortController();
   const stop = AbortSignal.any([signal, released.signal]);
   const lose = (reason: string): void => {
     note('warn', 'the lease is lost', { reason });
-    lost.abort(controllerFailure('controller.lease-lost', `the lease is lost: ${reason}`));
+    lost.abort(leaseFailure('controller.lease-lost', `the lease is lost: ${reason}`));
   };
   const late = (): Error => new Error('it could not be renewed in time');
   /** Resolves with the reason why it is lost. */
   const renewUntilLost = async (): Promise<string> => {
-    let deadline = since + times.renewDeadline;
+    let deadline = since === undefined ? Number.POSITIVE_INFINITY : since + times.renewDeadline;
     let pause = times.retryPeriod;
     for (;;) {
       await clock.sleep(Math.min(pause, deadline - clock.elapsed()), stop);
@@ -129,8 +146,10 @@ function renewed(
       if (began >= deadline) return late().message;
       pause = times.retryPeriod;
       try {
-        const limit = deadline - began;
+        const limit = Math.min(deadline - began, times.renewDeadline);
         const attempt = await limited(clock, { limit, signal: stop, late }, record.attempt);
+        if (attempt.isHeld && !isHeld) note('info', heldText);
+        isHeld ||= attempt.isHeld;
         if (attempt.isHeld) deadline = began + times.renewDeadline;
         else if (attempt.holder === '') pause = attempt.pause;
         else return `${attempt.holder} holds it`;
@@ -145,6 +164,7 @@ function renewed(
     release: async () => {
       released.abort(new Error('the lease is released'));
       await ended;
+      if (!isHeld) return;
       const limit = { limit: releaseLimit, signal: new AbortController().signal, late };
       await limited(clock, limit, record.clear).catch((error: unknown) => {
         note('info', 'the lease could not be released', { reason: asAgentError(error).message });

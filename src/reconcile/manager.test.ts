@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { fakeKube } from '../../test/support/fake-kube.ts';
+import { fakeRandom } from '../../test/support/fake-random.ts';
+import { leases, nodes, pods } from '../cluster/kinds.ts';
+import type { RunEventBody } from '../engine/events.ts';
+import { minutes, seconds } from '../model/duration.ts';
+import { kubeFailure } from '../ports/kube-failures.ts';
+import { informer } from './informer.ts';
+import { type Controller, runControllers } from './manager.ts';
+
+const contender = { lease: 'l', namespace: 'n', pod: 'p', isSingleNode: false };
+
+function setUp(more: Partial<Controller> = {}) {
+  const kube = fakeKube();
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const events: RunEventBody[] = [];
+  const ran: string[] = [];
+  const store = informer({ kube, clock }, { kind: nodes });
+  const controller: Controller = {
+    ...{ id: 'test/one', title: 'Test', idle: 'nothing to do', reads: [store] },
+    keys: () => store.all().map(({ metadata }) => metadata.name),
+    watch: (add) => {
+      store.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? ''));
+    },
+    reconcile: (key) => {
+      ran.push(key);
+      return Promise.resolve({});
+    },
+    ...more,
+  };
+  const emit = (event: RunEventBody): void => void events.push(event);
+  const run = (controllers: readonly Controller[] = [controller], informers = [store]) =>
+    runControllers(
+      { kube, clock, random: fakeRandom(), emit, signal: stop.signal },
+      { name: 'test', informers, controllers, lease: contender },
+    ).catch((error: unknown) => error);
+  const statuses = (): readonly string[] =>
+    events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
+  const holder = (): unknown =>
+    (kube.objectsOf(leases)[0]?.['spec'] as { holderIdentity?: string } | undefined)
+      ?.holderIdentity;
+  return { kube, clock, stop, events, ran, store, controller, run, statuses, holder };
+}
+
+const node = (name: string) => ({ metadata: { name } });
+
+describe('controllers', () => {
+  it('run the keys that are there, then those that change, and release the lease behind them', async () => {
+    const { kube, stop, ran, run, events, holder } = setUp();
+    kube.put(nodes, node('a')).put(nodes, node('b'));
+    const ended = run();
+    await settle();
+    expect(ran).toEqual(['a', 'b']);
+    kube.put(nodes, node('b'));
+    kube.drop({ kind: nodes, name: 'a' });
+    await settle();
+    expect(ran).toEqual(['a', 'b', 'b', 'a']);
+    stop.abort(new Error('stop'));
+    expect(await ended).toEqual(new Error('stop'));
+    expect(holder()).toBe('');
+    expect(events.map(({ type }) => type)).toEqual([
+      ...['run.started', 'note', 'step.started', 'wait.updated', 'step.stopped', 'run.stopped'],
+    ]);
+  });
+
+  it('decide nothing before they hold the lease', async () => {
+    const { kube, clock, stop, ran, run } = setUp();
+    const spec = { holderIdentity: 'other_1', leaseDurationSeconds: 60 };
+    kube.put(leases, { metadata: { name: 'l', namespace: 'n' }, spec }).put(nodes, node('a'));
+    const ended = run();
+    await clock.advance(seconds(59));
+    kube.put(nodes, node('a'));
+    await settle();
+    expect(ran).toEqual([]);
+    await clock.advance(seconds(40));
+    expect(ran).toEqual(['a']);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('abort their work at once when another holds the lease, and leave it to that one', async () => {
+    const signals: AbortSignal[] = [];
+    const { kube, clock, run, events, holder } = setUp({
+      reconcile: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signals.push(signal);
+          signal.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+          });
+        }),
+    });
+    kube.put(nodes, node('a'));
+    const ended = run();
+    await settle();
+    const [lease] = kube.objectsOf(leases);
+    kube.put(leases, { ...lease!, spec: { holderIdentity: 'other', leaseDurationSeconds: 60 } });
+    await clock.advance(minutes(1));
+    expect(await ended).toMatchObject({ code: 'controller.lease-lost' });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(holder()).toBe('other');
+    expect(events.at(-1)).toMatchObject({ type: 'run.failed' });
+  });
+
+  it('hold keys throughout a gap and run all of them after it', async () => {
+    const { kube, clock, stop, ran, run, statuses } = setUp();
+    kube.put(nodes, node('a')).put(nodes, node('b'));
+    const ended = run();
+    await settle();
+    ran.length = 0;
+    kube.lastError(kubeFailure('kube.unreachable', 'no'));
+    await clock.advance(minutes(1));
+    kube.put(nodes, node('c'));
+    await settle();
+    expect(ran).toEqual([]);
+    expect(statuses().at(-1)).toContain('does not answer');
+    kube.lastError(undefined);
+    await settle();
+    expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
+    expect(statuses().at(-1)).toBe('nothing to do');
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('run beside one that fails, whose cause is noted once', async () => {
+    const { kube, clock, stop, ran, run, controller, events } = setUp();
+    const broken: Controller = {
+      ...{ ...controller, id: 'test/broken' },
+      reconcile: () => Promise.reject(kubeFailure('kube.conflict', 'no')),
+    };
+    kube.put(nodes, node('a'));
+    const ended = run([broken, controller]);
+    await clock.advance(minutes(1));
+    expect(ran).toEqual(['a']);
+    const warnings = events.filter((event) => event.type === 'note' && event.level === 'warn');
+    expect(warnings).toMatchObject([
+      { step: 'test/broken', message: 'a: trying again', fields: { code: 'kube.conflict' } },
+    ]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('say what their keys wait for, ten at most', async () => {
+    const { kube, stop, run, statuses } = setUp({
+      reconcile: (key) => Promise.resolve(key === 'z' ? {} : { status: `waits ${key}` }),
+    });
+    for (const name of ['a', 'b', 'z']) kube.put(nodes, node(name));
+    const ended = run();
+    await settle();
+    expect(statuses().at(-1)).toBe('waits a; waits b');
+    for (let number = 0; number < 20; number += 1) kube.put(nodes, node(`n${number}`));
+    await settle(40);
+    expect(statuses().at(-1)).toMatch(/; and 12 more$/);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('fail as a whole with what no informer can go on after', async () => {
+    const { kube, clock, run, controller } = setUp();
+    const follow = () => Promise.reject(kubeFailure('kube.bad-credentials', 'no'));
+    const broken = informer({ kube: { follow }, clock }, { kind: pods });
+    const ended = run([controller], [broken]);
+    expect(await ended).toMatchObject({ code: 'kube.bad-credentials' });
+    expect(kube.objectsOf(leases).length).toBeLessThanOrEqual(1);
+  });
+});

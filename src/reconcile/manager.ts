@@ -1,0 +1,205 @@
+import type { RunEventBody } from '../engine/events.ts';
+import { asAgentError, reportOf } from '../engine/failures.ts';
+import { hours, type Millis } from '../model/duration.ts';
+import { version } from '../model/version.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Informer } from './informer.ts';
+import { type Contender, type HeldLease, holdLease } from './lease.ts';
+import { keyQueue, type Queue, type QueueOptions, type Reconcile } from './queue.ts';
+import type { Note } from './write.ts';
+
+/** One subject that is kept at its desired state, key by key. */
+export interface Controller extends Pick<QueueOptions, 'atOnce' | 'settle'> {
+  /** `node-controller/drain-nodes`: names it in the log, in metrics and in spans. */
+  readonly id: string;
+  readonly title: string;
+  /** What is said while no key waits for anything. */
+  readonly idle: string;
+  /** Nothing is decided while one of these has a gap. */
+  readonly reads: readonly Pick<Informer, 'gap' | 'onGap'>[];
+  /** All keys that there are now: added at the start, and after each gap. */
+  readonly keys: () => readonly string[];
+  /** Subscribes to what adds keys; called once, before anything is followed. */
+  readonly watch: (add: Queue['add']) => void;
+  readonly reconcile: Reconcile;
+}
+
+/** What runs together in one program. */
+export interface Controllers {
+  /** Name of the program in the log and in metrics, as `node-controller`. */
+  readonly name: string;
+  readonly informers: readonly Pick<Informer, 'run'>[];
+  readonly controllers: readonly Controller[];
+  /** Without one nobody else is minded. */
+  readonly lease?: Contender;
+}
+
+type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
+  readonly emit: (event: RunEventBody) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Controllers run until they are stopped; readers of events want a number. */
+const unlimited: Millis = hours(24 * 365);
+
+/** Notes of one part of a program. */
+export const notesOf =
+  (emit: ManagerScope['emit'], step: string): Note =>
+  (level, message, fields = {}) => {
+    emit({ type: 'note', step, level, message, fields });
+  };
+
+/**
+ * Runs controllers until the signal aborts: first their informers, then the lease, then the queues. A stop goes the other way,
+ * and waits for what is at work. A lost lease aborts everything at once; whoever cleans up behind itself asks the reason of its
+ * signal first, since what a successor needs must stay. A key that fails stops no other.
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can go on after
+ */
+export async function runControllers(scope: ManagerScope, all: Controllers): Promise<never> {
+  const { clock, emit, signal } = scope;
+  const since = clock.elapsed();
+  const { name, controllers } = all;
+  const steps = controllers.length;
+  emit({ type: 'run.started', role: name, version, isResumed: false, steps });
+  try {
+    return await runAll(scope, all);
+  } catch (thrown) {
+    const duration = clock.elapsed() - since;
+    const error = signal.aborted ? signal.reason : asAgentError(thrown);
+    emit(
+      signal.aborted
+        ? { type: 'run.stopped', reason: asAgentError(error).message, duration }
+        : { type: 'run.failed', failure: reportOf(asAgentError(error)), duration },
+    );
+    throw error;
+  }
+}
+
+async function runAll(scope: ManagerScope, all: Controllers): Promise<never> {
+  const { emit, signal } = scope;
+  const { name, informers, controllers, lease: contender } = all;
+  const stop = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  const fail = (reason: unknown): void => {
+    ended.reject(reason);
+    stop.abort(reason);
+  };
+  forward(signal, fail);
+  const starts = controllers.map((controller) =>
+    hosted({ ...scope, signal: stop.signal }, controller),
+  );
+  const followings = new AbortController();
+  const following = informers.map(({ run }) => run(followings.signal).catch(fail));
+  let lease: HeldLease | undefined;
+  let queues: readonly Queue[] = [];
+  try {
+    if (contender !== undefined) {
+      const note = notesOf(emit, `${name}/hold-lease`);
+      lease = await holdLease({ ...scope, signal: stop.signal, note }, contender);
+      forward(lease.lost, fail);
+    }
+    queues = starts.map((start) => start());
+    return await ended.promise;
+  } finally {
+    await Promise.all(queues.map(({ close }) => close()));
+    for (const { id } of queues.length > 0 ? controllers : [])
+      emit({ type: 'step.stopped', step: id });
+    await lease?.release();
+    followings.abort(new Error('the controllers have ended'));
+    await Promise.all(following);
+  }
+}
+
+function forward(signal: AbortSignal, fail: (reason: unknown) => void): void {
+  if (signal.aborted) fail(signal.reason);
+  signal.addEventListener('abort', () => fail(signal.reason), { once: true });
+}
+
+/** Subscribes a controller to its informers; the function that is returned begins its work. */
+function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): () => Queue {
+  const { id: step, title, reads, reconcile, atOnce, settle } = controller;
+  const note = notesOf(emit, step);
+  const noted = new Map<string, string>();
+  const told = statusOf({ clock, emit }, controller);
+  let queue: Queue | undefined;
+  const gapNow = (): string | undefined =>
+    reads.map(({ gap }) => gap()?.reason).find((reason) => reason !== undefined);
+  const addAll = (): void => {
+    for (const key of queue === undefined ? [] : controller.keys()) queue?.add(key);
+  };
+  const held = new Set<string>();
+  const gapChanged = (): void => {
+    if (queue === undefined) return;
+    const gap = gapNow();
+    told.gap(gap);
+    if (gap !== undefined) return;
+    const before = [...held];
+    held.clear();
+    for (const key of before) queue.add(key);
+    addAll();
+  };
+  controller.watch((key, after) => queue?.add(key, after));
+  for (const { onGap } of reads) onGap(gapChanged);
+  const guarded: Reconcile = async (key, inner) => {
+    if (gapNow() !== undefined) {
+      held.add(key);
+      return {};
+    }
+    const result = await reconcile(key, inner);
+    noted.delete(key);
+    told.key(key, result.status);
+    return result;
+  };
+  const failed: QueueOptions['failed'] = (key, error) => {
+    const { code, message } = asAgentError(error);
+    if (noted.get(key) !== code) note('warn', `${key}: trying again`, { code, reason: message });
+    noted.set(key, code);
+  };
+  return () => {
+    emit({ type: 'step.started', step, title, attempt: 1 });
+    const options = { reconcile: guarded, failed, ...(atOnce === undefined ? {} : { atOnce }) };
+    queue = keyQueue(
+      { clock, signal },
+      { ...options, ...(settle === undefined ? {} : { settle }) },
+    );
+    told.gap(gapNow());
+    addAll();
+    return queue;
+  };
+}
+
+/** How many keys are named in a status. */
+const mostNamed = 10;
+
+/** What a controller waits for in one text; emitted when it changes. */
+function statusOf(
+  { clock, emit }: Pick<ManagerScope, 'clock' | 'emit'>,
+  { id, idle, title }: Controller,
+) {
+  const since = clock.elapsed();
+  const statuses = new Map<string, string>();
+  let gap: string | undefined;
+  let emitted: string | undefined;
+  const show = (): void => {
+    const all = [...statuses.values()];
+    const rest = all.length > mostNamed ? [`and ${all.length - mostNamed} more`] : [];
+    const named = [...all.slice(0, mostNamed), ...rest].join('; ');
+    const status = gap ?? (named === '' ? idle : named);
+    if (status === emitted) return;
+    emitted = status;
+    const waited = clock.elapsed() - since;
+    emit({ type: 'wait.updated', step: id, sentence: title, status, waited, limit: unlimited });
+  };
+  return {
+    gap: (reason: string | undefined): void => {
+      gap = reason;
+      show();
+    },
+    key: (key: string, status: string | undefined): void => {
+      if (status === undefined) statuses.delete(key);
+      else statuses.set(key, status);
+      show();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { type Millis, minutes, seconds } from '../model/duration.ts';
+import { keyQueue, type QueueOptions, type Result } from './queue.ts';
+
+/** A queue whose runs a test ends one by one. */
+function setUp(options: Partial<QueueOptions> = {}) {
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const begun: string[] = [];
+  const open = new Map<string, PromiseWithResolvers<Result>>();
+  const failed: [string, Millis][] = [];
+  const queue = keyQueue(
+    { clock, signal: stop.signal },
+    {
+      reconcile: (key, signal) => {
+        begun.push(key);
+        const run = Promise.withResolvers<Result>();
+        signal.addEventListener('abort', () => {
+          run.reject(signal.reason);
+        });
+        open.set(key, run);
+        return run.promise;
+      },
+      failed: (key, _, pause) => void failed.push([key, pause]),
+      ...options,
+    },
+  );
+  const end = async (key: string, result: Result = {}): Promise<void> => {
+    open.get(key)?.resolve(result);
+    await settle();
+  };
+  const fail = async (key: string): Promise<void> => {
+    open.get(key)?.reject(new Error('no'));
+    await settle();
+  };
+  return { clock, stop, begun, failed, queue, end, fail };
+}
+
+describe('a queue', () => {
+  it('runs a key once at a time, and once more where it was added meanwhile', async () => {
+    const { queue, begun, end } = setUp();
+    queue.add('a');
+    for (let times = 0; times < 3; times += 1) queue.add('a');
+    await settle();
+    expect(begun).toEqual(['a']);
+    await end('a');
+    expect(begun).toEqual(['a', 'a']);
+    await end('a');
+    expect(begun).toHaveLength(2);
+    expect(queue.isBusy()).toBe(false);
+  });
+
+  it('runs as many at once as it may, and drops none of the others', async () => {
+    const { queue, begun, end } = setUp({ atOnce: 2 });
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
+    await settle();
+    expect(begun).toEqual(['a', 'b']);
+    queue.add('c');
+    await end('a');
+    expect(begun).toEqual(['a', 'b', 'c']);
+    await end('b');
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('waits twice as long after each failure of a key, half a minute at most, and no other waits', async () => {
+    const { queue, begun, failed, fail, clock, end } = setUp();
+    queue.add('a');
+    for (let times = 0; times < 7; times += 1) {
+      await settle();
+      await fail('a');
+      queue.add('a');
+      await settle();
+      expect(begun).toHaveLength(times + 1);
+      await clock.advance(seconds(30));
+    }
+    expect(failed.map(([, pause]) => pause)).toEqual([1, 2, 4, 8, 16, 30, 30].map(seconds));
+    queue.add('b');
+    await settle();
+    expect(begun.at(-1)).toBe('b');
+    await end('a');
+    queue.add('a');
+    await settle();
+    await fail('a');
+    expect(failed.at(-1)).toEqual(['a', seconds(1)]);
+  });
+
+  it('runs a key again after the time that it asks for, or sooner when something changes', async () => {
+    const { queue, begun, clock, end } = setUp();
+    queue.add('a');
+    await settle();
+    await end('a', { after: minutes(5) });
+    await clock.advance(minutes(4));
+    expect(begun).toHaveLength(1);
+    queue.add('a');
+    await settle();
+    expect(begun).toHaveLength(2);
+    await end('a', { after: minutes(5) });
+    await clock.advance(minutes(4));
+    expect(begun).toHaveLength(2);
+    await clock.advance(minutes(1));
+    expect(begun).toHaveLength(3);
+  });
+
+  it('takes the earliest of several times', async () => {
+    const { queue, begun, clock } = setUp();
+    queue.add('a', minutes(3));
+    queue.add('a', minutes(1));
+    queue.add('a', minutes(2));
+    await clock.advance(seconds(59));
+    expect(begun).toEqual([]);
+    await clock.advance(seconds(1));
+    expect(begun).toEqual(['a']);
+  });
+
+  it('gathers what happens to a key within its pause', async () => {
+    const { queue, begun, clock, end } = setUp({ settle: seconds(1) });
+    queue.add('a');
+    await settle();
+    await end('a');
+    for (let times = 0; times < 5; times += 1) queue.add('a');
+    await settle();
+    expect(begun).toHaveLength(1);
+    await clock.advance(seconds(1));
+    expect(begun).toHaveLength(2);
+    await end('a');
+    await clock.advance(minutes(1));
+    expect(begun).toHaveLength(2);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  it('ends what is at work when it is closed, and begins nothing afterwards', async () => {
+    const { queue, begun, failed, clock } = setUp({ atOnce: 1 });
+    queue.add('a');
+    queue.add('b');
+    queue.add('c', minutes(1));
+    await settle();
+    await queue.close();
+    queue.add('d');
+    await clock.advance(minutes(2));
+    expect(begun).toEqual(['a']);
+    expect(failed).toEqual([]);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  it('remembers nothing of keys that have run', async () => {
+    const { queue, clock } = setUp({ reconcile: () => Promise.resolve({}), settle: seconds(1) });
+    for (let number = 0; number < 50; number += 1) queue.add(`${number}`);
+    await settle();
+    await clock.advance(seconds(1));
+    expect(clock.sleeping()).toBe(0);
+  });
+});

@@ -1,0 +1,153 @@
+import { type Millis, seconds } from '../model/duration.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** What a run of a key leaves behind. */
+export interface Result {
+  /** When to run again although nothing has changed; never, unless given. */
+  readonly after?: Millis;
+  /** What the key waits for, for people; nothing unless given. */
+  readonly status?: string;
+}
+
+/** Brings what a key names to its desired state. It is safe to repeat, and begins from what it observes. */
+export type Reconcile = (key: string, signal: AbortSignal) => Promise<Result>;
+
+/** How a queue runs its keys. */
+export interface QueueOptions {
+  readonly reconcile: Reconcile;
+  /** The most keys at work at once; 8 unless given. */
+  readonly atOnce?: number;
+  /** The least time between two runs of a key, in which its events are gathered; none unless given. */
+  readonly settle?: Millis;
+  /** Called after a failed run; the key runs again after the pause. */
+  readonly failed: (key: string, error: unknown, pause: Millis) => void;
+}
+
+/** Keys that wait for their run. */
+export interface Queue {
+  /**
+   * Runs a key, at once or after a time; of several times the earliest counts. A key at work runs again afterwards, one in its
+   * back-off at the end of that.
+   */
+  readonly add: (key: string, after?: Millis) => void;
+  /** Whether a key is at work, or is to be as soon as another has ended. */
+  readonly isBusy: () => boolean;
+  /** Aborts what is at work and waits for it; nothing runs afterwards. */
+  readonly close: () => Promise<void>;
+}
+
+/** After a failure a key waits, twice as long each time. */
+const backOff = { first: seconds(1), longest: seconds(30) } as const;
+
+/** A key that runs, waits, or may not run yet. */
+interface Entry {
+  isRunning: boolean;
+  /** When it is to run; undefined while nobody asks for it. */
+  dueAt: Millis | undefined;
+  /** Not before this moment. */
+  notBefore: Millis;
+  failures: number;
+  /** Ends the sleep until it is due, or may be forgotten. */
+  wake?: AbortController;
+}
+
+/**
+ * A queue of keys, each of which is at work once at most (controller-runtime, `workqueue`). No key is dropped: what is added
+ * while it is at work makes it run again. What is known of a key is forgotten once nobody asks for it.
+ */
+export function keyQueue(
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { reconcile, atOnce = 8, settle = 0, failed }: QueueOptions,
+): Queue {
+  const closing = new AbortController();
+  const inner = AbortSignal.any([signal, closing.signal]);
+  const entries = new Map<string, Entry>();
+  const ready = new Set<string>();
+  const running = new Set<Promise<void>>();
+
+  const sleepUntil = (key: string, entry: Entry, at: Millis): void => {
+    entry.wake?.abort(new Error('another time counts'));
+    const wake = new AbortController();
+    entry.wake = wake;
+    const woken = (): void => {
+      if (entry.wake === wake) proceed(key, entry);
+    };
+    clock.sleep(at - clock.elapsed(), wake.signal).then(woken, () => undefined);
+  };
+
+  /** Begins a key that is due, sleeps until it is, or forgets one that nobody asks for. */
+  const proceed = (key: string, entry: Entry): void => {
+    if (entry.isRunning || ready.has(key) || inner.aborted) return;
+    const { dueAt, notBefore } = entry;
+    const at = Math.max(dueAt ?? 0, notBefore);
+    if (at > clock.elapsed()) return sleepUntil(key, entry, at);
+    if (dueAt === undefined) {
+      entries.delete(key);
+      return;
+    }
+    ready.add(key);
+    pump();
+  };
+
+  const pump = (): void => {
+    for (const key of ready) {
+      if (running.size >= atOnce || inner.aborted) return;
+      ready.delete(key);
+      const entry = entries.get(key);
+      if (entry === undefined) continue;
+      const run = attempt(key, entry).finally(() => {
+        running.delete(run);
+        pump();
+        proceed(key, entry);
+      });
+      running.add(run);
+    }
+  };
+
+  const wakeNone = (): void => {
+    for (const { wake } of entries.values()) wake?.abort(new Error('the queue is closed'));
+  };
+  inner.addEventListener('abort', wakeNone, { once: true });
+
+  const attempt = async (key: string, entry: Entry): Promise<void> => {
+    entry.wake?.abort(new Error('it runs'));
+    entry.isRunning = true;
+    entry.dueAt = undefined;
+    try {
+      const { after } = await reconcile(key, inner);
+      entry.failures = 0;
+      entry.notBefore = clock.elapsed() + settle;
+      if (after !== undefined) ask(entry, clock.elapsed() + after);
+    } catch (error) {
+      if (inner.aborted) return;
+      const pause = Math.min(backOff.longest, backOff.first * 2 ** entry.failures);
+      entry.failures += 1;
+      entry.notBefore = clock.elapsed() + pause;
+      ask(entry, entry.notBefore);
+      failed(key, error, pause);
+    } finally {
+      entry.isRunning = false;
+    }
+  };
+
+  return {
+    add: (key, after = 0) => {
+      if (inner.aborted) return;
+      const entry = entries.get(key) ?? {
+        ...{ isRunning: false, dueAt: undefined, notBefore: 0, failures: 0 },
+      };
+      entries.set(key, entry);
+      ask(entry, clock.elapsed() + after);
+      proceed(key, entry);
+    },
+    isBusy: () => running.size > 0 || ready.size > 0,
+    close: async () => {
+      closing.abort(new Error('the queue is closed'));
+      await Promise.all(running);
+    },
+  };
+}
+
+const ask = (entry: Entry, at: Millis): void => {
+  entry.dueAt = Math.min(entry.dueAt ?? at, at);
+};

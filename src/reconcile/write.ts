@@ -1,0 +1,81 @@
+import { events } from '../cluster/kinds.ts';
+import { asAgentError } from '../engine/failures.ts';
+import type { FailureContext } from '../model/failure.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Kube, KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
+
+/** Writes a line of the log. */
+export type Note = (
+  level: 'debug' | 'info' | 'warn',
+  message: string,
+  fields?: FailureContext,
+) => void;
+
+/** A merge patch that the API server refuses where the object has changed since it was read, or is another of its name. */
+export const patchOf = (
+  { metadata: { uid, resourceVersion } }: KubeObject,
+  { metadata, ...body }: { readonly metadata?: object; readonly [member: string]: unknown },
+  subresource?: string,
+): KubePatch => ({
+  type: 'merge',
+  ...(subresource === undefined ? {} : { subresource }),
+  body: { metadata: { ...metadata, uid, resourceVersion }, ...body },
+});
+
+/** An event of an object of the whole cluster, for whoever describes that. */
+export interface ObjectEvent {
+  readonly involved: { readonly apiVersion: string; readonly kind: string; readonly name: string };
+  /** The program that it comes from. */
+  readonly component: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Where events about objects of the whole cluster are (client-go, `record.makeEvent`). */
+export const eventNamespace = 'default';
+
+/**
+ * Makes an event. It is for people: one that cannot be made is noted, and nothing waits for it.
+ * @throws the signal's reason
+ */
+export async function recordEvent(
+  {
+    kube,
+    clock,
+    note,
+  }: { readonly kube: Pick<Kube, 'create'>; readonly clock: Clock; readonly note: Note },
+  { involved, component, type, reason, message }: ObjectEvent,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  // As client-go names events: by the time, so that each is an event of its own.
+  const time = (BigInt(Math.round(now)) * 1_000_000n).toString(16);
+  const name = `${involved.name}.${time}.${reason.toLowerCase()}`;
+  const event = {
+    ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: eventNamespace } },
+    ...{ involvedObject: involved, type, reason, message, count: 1 },
+    ...{ firstTimestamp: at, lastTimestamp: at, source: { component } },
+  };
+  try {
+    await kube.create({ kind: events, namespace: eventNamespace }, event, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message: why } = asAgentError(error);
+    note('info', `an event of ${involved.kind} ${involved.name} could not be made`, {
+      code,
+      reason: why,
+    });
+  }
+}
+
+/** The object as it is now; undefined where it is gone, or another one of its name. */
+export async function readAgain(
+  kube: Pick<Kube, 'get'>,
+  { ref, seen }: { readonly ref: KubeRef; readonly seen: KubeObject },
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const now = await kube.get(ref, signal);
+  return now?.metadata.uid === seen.metadata.uid ? now : undefined;
+}
