@@ -8,7 +8,10 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   ignition: ['model', 'lib'],
   cluster: ['model', 'lib', 'ports'],
   os: ['model', 'lib'],
-  layering: ['model', 'lib', 'ignition', 'ports', 'cluster/release-version.ts'],
+  layering: [
+    ...['model', 'lib', 'ignition', 'ports'],
+    ...['release-version', 'kinds'].map((file) => `cluster/${file}.ts`),
+  ],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],
   reconcile: [
@@ -19,6 +22,10 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   steps: [
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
     ...['config/schema.ts', 'config/failures.ts'],
+  ],
+  controllers: [
+    ...['reconcile', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
+    'engine/failures.ts',
   ],
   roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],

@@ -5,7 +5,7 @@ import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
 import {
   buildAccountManifests,
   nodeControllerManifests,
-} from '../../src/steps/node-controller/manifests.ts';
+} from '../../src/controllers/pools/manifests.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
 const folder = 'deploy/controller';

@@ -7,7 +7,6 @@ import { stageLimits } from '../../src/model/stage.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
-import { nodeController } from '../../src/roles/node-controller.ts';
 import { noLimit } from '../../src/steps/reconcile.ts';
 import { everyFailure } from './errors.ts';
 import { codeCell, table } from './markdown.ts';
@@ -82,12 +81,6 @@ const waits: Readonly<Record<string, Wait>> = {
   },
   'logs/keep-unreported': { endedBy: 'itself' },
   'node-agent/keep-node': { endedBy: 'run' },
-  'node-controller/drain-nodes': { endedBy: 'run' },
-  'node-controller/find-owners': { endedBy: 'run' },
-  'node-controller/render-configs': { endedBy: 'run' },
-  'node-controller/build-images': { endedBy: 'run' },
-  'node-controller/roll-out': { endedBy: 'run' },
-  'node-controller/write-status': { endedBy: 'run' },
 };
 
 const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [
@@ -109,7 +102,6 @@ function waitingSteps(): readonly WaitingStep[] {
     ...stepsOf(controller),
     ...stepsOf(controllerWithoutService),
     ...stepsOf(nodeAgent),
-    ...stepsOf(nodeController),
   ];
   const found = new Map<string, WaitingStep>();
   for (const { id, waitsFor, limit } of steps) {

@@ -1,10 +1,12 @@
 import { systemClock } from '../adapters/clock.ts';
+import { calmTimeouts } from '../adapters/kube/api-server.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
+import { kept } from '../cluster/kept.ts';
+import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
-import { nodeController } from '../roles/node-controller.ts';
-import { holdLease } from '../reconcile/lease.ts';
+import { runControllers } from '../reconcile/manager.ts';
 import { clusterCredentials } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';
@@ -28,27 +30,24 @@ export async function runNodeController(call: NodeControllerCall): Promise<numbe
   const credentials = await clusterCredentials(call.environment, call.kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
   const watched = watchedBy(call, { 'bootwright.role': 'node-controller' });
-  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, run, signal }) => {
+  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
-    const kube = kubeCluster({ ...common, credentials, emit });
+    const kube = kubeCluster({
+      ...{ ...common, credentials, emit, keep: kept },
+      followTimeouts: () => calmTimeouts,
+    });
     open.defer(kube.close);
-    const ports = { ...common, kube };
-    const step = 'node-controller/hold-lease';
-    const lease = await holdLease(
+    const ports = { ...common, kube, emit };
+    await runControllers(
+      { ...ports, signal },
       {
-        ...{ ...ports, signal },
-        note: (level, message, fields = {}) => {
-          emit({ type: 'note', step, level, message, fields });
+        ...poolControllers({ ...ports, namespace: operatorNamespace }),
+        lease: {
+          ...{ lease: nodeControllerLease, namespace: operatorNamespace },
+          // Its own pod counts by its id; on a single node it waits no longer than elsewhere.
+          ...{ pod: ownPod(), isSingleNode: false },
         },
       },
-      {
-        ...{ lease: nodeControllerLease, namespace: operatorNamespace },
-        // Its own pod counts by its id; on a single node it waits no longer than elsewhere.
-        ...{ pod: ownPod(), isSingleNode: false },
-      },
     );
-    open.defer(lease.release);
-    const config = { namespace: operatorNamespace };
-    await run({ role: nodeController, config, ports, until: lease.lost });
   });
 }

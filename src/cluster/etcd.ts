@@ -163,14 +163,19 @@ export const threeHealthyMembers = (
   pods: readonly KubeObject[],
 ): EtcdStatus => healthyMembers(etcd, pods, enoughMembers);
 
-/** Whether one member of etcd may go away: as many are healthy that a quorum is left, and three at least. */
+/**
+ * Whether one member of etcd may go away: as many are healthy that a quorum is left, and three at least. Of two, none can be
+ * spared; both have to be healthy then.
+ * @param nodes those that carry a member
+ */
 export function maySpareMember(
   etcd: KubeObject | undefined,
   pods: readonly KubeObject[],
-  masters: number,
+  nodes: number,
 ): EtcdStatus {
-  const quorum = Math.floor(Math.max(masters, pods.filter(isMember).length) / 2) + 1;
-  return healthyMembers(etcd, pods, Math.max(enoughMembers, quorum + 1));
+  const members = Math.max(nodes, pods.filter(isMember).length);
+  const quorum = Math.floor(members / 2) + 1;
+  return healthyMembers(etcd, pods, Math.min(members, Math.max(enoughMembers, quorum + 1)));
 }
 
 function healthyMembers(

@@ -126,8 +126,14 @@ export interface Kube {
    * `kube.invalid`, also without apiVersion, kind or name
    */
   readonly apply: (manifest: KubeObject, signal: AbortSignal) => Promise<KubeObject>;
-  /** Removes an object, and in the background what it owns; no error when there is none. */
-  readonly remove: (ref: KubeRef, signal: AbortSignal) => Promise<void>;
+  /**
+   * Removes an object, and in the background what it owns; no error when there is none.
+   * @throws AgentError `kube.conflict` for another of its name, where a uid is given
+   */
+  readonly remove: (
+    ref: KubeRef & { readonly uid?: string | undefined },
+    signal: AbortSignal,
+  ) => Promise<void>;
   /**
    * Removes all that is selected by one request, and in the background what that owns. A namespaced kind needs a
    * namespace.

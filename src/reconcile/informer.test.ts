@@ -34,7 +34,7 @@ function setUp(port?: Pick<Kube, 'follow'>) {
 
 /** Views that a test shows by itself. */
 function shown() {
-  let show = (_: KubeView): void => undefined;
+  let show: (view: KubeView) => void = () => undefined;
   const port: Pick<Kube, 'follow'> = {
     follow: (_, seen) => {
       show = seen;

@@ -17,7 +17,8 @@ export const leaseFailures = {
   },
 } as const satisfies FailureTable;
 
-const leaseFailure = failuresOf(leaseFailures);
+/** Builds an error of a lease. */
+export const leaseFailure = failuresOf(leaseFailures);
 
 /** Who wants the lease. */
 export interface Contender {

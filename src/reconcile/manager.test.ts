@@ -20,6 +20,7 @@ function setUp(more: Partial<Controller> = {}) {
   const store = informer({ kube, clock }, { kind: nodes });
   const controller: Controller = {
     ...{ id: 'test/one', title: 'Test', idle: 'nothing to do', reads: [store] },
+    about: (key) => `node ${key}`,
     keys: () => store.all().map(({ metadata }) => metadata.name),
     watch: (add) => {
       store.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? ''));
@@ -135,7 +136,7 @@ describe('controllers', () => {
     expect(ran).toEqual(['a']);
     const warnings = events.filter((event) => event.type === 'note' && event.level === 'warn');
     expect(warnings).toMatchObject([
-      { step: 'test/broken', message: 'a: trying again', fields: { code: 'kube.conflict' } },
+      { step: 'test/broken', message: 'node a: trying again', fields: { code: 'kube.conflict' } },
     ]);
     stop.abort(new Error('stop'));
     await ended;

@@ -13,6 +13,8 @@ export interface Controller extends Pick<QueueOptions, 'atOnce' | 'settle'> {
   /** `node-controller/drain-nodes`: names it in the log, in metrics and in spans. */
   readonly id: string;
   readonly title: string;
+  /** What a key is about, in the log: `status of pool worker`. */
+  readonly about: (key: string) => string;
   /** What is said while no key waits for anything. */
   readonly idle: string;
   /** Nothing is decided while one of these has a gap. */
@@ -34,8 +36,11 @@ export interface Controllers {
   readonly lease?: Contender;
 }
 
+/** Takes what happens in a program, for its log, metrics and spans. */
+export type Emit = (event: RunEventBody) => void;
+
 type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
-  readonly emit: (event: RunEventBody) => void;
+  readonly emit: Emit;
   readonly signal: AbortSignal;
 };
 
@@ -44,7 +49,7 @@ const unlimited: Millis = hours(24 * 365);
 
 /** Notes of one part of a program. */
 export const notesOf =
-  (emit: ManagerScope['emit'], step: string): Note =>
+  (emit: Emit, step: string): Note =>
   (level, message, fields = {}) => {
     emit({ type: 'note', step, level, message, fields });
   };
@@ -65,7 +70,7 @@ export async function runControllers(scope: ManagerScope, all: Controllers): Pro
     return await runAll(scope, all);
   } catch (thrown) {
     const duration = clock.elapsed() - since;
-    const error = signal.aborted ? signal.reason : asAgentError(thrown);
+    const error: unknown = signal.aborted ? signal.reason : asAgentError(thrown);
     emit(
       signal.aborted
         ? { type: 'run.stopped', reason: asAgentError(error).message, duration }
@@ -121,7 +126,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   const { id: step, title, reads, reconcile, atOnce, settle } = controller;
   const note = notesOf(emit, step);
   const noted = new Map<string, string>();
-  const told = statusOf({ clock, emit }, controller);
+  const shown = statusOf({ clock, emit }, controller);
   let queue: Queue | undefined;
   const gapNow = (): string | undefined =>
     reads.map(({ gap }) => gap()?.reason).find((reason) => reason !== undefined);
@@ -132,7 +137,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   const gapChanged = (): void => {
     if (queue === undefined) return;
     const gap = gapNow();
-    told.gap(gap);
+    shown.gap(gap);
     if (gap !== undefined) return;
     const before = [...held];
     held.clear();
@@ -148,12 +153,13 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
     }
     const result = await reconcile(key, inner);
     noted.delete(key);
-    told.key(key, result.status);
+    shown.key(key, result.status);
     return result;
   };
   const failed: QueueOptions['failed'] = (key, error) => {
     const { code, message } = asAgentError(error);
-    if (noted.get(key) !== code) note('warn', `${key}: trying again`, { code, reason: message });
+    if (noted.get(key) !== code)
+      note('warn', `${controller.about(key)}: trying again`, { code, reason: message });
     noted.set(key, code);
   };
   return () => {
@@ -163,7 +169,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
       { clock, signal },
       { ...options, ...(settle === undefined ? {} : { settle }) },
     );
-    told.gap(gapNow());
+    shown.gap(gapNow());
     addAll();
     return queue;
   };

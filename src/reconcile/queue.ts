@@ -30,8 +30,6 @@ export interface Queue {
    * back-off at the end of that.
    */
   readonly add: (key: string, after?: Millis) => void;
-  /** Whether a key is at work, or is to be as soon as another has ended. */
-  readonly isBusy: () => boolean;
   /** Aborts what is at work and waits for it; nothing runs afterwards. */
   readonly close: () => Promise<void>;
 }
@@ -57,36 +55,28 @@ interface Entry {
  */
 export function keyQueue(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  { reconcile, atOnce = 8, settle = 0, failed }: QueueOptions,
+  options: QueueOptions,
 ): Queue {
+  const { atOnce = 8 } = options;
   const closing = new AbortController();
   const inner = AbortSignal.any([signal, closing.signal]);
   const entries = new Map<string, Entry>();
   const ready = new Set<string>();
   const running = new Set<Promise<void>>();
 
-  const sleepUntil = (key: string, entry: Entry, at: Millis): void => {
-    entry.wake?.abort(new Error('another time counts'));
-    const wake = new AbortController();
-    entry.wake = wake;
-    const woken = (): void => {
-      if (entry.wake === wake) proceed(key, entry);
-    };
-    clock.sleep(at - clock.elapsed(), wake.signal).then(woken, () => undefined);
-  };
-
   /** Begins a key that is due, sleeps until it is, or forgets one that nobody asks for. */
   const proceed = (key: string, entry: Entry): void => {
     if (entry.isRunning || ready.has(key) || inner.aborted) return;
     const { dueAt, notBefore } = entry;
     const at = Math.max(dueAt ?? 0, notBefore);
-    if (at > clock.elapsed()) return sleepUntil(key, entry, at);
-    if (dueAt === undefined) {
+    if (at > clock.elapsed()) {
+      sleepUntil(clock, { entry, at }, () => proceed(key, entry));
+    } else if (dueAt === undefined) {
       entries.delete(key);
-      return;
+    } else {
+      ready.add(key);
+      pump();
     }
-    ready.add(key);
-    pump();
   };
 
   const pump = (): void => {
@@ -95,7 +85,8 @@ export function keyQueue(
       ready.delete(key);
       const entry = entries.get(key);
       if (entry === undefined) continue;
-      const run = attempt(key, entry).finally(() => {
+      entry.wake?.abort(new Error('it runs'));
+      const run = attempt(key, entry, { clock, signal: inner, ...options }).finally(() => {
         running.delete(run);
         pump();
         proceed(key, entry);
@@ -109,27 +100,6 @@ export function keyQueue(
   };
   inner.addEventListener('abort', wakeNone, { once: true });
 
-  const attempt = async (key: string, entry: Entry): Promise<void> => {
-    entry.wake?.abort(new Error('it runs'));
-    entry.isRunning = true;
-    entry.dueAt = undefined;
-    try {
-      const { after } = await reconcile(key, inner);
-      entry.failures = 0;
-      entry.notBefore = clock.elapsed() + settle;
-      if (after !== undefined) ask(entry, clock.elapsed() + after);
-    } catch (error) {
-      if (inner.aborted) return;
-      const pause = Math.min(backOff.longest, backOff.first * 2 ** entry.failures);
-      entry.failures += 1;
-      entry.notBefore = clock.elapsed() + pause;
-      ask(entry, entry.notBefore);
-      failed(key, error, pause);
-    } finally {
-      entry.isRunning = false;
-    }
-  };
-
   return {
     add: (key, after = 0) => {
       if (inner.aborted) return;
@@ -140,12 +110,56 @@ export function keyQueue(
       ask(entry, clock.elapsed() + after);
       proceed(key, entry);
     },
-    isBusy: () => running.size > 0 || ready.size > 0,
     close: async () => {
       closing.abort(new Error('the queue is closed'));
       await Promise.all(running);
     },
   };
+}
+
+/** Of several sleeps of an entry the last one counts. */
+function sleepUntil(
+  clock: Clock,
+  { entry, at }: { readonly entry: Entry; readonly at: Millis },
+  woken: () => void,
+): void {
+  entry.wake?.abort(new Error('another time counts'));
+  const wake = new AbortController();
+  entry.wake = wake;
+  const wakeUp = (): void => {
+    if (entry.wake === wake) woken();
+  };
+  clock.sleep(at - clock.elapsed(), wake.signal).then(wakeUp, () => undefined);
+}
+
+interface Attempt extends QueueOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Runs a key once, and keeps when it may run again. */
+async function attempt(
+  key: string,
+  entry: Entry,
+  { clock, signal, reconcile, settle = 0, failed }: Attempt,
+): Promise<void> {
+  entry.isRunning = true;
+  entry.dueAt = undefined;
+  try {
+    const { after } = await reconcile(key, signal);
+    entry.failures = 0;
+    entry.notBefore = clock.elapsed() + settle;
+    if (after !== undefined) ask(entry, clock.elapsed() + after);
+  } catch (error) {
+    if (signal.aborted) return;
+    const pause = Math.min(backOff.longest, backOff.first * 2 ** entry.failures);
+    entry.failures += 1;
+    entry.notBefore = clock.elapsed() + pause;
+    ask(entry, entry.notBefore);
+    failed(key, error, pause);
+  } finally {
+    entry.isRunning = false;
+  }
 }
 
 const ask = (entry: Entry, at: Millis): void => {

@@ -217,6 +217,25 @@ describe('following where not all is allowed', () => {
     expect(stand.asked()).toContain('GET /api/v1/nodes/m0');
   });
 
+  it('sees that one went away before its watch began, where it may be read and watched only', async () => {
+    let reads = 0;
+    stand.server.answering((seen, response) => {
+      if (seen.path.includes('limit=')) return forbids('list')(seen, response);
+      if (isWatch(seen)) {
+        response.writeHead(200);
+        response.flushHeaders();
+        return;
+      }
+      reads += 1;
+      const gone = status(404, { kind: 'Status', reason: 'NotFound' });
+      return (reads === 1 ? json(200, node(1)) : gone)(seen, response);
+    });
+    follow(final({ clock: quickClock(5) }), { fieldSelector: 'metadata.name=m0' });
+    await expect.poll(() => views.at(-1)?.objects.length, often).toBe(0);
+    expect(views.map(({ objects }) => objects.length)).toEqual([1, 0]);
+    expect(count('watch=true')).toBe(1);
+  });
+
   it('asks again for a write that was allowed before', async () => {
     let writes = 0;
     stand.server.answering((seen, response) => {

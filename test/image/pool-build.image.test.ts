@@ -37,7 +37,7 @@ import {
   buildAccountManifests,
   imageBuildRules,
   nodeControllerManifests,
-} from '../../src/steps/node-controller/manifests.ts';
+} from '../../src/controllers/pools/manifests.ts';
 import { putNode } from '../kube/new-cluster.ts';
 import { clusterRoles, roleBindings, roles, serviceAccountOf } from '../kube/rig.ts';
 import { osConfig, pushSecret } from './lane/lane-objects.ts';

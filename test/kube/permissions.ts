@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { AuditedRequest, Kube as Rig } from '../../mocks/kube/start.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
-import type { PolicyRule } from '../../src/steps/controller/permissions.ts';
+import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { until } from './pivoted-cluster.ts';
 import { clusterRoles, hostClient } from './rig.ts';
 

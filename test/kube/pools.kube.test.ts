@@ -31,7 +31,7 @@ import { operatorNamespace as namespace } from '../../src/layering/manifests/boo
 import type { KubeObject, KubeView } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
 import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
-import { nodeControllerRules } from '../../src/steps/node-controller/manifests.ts';
+import { nodeControllerRules } from '../../src/controllers/pools/manifests.ts';
 import { agentNode, configFile } from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';
 import { deploy, putNode } from './new-cluster.ts';

@@ -6,8 +6,7 @@ import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { machineConfigPools, machineConfigs } from '../../src/cluster/kinds.ts';
 import { renderedNameOf } from '../../src/layering/api/machine-config-pool.ts';
-import { renderConfigs } from '../../src/steps/node-controller/render-configs.ts';
-import { tryStep } from '../support/run-step.ts';
+import { runPools } from '../support/run-pools.ts';
 import { clusterOf } from './rig.ts';
 
 const apiVersion = 'machineconfiguration.openshift.io/v1';
@@ -70,7 +69,7 @@ describe('the rendered MachineConfigs on a real API server', () => {
 function start(): () => Promise<readonly string[]> {
   const stop = new AbortController();
   const noted = Promise.withResolvers<void>();
-  const ended = tryStep(renderConfigs, {
+  const ended = runPools('render-configs', {
     ...{ kube, clock: systemClock, signal: stop.signal },
     heard: ({ type }) => {
       if (type === 'note') noted.resolve();

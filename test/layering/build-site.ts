@@ -14,10 +14,9 @@ import { phaseOf, poolSnapshot } from '../../src/layering/hand-over/pool-status.
 import { rollOutTarget } from '../../src/layering/roll-out/target.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
-import { buildPoolImages } from '../../src/steps/node-controller/build-images.ts';
 import { fakeClock, settle } from '../support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
-import { tryStep } from '../support/run-step.ts';
+import { runPools } from '../support/run-pools.ts';
 import { nodeObject, poolObject } from './layered-pool.ts';
 import { machineConfigObject, osConfigObject } from './samples.ts';
 
@@ -64,7 +63,7 @@ export function cluster() {
     }
   };
   const start = (port: Kube = kube, crash = new AbortController()) => {
-    const ended = tryStep(buildPoolImages, { kube: port, clock, signal: crash.signal });
+    const ended = runPools('build-images', { kube: port, clock, signal: crash.signal });
     return async (): Promise<readonly string[]> => {
       crash.abort(new Error('stop'));
       return (await ended).notes;

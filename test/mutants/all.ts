@@ -1,10 +1,11 @@
 import { adapterMutants } from './adapters.ts';
+import { controllerMutants } from './controllers.ts';
 import { engineMutants } from './engine.ts';
 import type { MutantsByFile } from './mutant.ts';
 import { reportingMutants } from './reporting.ts';
 import { stepMutants } from './steps.ts';
 
-const lists = [engineMutants, reportingMutants, adapterMutants, stepMutants];
+const lists = [engineMutants, reportingMutants, adapterMutants, stepMutants, controllerMutants];
 
 /**
  * Every mutant, by the file that it changes.

@@ -308,13 +308,6 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/steps/node-controller/build-job.ts': [
-    {
-      means: 'one odd node stops the builds of its pool',
-      from: 'one).length * 2 > said.length',
-      to: 'one).length === said.length',
-    },
-  ],
   'src/steps/node-agent/change-node.ts': [
     {
       means: 'what was written without a reboot stays where something else is desired',
@@ -375,7 +368,7 @@ export const stepMutants: MutantsByFile = {
       to: 'return content.length > 0 ? resource : null;',
     },
   ],
-  'src/steps/cluster/operator-now.ts': [
+  'src/layering/roll-out/operator-now.ts': [
     {
       means: 'a lease that came since the watch is not seen before a change',
       from: 'const objects = { deployment, lease, pods: pods.flat(), now: clock.now() };',

@@ -307,6 +307,8 @@ export function fakeKube(): FakeKube {
       await enter('remove', signal);
       const object = objects.get(keyOf(ref));
       if (object !== undefined) {
+        if (ref.uid !== undefined && object.metadata.uid !== ref.uid)
+          throw kubeFailure('kube.conflict', `${ref.name}: another uid`);
         writes.push({ verb: 'remove', ...said(ref) });
         end(ref.kind, object);
       }

@@ -19,6 +19,8 @@ export interface KubeTimeouts {
   readonly idle: Millis;
   /** A watch is asked to end after so long, and taken for dead a little later. */
   readonly watch: Millis;
+  /** Added to that by chance, so that what began together does not end together. */
+  readonly watchSpread: Millis;
   readonly watchGrace: Millis;
   /** Between two events or bookmarks of a watch, of which an API server sends one a minute. */
   readonly silence: Millis;
@@ -32,6 +34,7 @@ export const defaultTimeouts: KubeTimeouts = {
   headers: seconds(15),
   idle: seconds(15),
   watch: seconds(10),
+  watchSpread: 0,
   watchGrace: seconds(2),
   silence: seconds(15),
   missing: seconds(1),
@@ -41,6 +44,7 @@ export const defaultTimeouts: KubeTimeouts = {
 export const calmTimeouts: KubeTimeouts = {
   ...defaultTimeouts,
   watch: minutes(5),
+  watchSpread: minutes(1),
   silence: seconds(90),
   missing: minutes(1),
 };

@@ -67,7 +67,7 @@ interface Course extends Cluster {
 
 /** Lists where that is needed, and watches once. Resolves with the pause before the next round. */
 async function round(course: Course): Promise<Millis> {
-  const { session, clock, following, known, pace, signal } = course;
+  const { session, clock, random, following, known, pace, signal } = course;
   const server = await session.server(signal);
   if (known.version() === undefined) {
     const listing = await listed(server, following, signal);
@@ -77,16 +77,28 @@ async function round(course: Course): Promise<Millis> {
   }
   const since = clock.elapsed();
   const heard = { isAlive: false };
+  let rereading: Promise<void> | undefined;
+  const reread = async (): Promise<void> => {
+    const listing = await readOne(server, following, signal);
+    if (!heard.isAlive && listing?.objects.length === 0) known.listed(listing);
+  };
   const listener = {
     opened: () => {
       answered(course);
+      // Without a list the watch shows what is there when it begins, and not that something has gone just before.
+      if (known.version() === '') rereading = reread().catch(() => undefined);
     },
     happened: (event: Parameters<Followed['happened']>[0]) => {
       heard.isAlive = true;
       known.happened(event);
     },
   };
-  const request = { ...following, clock, version: known.version() ?? '' };
+  const { watch, watchSpread } = following.timeouts;
+  const timeouts = {
+    ...following.timeouts,
+    watch: watchSpread === 0 ? watch : random.between(watch, watch + watchSpread),
+  };
+  const request = { ...following, timeouts, clock, version: known.version() ?? '' };
   try {
     const end = await watchOnce(server, { request, listener }, signal);
     if (end === 'expired') return lost(course);
@@ -95,6 +107,8 @@ async function round(course: Course): Promise<Millis> {
     known.lose();
     return listInterval;
   } finally {
+    await rereading;
+    if (known.version() === '') known.lose();
     if (clock.elapsed() - since >= shortest) heard.isAlive = true;
     if (heard.isAlive) pace.reset();
   }
@@ -105,20 +119,31 @@ async function round(course: Course): Promise<Millis> {
 /** Where the server forbids to list, one object that is named may be read all the same. */
 async function listed(
   server: ApiServer,
-  { selection, keep }: Following,
+  following: Following,
   signal: AbortSignal,
 ): Promise<Listing> {
   try {
-    return await listAll(server, { selection, keep }, signal);
+    return await listAll(server, following, signal);
   } catch (error) {
-    const name = /^metadata\.name=([^,]+)$/.exec(selection.fieldSelector ?? '')?.[1];
-    if (!isDenial(error) || name === undefined) throw error;
-    const path = objectPath({ ...selection, name });
-    const object = await server
-      .ask({ method: 'GET', path }, signal, readObject)
-      .catch(noneWhereItIsMissing);
-    return { objects: object === undefined ? [] : [keep(object)], version: '' };
+    const listing = isDenial(error) ? await readOne(server, following, signal) : undefined;
+    if (listing === undefined) throw error;
+    return listing;
   }
+}
+
+/** The one object that a selection names, as a list of no point in history; undefined where it names none. */
+async function readOne(
+  server: ApiServer,
+  { selection, keep }: Following,
+  signal: AbortSignal,
+): Promise<Listing | undefined> {
+  const name = /^metadata\.name=([^,]+)$/.exec(selection.fieldSelector ?? '')?.[1];
+  if (name === undefined) return undefined;
+  const path = objectPath({ ...selection, name });
+  const object = await server
+    .ask({ method: 'GET', path }, signal, readObject)
+    .catch(noneWhereItIsMissing);
+  return { objects: object === undefined ? [] : [keep(object)], version: '' };
 }
 
 /** The first list after a loss comes at once. */

@@ -96,9 +96,9 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
         body: jsonBody(object),
       }),
     apply: (manifest, signal) => apply(cluster, { manifest, served }, signal),
-    remove: (ref, signal) => remove(cluster, withQuery(objectPath(ref), inBackground), signal),
+    remove: ({ uid, ...ref }, signal) => remove(cluster, signal, removalOf(objectPath(ref), uid)),
     removeAll: (selection, signal) =>
-      remove(cluster, selectionPath(selection, inBackground), signal),
+      remove(cluster, signal, { method: 'DELETE', path: selectionPath(selection, inBackground) }),
     evict: async (pod, signal) => {
       await unlessMissing(write(cluster, signal, evictionOf(pod)), undefined);
     },
@@ -142,16 +142,28 @@ const patchTypes = {
   json: 'application/json-patch+json',
 } as const;
 
-const jsonBody = (object: KubeObject): NonNullable<ApiRequest['body']> => ({
+const jsonBody = (object: object): NonNullable<ApiRequest['body']> => ({
   type: 'application/json',
   text: JSON.stringify(object),
 });
 
 const inBackground = { propagationPolicy: 'Background' };
 
-async function remove(cluster: Cluster, path: string, signal: AbortSignal): Promise<void> {
+/** The options of a request with a body are those of its body alone (apiserver, `handlers/delete.go`). */
+const removalOf = (path: string, uid: string | undefined): ApiRequest =>
+  uid === undefined
+    ? { method: 'DELETE', path: withQuery(path, inBackground) }
+    : {
+        ...{ method: 'DELETE', path },
+        body: jsonBody({
+          ...{ apiVersion: 'v1', kind: 'DeleteOptions', ...inBackground },
+          preconditions: { uid },
+        }),
+      };
+
+async function remove(cluster: Cluster, signal: AbortSignal, what: ApiRequest): Promise<void> {
   const removed = call(cluster, signal, (server, { signal: inner }) =>
-    server.ask({ method: 'DELETE', path }, inner, readText),
+    server.ask(what, inner, readText),
   );
   await unlessMissing(removed, undefined);
 }

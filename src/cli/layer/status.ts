@@ -11,7 +11,7 @@ import {
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
 import type { Kube } from '../../ports/kube.ts';
-import { operatorDeploymentRef, operatorLeaseRef } from '../../steps/cluster/operator-now.ts';
+import { operatorDeploymentRef, operatorLeaseRef } from '../../layering/roll-out/operator-now.ts';
 import { withCluster } from '../cluster.ts';
 import { outputWidth, print, wrapped } from '../messages.ts';
 import { readCluster } from './in-cluster.ts';

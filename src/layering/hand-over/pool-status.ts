@@ -102,23 +102,23 @@ export const phaseOf = (build: KubeObject): string =>
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The nodes that a pool rolls out to. A node may be selected by several pools: that of the masters comes before
- * any other, and one that was made for some nodes before that of all workers (machine-config-operator,
- * `pkg/helpers`, getPoolsForNode).
+ * The pools that select a node, the one that rolls out to it first: that of the masters comes before any other, and one that
+ * was made for some nodes before that of all workers (machine-config-operator, `pkg/helpers`, getPoolsForNode).
  */
-export function nodesOfPool(
+export const poolsOfNode = (
+  { metadata: { labels = {} } }: KubeObject,
+  pools: readonly KubeObject[],
+): readonly string[] =>
+  pools
+    .filter((pool) => isSelected(pool, labels))
+    .sort((a, b) => rankOf(a) - rankOf(b))
+    .map(({ metadata: { name } }) => name);
+
+/** The nodes that a pool rolls out to. */
+export const nodesOfPool = (
   name: string,
-  {
-    pools,
-    nodes,
-  }: { readonly pools: readonly KubeObject[]; readonly nodes: readonly KubeObject[] },
-): readonly KubeObject[] {
-  const ranked = [...pools].sort((a, b) => rankOf(a) - rankOf(b));
-  return nodes.filter((node) => {
-    const first = ranked.find((pool) => isSelected(pool, node.metadata.labels ?? {}));
-    return first?.metadata.name === name;
-  });
-}
+  { pools, nodes }: Pick<ClusterSnapshot, 'pools' | 'nodes'>,
+): readonly KubeObject[] => nodes.filter((node) => poolsOfNode(node, pools)[0] === name);
 
 /** The nodes of a pool whose image the operator takes off once the pool is not paused: nobody has handed it over. */
 export const nodesAtRisk = (

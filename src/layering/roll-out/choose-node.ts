@@ -8,6 +8,8 @@ export interface PoolNodes {
   readonly pool: KubeObject;
   /** All nodes of the pool. */
   readonly nodes: readonly KubeObject[];
+  /** All that carry a member of etcd, whatever their pool, where those of the pool do: one of them may be away. */
+  readonly members?: readonly KubeObject[];
   readonly target: RollOutTarget;
 }
 
@@ -27,18 +29,21 @@ const orderOf = ({ metadata }: KubeObject): string =>
  * The node of a pool that gets the target next: by zone, then the oldest. A node is changed only while fewer others are
  * unavailable than may be, so that one which stays degraded holds the rest back. A paused pool begins nothing.
  */
-export function chooseNode({ pool, nodes, target }: PoolNodes): NodeChoice {
+export function chooseNode({ pool, nodes, members, target }: PoolNodes): NodeChoice {
   const open = nodes.filter((node) => !isSameTarget(desiredOf(node), target));
   if (open.length === 0) return { waitsFor: undefined };
   if (partOf(pool, 'spec', 'paused') === true) return { waitsFor: 'the pool is paused' };
-  const limit = ownLimit(pool, nodes.length);
-  const away = nodes.flatMap((node) => {
+  const limit = members === undefined ? ownLimit(pool, nodes.length) : 1;
+  const away = (members ?? nodes).flatMap((node) => {
     const reason = unavailableReason(node);
     return reason === undefined ? [] : [{ node, reason }];
   });
   const [node] = open
     .filter(mayChange)
-    .filter((one) => away.filter((other) => other.node !== one).length < limit)
+    .filter(
+      ({ metadata: { name } }) =>
+        away.filter((other) => other.node.metadata.name !== name).length < limit,
+    )
     .sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
   if (node !== undefined) return { node };
   const names = away.map(({ node: { metadata }, reason }) => `${metadata.name} (${reason})`);

@@ -52,7 +52,7 @@ const isOperatorDaemon = (pod: KubeObject): boolean =>
  * Whether a pod is of the operator's Deployment, by the ReplicaSet of that. Both may be gone before the pod has ended; one
  * that they have left behind without an owner works on.
  */
-const isOperatorController = (pod: KubeObject): boolean => {
+export const isOperatorController = (pod: KubeObject): boolean => {
   const maker = makerOf(pod);
   const isLeft = maker === '' && pod.metadata.labels?.['k8s-app'] === operatorDeployment;
   return isLeft || maker.startsWith(`ReplicaSet ${operatorDeployment}-`);

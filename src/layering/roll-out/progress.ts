@@ -48,6 +48,10 @@ export interface NodeProgress extends NodeImageStatus {
   readonly waitsFor: string;
 }
 
+/** Whether a node waits for pods that no budget lets go. */
+const isDrainBlocked = (node: KubeObject, cluster: RollOutSnapshot): boolean =>
+  !isDegraded(node) && isDraining(node) && drainBlockers(node.metadata.name, cluster).length > 0;
+
 /** Who rolls out to a pool. */
 export interface PoolRunner {
   /** `machine-config-operator`, `bootwright`, or empty where nobody is seen. */
@@ -80,7 +84,8 @@ export function poolProgress(pool: string, cluster: RollOutSnapshot): PoolProgre
     waitsFor: waitOf(node, seen),
   }));
   const progress = { ...status, runner, origin, nextBuild, nodes };
-  return { ...progress, actions: actionsOf(progress, snapshot) };
+  const blocked = snapshot.nodes.filter((node) => isDrainBlocked(node, cluster));
+  return { ...progress, actions: actionsOf(progress, snapshot, blocked) };
 }
 
 /** How many missed renewals of a lease tell that nobody holds it any more. */
@@ -183,12 +188,15 @@ const shortList = (names: readonly string[]): string =>
 
 type Unadvised = Omit<PoolProgress, 'actions'>;
 
-function actionsOf(progress: Unadvised, { nodes }: PoolSnapshot): readonly string[] {
+function actionsOf(
+  progress: Unadvised,
+  { nodes }: PoolSnapshot,
+  blocked: readonly KubeObject[],
+): readonly string[] {
   const { pool, isPaused, isLayered, runner, nextBuild } = progress;
   const waiting = progress.nodes.filter(({ waitsFor }) => waitsFor !== '');
   if (!isLayered && waiting.length === 0) return [];
   const degraded = nodes.filter((node) => isDegraded(node)).map(({ metadata }) => metadata.name);
-  const blocked = waiting.filter(({ waitsFor }) => waitsFor.startsWith('drain blocked'));
   return [
     ...(runner.by === '' && (waiting.length > 0 || nextBuild !== undefined)
       ? [`nobody rolls out to pool ${pool}: ${runner.why}`]
@@ -203,7 +211,7 @@ function actionsOf(progress: Unadvised, { nodes }: PoolSnapshot): readonly strin
       : []),
     ...(blocked.length > 0
       ? [
-          `let ${shortList(blocked.map(({ name }) => name))} be drained: run more replicas of what the budget protects, or delete the pod`,
+          `let ${shortList(blocked.map(({ metadata: { name } }) => name))} be drained: run more replicas of what the budget protects, or delete the pod`,
         ]
       : []),
     ...(isPaused && waiting.length > 0

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { leaseFailure } from '../../reconcile/lease.ts';
 import { type NodeSketch, nodeObject } from '../../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
@@ -8,7 +9,6 @@ import { machineConfigPools, nodes } from '../../cluster/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { controllerFailure } from './failures.ts';
 import { labelNodes } from './label-nodes.ts';
 
 const host = (name: string, change: Partial<InstallingHost> = {}) =>
@@ -162,7 +162,7 @@ describe('the pool of workers', () => {
   it('stays paused for its successor when the lease is lost', async () => {
     const { clock, stop, written } = setUp([host('w0', infra)]);
     await clock.advance(seconds(5));
-    await stop(controllerFailure('controller.lease-lost', 'another holds it'));
+    await stop(leaseFailure('controller.lease-lost', 'another holds it'));
     expect(written()).toEqual(['pause']);
   });
 

@@ -1,26 +1,7 @@
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
+import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
 import { leftName } from '../cluster/left-record.ts';
 import { gatheringPodName } from './must-gather-pod.ts';
-
-/** A rule of a role (rbac.authorization.k8s.io/v1). */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
-
-/** `resources` of a group with what may be done to them; names where only some may be touched. */
-export const rule = (
-  group: string,
-  resources: readonly string[],
-  [verbs, ...resourceNames]: readonly [readonly string[], ...string[]],
-): PolicyRule => ({
-  apiGroups: [group],
-  resources,
-  ...(resourceNames.length === 0 ? {} : { resourceNames }),
-  verbs,
-});
 
 const follow = ['list', 'watch'] as const;
 const handOver = ['get', 'create', 'patch'] as const;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { leaseFailure } from '../../reconcile/lease.ts';
 import { withEndedPods } from '../../../test/support/ended-pods.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
@@ -6,7 +7,6 @@ import { pods } from '../../cluster/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
-import { controllerFailure } from './failures.ts';
 import { runPod } from './run-pod.ts';
 import type { ControllerScope } from './world.ts';
 
@@ -79,7 +79,7 @@ describe('running a pod', () => {
 
   it('leaves it to its successor when the lease is lost, and removes it at any other stop', async () => {
     const stops = [
-      [controllerFailure('controller.lease-lost', 'another holds it'), 1],
+      [leaseFailure('controller.lease-lost', 'another holds it'), 1],
       [new Error('SIGTERM'), 0],
     ] as const;
     for (const [reason, left] of stops) {

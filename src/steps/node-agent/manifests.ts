@@ -1,29 +1,7 @@
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { accountManifests } from '../../layering/manifests/service-account.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { PolicyRule } from '../controller/permissions.ts';
 import { agentName as name, agentNamespaceRules, agentPolicy, agentRules } from './permissions.ts';
-
-const group = 'rbac.authorization.k8s.io';
-const rbac = { apiVersion: `${group}/v1` };
-
-/** A service account of the operator's namespace that may do what `rules` say of each namespace, or of the cluster (''). */
-export function accountManifests(
-  name: string,
-  rules: Readonly<Record<string, readonly PolicyRule[]>>,
-): readonly KubeObject[] {
-  const account = { name, namespace: operatorNamespace };
-  const subjects = [{ kind: 'ServiceAccount', ...account }];
-  const roles = Object.entries(rules).flatMap(([namespace, rules]): readonly KubeObject[] => {
-    const prefix = namespace === '' ? 'Cluster' : '';
-    const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
-    const roleRef = { apiGroup: group, kind: `${prefix}Role`, name };
-    return [
-      { ...rbac, kind: `${prefix}Role`, metadata, rules },
-      { ...rbac, kind: `${prefix}RoleBinding`, metadata, roleRef, subjects },
-    ];
-  });
-  return [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account }, ...roles];
-}
 
 const app = { app: name };
 

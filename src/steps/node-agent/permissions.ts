@@ -3,7 +3,7 @@ import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { operatorDeployment } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { type PolicyRule, rule } from '../controller/permissions.ts';
+import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
 
 /** The service account of the agents, their roles, and the policy that confines them. */
 export const agentName = 'bootwright-node-agent';

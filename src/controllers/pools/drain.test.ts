@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runPools } from '../../../test/support/run-pools.ts';
 import { deployments, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { mustLeave } from '../../layering/roll-out/blocked-drain.ts';
 import { minutes } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { drainNodes } from './drain-nodes.ts';
+import { controllerApp } from './stores.ts';
 
 const role = 'node-role.kubernetes.io/worker';
 const pool = {
@@ -35,7 +36,7 @@ function setUp(first: KubeObject) {
   const clock = fakeClock({ auto: false });
   const stop = new AbortController();
   const run = (port: Kube = kube, signal = stop.signal) =>
-    tryStep(drainNodes, { kube: port, clock, signal });
+    runPools('drain-nodes', { kube: port, clock, signal });
   const advance = async (minute = 1): Promise<void> => {
     for (let passed = 0; passed < minute * 12; passed += 1) {
       await clock.advance(minutes(1) / 12);
@@ -153,6 +154,107 @@ describe('drain nodes', () => {
       { reason: 'FailedToDrain', message: expect.stringContaining('budget b needs 1') as string },
     ]);
     expect(now()).toMatchObject({ spec: { unschedulable: true } });
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('says so too where the API server is away now and then', async () => {
+    const { kube, stop, run, advance } = setUp(node('drain-a'));
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const ended = run();
+    for (let times = 0; times < 5; times += 1) {
+      await advance(12);
+      kube.lastError(kubeFailure('kube.unreachable', 'no connection'));
+      await advance(1);
+      kube.lastError(undefined);
+    }
+    await advance(2);
+    expect(kube.objectsOf(events)).toMatchObject([{ reason: 'FailedToDrain' }]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('leaves a cordon of a person that stands beside what an earlier round has left', async () => {
+    const annotations = { [cordoned]: 'true', [nodeKeys.lastAppliedDrain]: 'uncordon-z' };
+    const spec = { unschedulable: true };
+    const { kube, stop, run, advance, now, applied } = setUp(
+      node('drain-a', { annotations, spec }),
+    );
+    const ended = run();
+    await advance();
+    expect(applied()).toBe('drain-a');
+    const { metadata, ...asked } = now()!;
+    const next = { ...metadata.annotations, [nodeKeys.desiredDrain]: 'uncordon-a' };
+    kube.put(nodes, { ...asked, metadata: { ...metadata, annotations: next } });
+    await advance();
+    expect(applied()).toBe('uncordon-a');
+    expect(now()).toMatchObject({ spec: { unschedulable: true } });
+    expect(now()?.metadata.annotations).not.toHaveProperty([cordoned]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  const own = (): KubeObject => {
+    const one = pod('own', { namespace: 'assisted-installer', labels: { app: controllerApp } });
+    return { ...one, spec: { nodeName: 'w0', nodeSelector: { [role]: '' } } };
+  };
+  const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
+  it.each<[string, KubeObject, readonly string[]]>([
+    [
+      'where another node takes it',
+      { metadata: { name: 'w1', labels: { [role]: '' } }, status: ready },
+      ['own', 'p'],
+    ],
+    ['where none of the others is selected', { metadata: { name: 'w1' }, status: ready }, ['p']],
+    [
+      'where the only other one is cordoned',
+      {
+        metadata: { name: 'w1', labels: { [role]: '' } },
+        ...{ spec: { unschedulable: true }, status: ready },
+      },
+      ['p'],
+    ],
+    [
+      'where the only other one is not Ready',
+      { metadata: { name: 'w1', labels: { [role]: '' } } },
+      ['p'],
+    ],
+  ])('evicts its own pod only %s', async (...[, other, evicted]) => {
+    const { kube, stop, run, advance, applied } = setUp(node('drain-a'));
+    kube.put(nodes, other).put(pods, pod('p')).put(pods, own());
+    const ended = run();
+    await advance();
+    const names = kube.writes.filter(({ verb }) => verb === 'evict').map(({ name }) => name);
+    expect(names.toSorted()).toEqual(evicted);
+    for (const { metadata } of kube.objectsOf(pods)) {
+      if (evicted.includes(metadata.name))
+        kube.drop({ kind: pods, ...metadata, name: metadata.name });
+    }
+    await advance();
+    expect(applied()).toBe('drain-a');
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('lists the pods of a node once in five seconds at most, whatever happens to nodes', async () => {
+    const { kube, clock, stop, run, advance } = setUp(node('drain-a'));
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    let lists = 0;
+    const counting: Kube = {
+      ...kube,
+      list: (selection, signal) => {
+        if (selection.fieldSelector !== undefined) lists += 1;
+        return kube.list(selection, signal);
+      },
+    };
+    const ended = run(counting);
+    await advance();
+    lists = 0;
+    for (let times = 0; times < 100; times += 1) {
+      kube.put(nodes, { metadata: { name: 'w1', labels: { times: `${times}` } } });
+      await clock.advance(100);
+    }
+    expect(lists).toBeLessThanOrEqual(20);
     stop.abort(new Error('stop'));
     await ended;
   });

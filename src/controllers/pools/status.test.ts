@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runPools } from '../../../test/support/run-pools.ts';
 import { deployments, machineConfigPools, machineConfigs, nodes } from '../../cluster/kinds.ts';
 import { conditionOf, nodeKeys } from '../../layering/api/cluster-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { writeStatus } from './write-status.ts';
 
 const role = 'node-role.kubernetes.io/worker';
 const select = { matchLabels: { [role]: '' } };
@@ -41,7 +40,7 @@ function setUp() {
   const clock = fakeClock({ auto: false });
   const stop = new AbortController();
   const start = (port: Kube = kube) =>
-    tryStep(writeStatus, { kube: port, clock, signal: stop.signal });
+    runPools('write-status', { kube: port, clock, signal: stop.signal });
   const advance = async (): Promise<void> => {
     for (let passed = 0; passed < 10; passed += 1) {
       await clock.advance(seconds(2));

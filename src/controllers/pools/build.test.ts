@@ -382,6 +382,43 @@ describe('build images', () => {
     await end();
   });
 
+  it('waits for the digest of a Job that ended long ago by the clock of its controller', async () => {
+    const site = cluster();
+    const end = site.start();
+    await site.advance();
+    endJob(site.kube, 'active');
+    await site.advance(300);
+    // By the clock of the API server the Job ended before this controller began.
+    const show = site.kube.holdViews();
+    endJob(site.kube, { digest: digestOf('a') });
+    const [late] = site.kube.objectsOf(pods).filter(({ metadata }) => metadata.name !== 'c');
+    site.kube.drop({ kind: pods, namespace, name: late!.metadata.name });
+    show();
+    await site.advance(4);
+    expect(buildsOf(site.kube)).toEqual([['0', 'Building']]);
+    site.kube.put(pods, late!);
+    await site.advance();
+    expect(buildsOf(site.kube)).toEqual([['0', 'Succeeded']]);
+    await end();
+  });
+
+  it('leaves a Job of its name that was made for another build, and one that others made meanwhile', async () => {
+    const site = cluster();
+    const end = site.start();
+    await site.advance();
+    const [job] = site.kube.objectsOf(jobs);
+    const owner = { kind: 'MachineOSBuild', name: 'former', uid: 'former' };
+    const former = { ...job!.metadata, uid: 'other', ownerReferences: [owner] };
+    site.kube.before('remove', () => {
+      site.kube.drop({ kind: jobs, namespace, name: job!.metadata.name });
+      site.kube.put(jobs, { ...job, metadata: former });
+    });
+    site.order({ containerFile: [{ content: 'FROM configs AS final\nRUN true' }] }, 2);
+    await site.advance(2);
+    expect(site.kube.objectsOf(jobs).map(({ metadata }) => metadata.uid)).toContain('other');
+    await end();
+  });
+
   it('leaves the image that an installation has handed over', async () => {
     const site = cluster();
     const { kube } = site;

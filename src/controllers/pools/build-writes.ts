@@ -17,14 +17,14 @@ import {
   rolledBackKey,
 } from '../../layering/roll-out/image-origin.ts';
 import type { Millis } from '../../model/duration.ts';
-import type { KubeKind, KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { buildSecretName } from './build-job.ts';
 
 /** A request to the API server. */
 export type ApiWrite =
   | { readonly create: KubeObject; readonly kind: KubeKind; readonly mayExist?: true }
   | { readonly patch: KubePatch; readonly ref: KubeRef }
-  | { readonly remove: KubeRef };
+  | { readonly remove: Parameters<Kube['remove']>[0] };
 
 /** What is to be done next, as requests in their order, with what it is in a sentence. */
 export interface BuildWork {
@@ -38,7 +38,13 @@ export interface BuildWork {
 }
 
 /** The next thing to do for the image of a pool; a sentence where something else comes first, empty where all is done. */
-export type NextBuild = BuildWork | { readonly waitsFor: string };
+export type NextBuild =
+  | BuildWork
+  | {
+      readonly waitsFor: string;
+      /** The pool can have no build as its objects are. */
+      readonly isRefused?: true;
+    };
 
 /** A status as a merge patch; refused when the object has changed since it was read. */
 export const patchStatus = (
@@ -67,6 +73,7 @@ export const patchAnnotations = (
 interface BuildPlace {
   readonly namespace: string;
   readonly now: Millis;
+  readonly snapshot: PoolSnapshot;
 }
 
 /** How a build ends. */
@@ -75,7 +82,11 @@ type BuildEnd =
   | { readonly phase: 'failed' | 'interrupted'; readonly why: string };
 
 /** The last status of a build. */
-export function finished({ now }: BuildPlace, build: KubeObject, end: BuildEnd): ApiWrite {
+export function finished(
+  { now }: Pick<BuildPlace, 'now'>,
+  build: KubeObject,
+  end: BuildEnd,
+): ApiWrite {
   const start = textAt(build, 'status', 'buildStart');
   const endedAt = new Date(now);
   const times = buildTimes({ startedAt: start === '' ? endedAt : new Date(start), endedAt });
@@ -86,16 +97,28 @@ export function finished({ now }: BuildPlace, build: KubeObject, end: BuildEnd):
   });
 }
 
-/** Removes the Job of a build, and before it what it is built from: as long as the Job is there, it is to be removed. */
-export const jobRemoval = ({ namespace }: BuildPlace, build: KubeObject): readonly ApiWrite[] => [
-  { remove: { kind: secrets, namespace, name: buildSecretName(build) } },
-  { remove: { kind: jobs, namespace, name: jobOf(build.metadata.name) } },
-];
+/**
+ * Removes the Job of a build, and before it what it is built from: as long as the Job is there, it is to be removed. One of its
+ * name that was made for another build stays.
+ */
+export function jobRemoval(
+  { namespace, snapshot }: BuildPlace,
+  build: KubeObject,
+): readonly ApiWrite[] {
+  const job = jobIn(snapshot, build.metadata.name);
+  const ref = { kind: jobs, namespace, name: jobOf(build.metadata.name) };
+  return [
+    { remove: { kind: secrets, namespace, name: buildSecretName(build) } },
+    ...(job === undefined || !isOwnedBy(job, build)
+      ? []
+      : [{ remove: { ...ref, uid: job.metadata.uid } }]),
+  ];
+}
 
 /** Removes a build with all of it. */
 export const removal = (place: BuildPlace, build: KubeObject): readonly ApiWrite[] => [
   ...jobRemoval(place, build),
-  { remove: { kind: machineOSBuilds, name: build.metadata.name } },
+  { remove: { kind: machineOSBuilds, name: build.metadata.name, uid: build.metadata.uid } },
 ];
 
 /** Stops a build. The Job goes first: a crash behind it leaves a build that is stopped again. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runPools } from '../../../test/support/run-pools.ts';
 import {
   controllerConfigs,
   deployments,
@@ -13,7 +13,6 @@ import {
   pods,
 } from '../../cluster/kinds.ts';
 import type { Kube, KubeKind } from '../../ports/kube.ts';
-import { renderConfigs } from './render-configs.ts';
 
 const role = 'machineconfiguration.openshift.io/role';
 const namespace = 'assisted-installer';
@@ -54,7 +53,7 @@ function setUp() {
 
 function start(kube: Kube, clock = fakeClock()) {
   const stop = new AbortController();
-  const ended = tryStep(renderConfigs, { kube, clock, signal: stop.signal });
+  const ended = runPools('render-configs', { kube, clock, signal: stop.signal });
   const end = async () => {
     stop.abort(new Error('stop'));
     return await ended;
@@ -119,7 +118,7 @@ describe('render configs', () => {
         throw new Error('crash');
       },
     };
-    await tryStep(renderConfigs, { kube: dying, clock: fakeClock(), signal: crash.signal });
+    await runPools('render-configs', { kube: dying, clock: fakeClock(), signal: crash.signal });
     const { end } = start(kube);
     await settle();
     expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);

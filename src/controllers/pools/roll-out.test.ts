@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runPools } from '../../../test/support/run-pools.ts';
 import { etcds, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { rollOut } from './roll-out.ts';
 
 const label = (role: string): string => `node-role.kubernetes.io/${role}`;
 const pool = (name: string, role = name): KubeObject => ({
@@ -36,7 +35,7 @@ function setUp(pools: readonly KubeObject[], members: readonly KubeObject[]) {
   const clock = fakeClock({ auto: false });
   const stop = new AbortController();
   const start = (port: Kube = kube, signal = stop.signal) =>
-    tryStep(rollOut, { kube: port, clock, signal });
+    runPools('roll-out', { kube: port, clock, signal });
   const advance = async (count = 5): Promise<void> => {
     for (let passed = 0; passed < count; passed += 1) {
       await clock.advance(seconds(2));
@@ -63,6 +62,12 @@ const member = (name: string, isReady: boolean): KubeObject => ({
   metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
   status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
 });
+
+const isAtWork = (all: readonly KubeObject[], name: string): boolean =>
+  all.some(
+    ({ metadata }) =>
+      metadata.name === name && metadata.annotations?.[nodeKeys.currentConfig] !== 'r2',
+  );
 
 describe('roll out', () => {
   it('changes one master after the other, each once the one before is done', async () => {
@@ -133,6 +138,54 @@ describe('roll out', () => {
     expect(chosen()).toEqual([]);
     kube.put(pods, member('m1', true));
     kube.put(etcds, { metadata: { name: 'cluster' } });
+    await advance(20);
+    expect(chosen()).toEqual(['m0']);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  describe('of two masters and an arbiter', () => {
+    const pools = [pool('master'), pool('arbiter')];
+    const members = [node('m0', 'master'), node('m1', 'master'), node('a0', 'arbiter')];
+
+    it('changes one at a time', async () => {
+      const { kube, stop, start, advance, chosen, finish } = setUp(pools, members);
+      const ended = start();
+      await advance();
+      expect(chosen()).toHaveLength(1);
+      for (let changed = 1; changed < 3; changed += 1) {
+        finish(chosen().find((name) => isAtWork(kube.objectsOf(nodes), name)) ?? '');
+        await advance(10);
+        expect(chosen()).toHaveLength(changed + 1);
+      }
+      stop.abort(new Error('stop'));
+      await ended;
+    });
+
+    it.each(['m0', 'm1', 'a0'])(
+      'changes none while the member on %s is not Ready',
+      async (name) => {
+        const { kube, stop, start, advance, chosen } = setUp(pools, members);
+        kube.put(etcds, { metadata: { name: 'cluster' } });
+        for (const one of ['m0', 'm1', 'a0']) kube.put(pods, member(one, one !== name));
+        const ended = start();
+        await advance();
+        expect(chosen()).toEqual([]);
+        stop.abort(new Error('stop'));
+        await ended;
+      },
+    );
+  });
+
+  it('changes no master of two while the member on one is not Ready', async () => {
+    const two = masters.slice(0, 2);
+    const { kube, stop, start, advance, chosen } = setUp([pool('master')], two);
+    kube.put(etcds, { metadata: { name: 'cluster' } });
+    kube.put(pods, member('m0', true)).put(pods, member('m1', false));
+    const ended = start();
+    await advance();
+    expect(chosen()).toEqual([]);
+    kube.put(pods, member('m1', true));
     await advance(20);
     expect(chosen()).toEqual(['m0']);
     stop.abort(new Error('stop'));

@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { fakeRandom } from '../../../test/support/fake-random.ts';
-import { noJournal } from '../../adapters/journal.ts';
+import { runPools } from '../../../test/support/run-pools.ts';
 import { machineConfigPools, machineConfigs, nodes, pods } from '../../cluster/kinds.ts';
-import { runRole } from '../../engine/run.ts';
 import { annotationOf, conditionOf, nodeKeys } from '../../layering/api/cluster-object.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { isCordoned } from '../../layering/roll-out/node-state.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { nodeController } from '../../roles/node-controller.ts';
 
 const role = 'node-role.kubernetes.io/master';
 const select = { matchLabels: { [role]: '' } };
@@ -91,17 +88,10 @@ async function runToEnd(dies?: number) {
   const { kube, seen, tick } = cluster();
   const clock = fakeClock({ auto: false });
   const run = (port: Kube, signal: AbortSignal) =>
-    runRole({
-      role: nodeController,
-      config: { namespace: 'openshift-machine-config-operator' },
-      ports: { kube: port, clock, random: fakeRandom() },
-      clock,
-      journal: noJournal,
-      header: { version: '1', fingerprint: 'f', bootId: 'b' },
-      run: 'test',
-      sinks: [],
-      signal,
-    }).catch(() => undefined);
+    runPools(undefined, {
+      ...{ kube: port, clock, signal },
+      namespace: 'openshift-machine-config-operator',
+    });
   const isOver = (): boolean => {
     const pool = kube.objectsOf(machineConfigPools)[0];
     const { status, message } = conditionOf(pool, 'Updated');

@@ -1,9 +1,5 @@
 import { deployments, leases, pods as podKind } from '../../cluster/kinds.ts';
-import {
-  operatorDeployment,
-  operatorReason,
-  operatorSelector,
-} from '../../layering/roll-out/ownership.ts';
+import { operatorDeployment, operatorReason, operatorSelector } from './ownership.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 

@@ -3,12 +3,16 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
 import { nodeControllerLease, operatorDeployment } from '../../layering/roll-out/ownership.ts';
 import { controllerConfigName } from '../../layering/roll-out/render.ts';
-import { type PolicyRule, rule } from '../controller/permissions.ts';
-import { accountManifests } from '../node-agent/manifests.ts';
+import {
+  accountManifests,
+  type PolicyRule,
+  rule,
+} from '../../layering/manifests/service-account.ts';
+import { eventNamespace } from '../../reconcile/write.ts';
 import { buildApp } from './build-job.ts';
-import { eventNamespace } from './pool-event.ts';
+import { controllerApp } from './stores.ts';
 
-const name = 'bootwright-node-controller';
+const name = controllerApp;
 const follow = ['list', 'watch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
@@ -85,7 +89,10 @@ export const nodeControllerManifests = (image: string): readonly KubeObject[] =>
   },
 ];
 
-/** Its pod runs on a master, as that of the operator would, and reaches the API server alone. */
+/**
+ * Its pod runs on a master, as that of the operator would, and reaches the API server alone. The only master may be cordoned when
+ * it starts again, by itself even: nobody else would uncordon it.
+ */
 const podSpec = (image: string): object => ({
   serviceAccountName: name,
   priorityClassName: 'system-cluster-critical',
@@ -93,6 +100,7 @@ const podSpec = (image: string): object => ({
   tolerations: [
     { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
     { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
     // A master that is lost keeps it no longer than it keeps the pod of the operator.
     ...['unreachable', 'not-ready'].map((key) => ({
       ...{ key: `node.kubernetes.io/${key}`, operator: 'Exists', effect: 'NoExecute' },

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runPools } from '../../../test/support/run-pools.ts';
 import { deployments, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { findOwners } from './find-owners.ts';
 
 const namespace = 'assisted-installer';
 const pool = (name: string) => ({
@@ -29,7 +28,7 @@ function setUp() {
   kube.put(machineConfigPools, pool('master')).put(machineConfigPools, pool('worker'));
   kube.put(nodes, node('m0', 'master')).put(nodes, node('w0', 'worker'));
   const stop = new AbortController();
-  const start = () => tryStep(findOwners, { kube, clock: fakeClock(), signal: stop.signal });
+  const start = () => runPools('find-owners', { kube, clock: fakeClock(), signal: stop.signal });
   const messages = (): readonly string[] =>
     kube.objectsOf(events).map((event) => event['message'] as string);
   return { kube, stop, start, messages };

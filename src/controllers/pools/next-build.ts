@@ -47,9 +47,11 @@ export interface BuildSeen {
   readonly namespace: string;
   /** Milliseconds since 1970. */
   readonly now: Millis;
+  /** How long something has been missing, since it was first found missing. */
+  readonly missingFor: (what: string) => Millis;
 }
 
-/** A watch may show one object later than another. */
+/** A watch may show one object later than another, and clocks of two hosts may differ: what is late is late by our own. */
 const late = minutes(1);
 
 /**
@@ -74,11 +76,16 @@ export function nextBuild(
   if (kept !== undefined && isOfThese(kept, osConfig, rendered))
     return afterBuild(seen, kept, osConfig);
   const planned = plan(machineConfig, osConfig);
-  if ('reason' in planned) return { waitsFor: `no build: ${planned.reason}` };
+  if ('reason' in planned) return refusal(planned.reason);
   return toward(planned.build, seen, { osConfig, machineConfig });
 }
 
 const done: NextBuild = { waitsFor: '' };
+
+const refusal = (reason: string): NextBuild => ({
+  waitsFor: `no build: ${reason}`,
+  isRefused: true,
+});
 
 /**
  * Whether a build that has succeeded is of the rendered MachineConfig and of this generation of the MachineOSConfig: one that
@@ -156,7 +163,10 @@ function begin(seen: BuildSeen, objects: Objects): NextBuild {
   const job = jobIn(snapshot, name);
   if (job !== undefined && !isOwnedBy(job, build)) {
     const ref = { kind: jobs, namespace: seen.namespace, name: jobOf(name) };
-    return { what: `a former Job ${ref.name} is removed`, writes: [{ remove: ref }] };
+    return {
+      what: `a former Job ${ref.name} is removed`,
+      writes: [{ remove: { ...ref, uid: job.metadata.uid } }],
+    };
   }
   const image = ownImage(seen.pods);
   if (image === undefined) {
@@ -166,7 +176,7 @@ function begin(seen: BuildSeen, objects: Objects): NextBuild {
   const { architecture, others } = architectureOf(snapshot);
   const odd = others.join(', ');
   if (architecture === undefined && odd !== '') {
-    return { waitsFor: `no build: an image is of one architecture, and ${odd}` };
+    return refusal(`an image is of one architecture, and ${odd}`);
   }
   const { namespace, now } = seen;
   const run: BuildRun = { ...objects, namespace, image, architecture };
@@ -206,9 +216,10 @@ function reusable({ builds }: PoolSnapshot, build: KubeObject): KubeObject | und
 function follow(seen: BuildSeen, build: KubeObject): NextBuild {
   const { name } = build.metadata;
   const job = jobIn(seen.snapshot, name);
-  const isLate = (since: string): boolean => seen.now - (Date.parse(since) || 0) > late;
+  const isLate = (what: string): boolean =>
+    seen.missingFor(`${what} ${name} ${build.metadata.uid}`) > late;
   if (job === undefined || !isOwnedBy(job, build)) {
-    if (!isLate(textAt(build, 'status', 'buildStart'))) return { waitsFor: `Job ${jobOf(name)}` };
+    if (!isLate('job')) return { waitsFor: `Job ${jobOf(name)}` };
     return interruption(seen, build, `Job ${jobOf(name)} is gone`);
   }
   const end = jobEnd(name, job, seen.pods);
@@ -227,7 +238,7 @@ function follow(seen: BuildSeen, build: KubeObject): NextBuild {
       event: 'OSBuildSucceeded',
     };
   }
-  if ('digest' in end && !isLate(textAt(job, 'status', 'completionTime'))) {
+  if ('digest' in end && !isLate('digest')) {
     return { waitsFor: `the digest of MachineOSBuild ${name}` };
   }
   const why = 'digest' in end ? 'its pod is gone, and so is the digest' : end.why;

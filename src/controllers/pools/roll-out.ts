@@ -1,0 +1,140 @@
+import { etcdCluster, etcdNamespace, maySpareMember } from '../../cluster/etcd.ts';
+import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { chooseNode, type NodeChoice } from '../../layering/roll-out/choose-node.ts';
+import { type RollOutTarget, rollOutTarget } from '../../layering/roll-out/target.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { type Action, performActions } from '../../reconcile/actions.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import { patchOf } from '../../reconcile/write.ts';
+import {
+  isOperatedNow,
+  operatorOf,
+  poolEvent,
+  type PoolScope,
+  type PoolStores,
+  type PoolView,
+  readView,
+  viewOf,
+} from './stores.ts';
+
+/** Failures of the controller of nodes. */
+export const nodeControllerFailures = {
+  'node-controller.etcd-not-healthy': {
+    kind: 'cluster',
+    title: 'No further node with a member of etcd is changed while etcd could lose its quorum',
+    hint: 'look at the pods of etcd in openshift-etcd; the roll-out continues once one may be away and a quorum is left',
+  },
+} as const satisfies FailureTable;
+
+const nodeControllerFailure = failuresOf(nodeControllerFailures);
+
+interface NodeChange extends Action {
+  readonly type: 'change-node';
+  readonly node: KubeObject;
+  readonly to: RollOutTarget;
+  /** How many nodes carry a member of etcd, where this one does. */
+  readonly members: number;
+}
+
+/**
+ * Gives the nodes of a pool that the operator does not run their configuration and image, as many at once as may be
+ * unavailable. All it knows is in the cluster: one that was killed continues. One pool at a time chooses, as nodes with members of
+ * etcd may be in several.
+ */
+export function rollOutController(
+  scope: PoolScope,
+  { stores }: { readonly stores: PoolStores },
+): Pick<Controller, 'atOnce' | 'reconcile'> {
+  return {
+    atOnce: 1,
+    reconcile: async (pool, signal) => {
+      const seen = viewOf(pool, stores);
+      if (operatorOf(seen.snapshot.nodes, stores, scope.clock.now()) !== undefined) return {};
+      const choice = choiceOf(seen);
+      const plan = {
+        ...{ seen, decide: changesDue },
+        readAgain: () => readAgain(scope, pool, signal),
+        table: {
+          'change-node': (change: NodeChange) => changeNode(scope, { pool, change }, signal),
+        },
+      };
+      await performActions<PoolView, NodeChange>(plan, signal);
+      if ('node' in choice || choice.waitsFor === undefined) return {};
+      return { status: `pool ${pool}: ${choice.waitsFor}` };
+    },
+  };
+}
+
+/** What changes in the pool next: one node at most. */
+function changesDue(view: PoolView): readonly NodeChange[] {
+  const choice = choiceOf(view);
+  if (!('node' in choice) || choice.target === undefined) return [];
+  const { node, target: to } = choice;
+  const members = view.members?.length ?? 0;
+  return [{ type: 'change-node', target: view.snapshot.pool, node, to, members }];
+}
+
+type PoolChoice = NodeChoice & { readonly target?: RollOutTarget };
+
+function choiceOf({ snapshot, doubled, members }: PoolView): PoolChoice {
+  const { machineConfigPool: pool, nodes } = snapshot;
+  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined)
+    return { waitsFor: 'the pool is being deleted' };
+  if (doubled.length > 0)
+    return { waitsFor: `${doubled.join(', ')} in two pools: change their labels` };
+  const found = rollOutTarget(snapshot);
+  if (!('target' in found)) return found;
+  const { target } = found;
+  const counted = members === undefined ? {} : { members };
+  return { ...chooseNode({ pool, nodes, target, ...counted }), target };
+}
+
+/** The pool as it is now; undefined while the operator runs it, or the node that changes next. */
+async function readAgain(
+  scope: PoolScope,
+  pool: string,
+  signal: AbortSignal,
+): Promise<PoolView | undefined> {
+  const view = await readView(scope, pool, signal);
+  const [change] = changesDue(view);
+  if (change === undefined) return undefined;
+  await requireEtcd(scope, change.members, signal);
+  return (await isOperatedNow(scope, [change.node], signal)) ? undefined : view;
+}
+
+async function changeNode(
+  scope: PoolScope,
+  { pool, change }: { readonly pool: string; readonly change: NodeChange },
+  signal: AbortSignal,
+): Promise<void> {
+  const { node, to } = change;
+  const { config, image = null } = to;
+  const { name } = node.metadata;
+  const annotations = { [nodeKeys.desiredConfig]: config, [nodeKeys.desiredImage]: image };
+  const patch = patchOf(node, { metadata: { annotations } });
+  await scope.kube.patch({ kind: nodeKind, name }, patch, signal);
+  const message = `node ${name} is to have MachineConfig ${config}${image === null ? '' : ` and image ${image}`}`;
+  scope.note('info', `pool ${pool}: ${message}`);
+  const reason = 'SetDesiredConfigAndOSImage';
+  await poolEvent(scope, pool, { type: 'Normal', reason, message })(signal);
+}
+
+/** One member has no quorum to lose. */
+const withQuorum = 2;
+
+/** @throws AgentError `node-controller.etcd-not-healthy` where the cluster shows its etcd, and no quorum without one of its members */
+async function requireEtcd(
+  { kube }: PoolScope,
+  members: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (members < withQuorum) return;
+  const etcd = await kube.get(etcdCluster, signal);
+  const pods = await kube.list({ kind: podKind, namespace: etcdNamespace }, signal);
+  // A cluster that is not run by OpenShift's operators shows neither.
+  if (etcd === undefined && pods.length === 0) return;
+  const { isReached, status } = maySpareMember(etcd, pods, members);
+  if (!isReached) throw nodeControllerFailure('node-controller.etcd-not-healthy', status);
+}

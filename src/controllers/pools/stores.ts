@@ -1,0 +1,303 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  controllerConfigs,
+  jobs as jobKind,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes as nodeKind,
+  pods as podKind,
+} from '../../cluster/kinds.ts';
+import { listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
+import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
+import {
+  operatorDeploymentRef,
+  operatorLeaseRef,
+  operatorReasonNow,
+} from '../../layering/roll-out/operator-now.ts';
+import { isOperatorController, operatorReason } from '../../layering/roll-out/ownership.ts';
+import { controllerConfigName } from '../../layering/roll-out/render.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { KubeKind, KubeObject } from '../../ports/kube.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { type Change, type Informer, informer } from '../../reconcile/informer.ts';
+import type { Queue } from '../../reconcile/queue.ts';
+import { type Note, recordEvent } from '../../reconcile/write.ts';
+import { buildApp } from './build-job.ts';
+
+/** Label of the pods of this controller. */
+export const controllerApp = 'bootwright-node-controller';
+
+/** What the controllers of pools work with. */
+export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
+  /** Its own namespace, which is that of the Machine Config Operator. */
+  readonly namespace: string;
+  readonly note: Note;
+}
+
+/** The objects that roll-outs are about, as they were last seen. */
+export interface PoolStores {
+  readonly pools: Informer;
+  /** By the pool that rolls out to it, by each that selects it, and those that carry a member of etcd. */
+  readonly nodes: Informer<'pool' | 'selected' | 'etcd'>;
+  readonly osConfigs: Informer;
+  /** By their MachineOSConfig. */
+  readonly builds: Informer<'osConfig'>;
+  readonly machineConfigs: Informer;
+  readonly jobs: Informer;
+  readonly deployment: Informer;
+  readonly lease: Informer;
+  /** Of the operator's namespace, by their node, and those of the operator's controller. */
+  readonly pods: Informer<'node' | 'controller'>;
+}
+
+const memberRoles = ['master', 'control-plane', 'arbiter'].map(
+  (role) => `node-role.kubernetes.io/${role}`,
+);
+
+/** Whether a node carries a member of etcd. */
+const carriesMember = ({ metadata: { labels = {} } }: KubeObject): boolean =>
+  memberRoles.some((role) => labels[role] !== undefined);
+
+/** Follows all that decides about roll-outs. */
+export function poolStores(scope: Omit<PoolScope, 'note'>): PoolStores {
+  const { namespace } = scope;
+  const one = (kind: KubeKind, name: string): Informer =>
+    informer(scope, { kind, namespace, fieldSelector: `metadata.name=${name}` });
+  const pools = informer(scope, { kind: machineConfigPools });
+  const selecting = (node: KubeObject): readonly string[] => poolsOfNode(node, pools.all());
+  const nodes = informer(
+    scope,
+    { kind: nodeKind },
+    {
+      pool: (node) => selecting(node).slice(0, 1),
+      selected: selecting,
+      etcd: (node) => (carriesMember(node) ? [''] : []),
+    },
+  );
+  pools.onChange(({ before, after }) => {
+    const selector = (pool: KubeObject | undefined): unknown =>
+      pool && partOf(pool, 'spec', 'nodeSelector');
+    const isSame = before !== undefined && isDeepStrictEqual(selector(before), selector(after));
+    if (!isSame) for (const index of ['pool', 'selected'] as const) nodes.reindex(index);
+  });
+  const deployment = operatorDeploymentRef(namespace);
+  const lease = operatorLeaseRef(namespace);
+  return {
+    ...{ pools, nodes },
+    osConfigs: informer(scope, { kind: machineOSConfigs }),
+    builds: informer(
+      scope,
+      { kind: machineOSBuilds },
+      { osConfig: (build) => [textAt(build, 'spec', 'machineOSConfig', 'name')] },
+    ),
+    machineConfigs: informer(scope, { kind: machineConfigs }),
+    jobs: informer(scope, { kind: jobKind, namespace, labelSelector: `app=${buildApp}` }),
+    deployment: one(deployment.kind, deployment.name),
+    lease: one(lease.kind, lease.name),
+    pods: informer(
+      scope,
+      { kind: podKind, namespace },
+      {
+        node: (pod) => [textAt(pod, 'spec', 'nodeName')],
+        controller: (pod) => (isOperatorController(pod) ? [''] : []),
+      },
+    ),
+  };
+}
+
+/** One pool at one moment, by the stores or by a reading of its own. */
+export interface PoolView {
+  readonly snapshot: PoolSnapshot;
+  /** Its nodes that another custom pool selects too. */
+  readonly doubled: readonly string[];
+  /** All nodes that carry a member of etcd, where one of the pool does. */
+  readonly members?: readonly KubeObject[];
+}
+
+/** The pools other than those of all masters and all workers; a node may be in one of them. */
+const isCustom = (name: string): boolean => name !== 'master' && name !== 'worker';
+
+/** Whether two pools of some nodes select a node: the operator refuses it (`pkg/helpers`, getPoolsForNode). */
+const isDoubled = (pool: string, selecting: readonly string[]): boolean =>
+  isCustom(pool) &&
+  selecting[0] !== 'master' &&
+  selecting.includes(pool) &&
+  selecting.filter(isCustom).length > 1;
+
+/** A pool as the stores show it. */
+export function viewOf(pool: string, stores: PoolStores): PoolView {
+  const { pools, nodes, osConfigs, builds, jobs } = stores;
+  const own = nodes.by('pool', pool);
+  return {
+    snapshot: {
+      ...{ pool, nodes: own, jobs: jobs.all(), builds: builds.by('osConfig', pool) },
+      machineConfigPool: pools.get(pool),
+      osConfig: osConfigs.get(pool),
+    },
+    doubled: nodes
+      .by('selected', pool)
+      .filter((node) => isDoubled(pool, poolsOfNode(node, pools.all())))
+      .map(({ metadata: { name } }) => name),
+    ...(own.some(carriesMember) ? { members: nodes.by('etcd', '') } : {}),
+  };
+}
+
+/** The same by requests: what a watch shows may be late, and two nodes would change at once. */
+export async function readView(
+  { kube, namespace }: Pick<PoolScope, 'kube' | 'namespace'>,
+  pool: string,
+  signal: AbortSignal,
+): Promise<PoolView> {
+  const list = (kind: KubeKind, more: object = {}): Promise<readonly KubeObject[]> =>
+    kube.list({ kind, ...more }, signal);
+  const labelSelector = `app=${buildApp}`;
+  const [pools, osConfigs, builds, jobs] = await Promise.all([
+    list(machineConfigPools),
+    list(machineOSConfigs),
+    list(machineOSBuilds),
+    list(jobKind, { namespace, labelSelector }),
+  ]);
+  const machineConfigPool = pools.find(({ metadata: { name } }) => name === pool);
+  const selector = selectorText(partOf(machineConfigPool, 'spec', 'nodeSelector'));
+  const selected = selector === undefined ? [] : await list(nodeKind, { labelSelector: selector });
+  const poolsOf = (node: KubeObject): readonly string[] => poolsOfNode(node, pools);
+  const nodes = selected.filter((node) => poolsOf(node)[0] === pool);
+  const roles = nodes.some(carriesMember) ? memberRoles : [];
+  const members = await Promise.all(roles.map((role) => list(nodeKind, { labelSelector: role })));
+  const byName = new Map(members.flat().map((node) => [node.metadata.name, node]));
+  return {
+    snapshot: {
+      ...{ pool, nodes, machineConfigPool, jobs },
+      osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
+      builds: builds.filter((build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool),
+    },
+    doubled: selected
+      .filter((node) => isDoubled(pool, poolsOf(node)))
+      .map(({ metadata: { name } }) => name),
+    ...(roles.length === 0 ? {} : { members: [...byName.values()] }),
+  };
+}
+
+/** A label selector in the words of a request; undefined for none, which selects nothing. */
+export function selectorText(selector: unknown): string | undefined {
+  if (typeof selector !== 'object' || selector === null) return undefined;
+  const { matchLabels = {}, matchExpressions = [] } = selector as {
+    readonly matchLabels?: Readonly<Record<string, string>>;
+    readonly matchExpressions?: readonly {
+      readonly key: string;
+      readonly operator: string;
+      readonly values?: readonly string[];
+    }[];
+  };
+  const rules = matchExpressions.map(({ key, operator, values = [] }) => {
+    if (operator === 'Exists') return key;
+    if (operator === 'DoesNotExist') return `!${key}`;
+    return `${key} ${operator.toLowerCase()} (${values.join(',')})`;
+  });
+  return [...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`), ...rules].join();
+}
+
+/** Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined where it does not. */
+export function operatorOf(
+  nodes: readonly KubeObject[],
+  { deployment, lease, pods }: PoolStores,
+  now: Millis,
+): string | undefined {
+  const daemons = nodes.flatMap(({ metadata: { name } }) => pods.by('node', name));
+  const objects = {
+    ...{ deployment: deployment.all()[0], lease: lease.all()[0], now },
+    pods: [...pods.by('controller', ''), ...daemons],
+  };
+  return operatorReason(objects, nodes);
+}
+
+/** The same for some nodes, or for none in particular, by a fresh reading right before a change. */
+export const isOperatedNow = async (
+  { kube, clock, namespace }: PoolScope,
+  nodes: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const names = nodes.map(({ metadata: { name } }) => name);
+  return (await operatorReasonNow({ kube, clock, namespace, nodes: names }, signal)) !== undefined;
+};
+
+/** What adds pools to a queue, whose keys they are. */
+export function watchPools(stores: PoolStores, add: Queue['add']): void {
+  const { pools, nodes, osConfigs, builds, machineConfigs, jobs, deployment, lease, pods } = stores;
+  const addAll = (): void => {
+    for (const { metadata } of pools.all()) add(metadata.name);
+  };
+  const addPoolsOf = (node: KubeObject | undefined): void => {
+    for (const pool of node === undefined ? [] : poolsOfNode(node, pools.all())) add(pool);
+  };
+  const nameOf = ({ before, after }: Change): string => (after ?? before)?.metadata.name ?? '';
+  nodes.onChange((change) => {
+    if (!isNews(change)) return;
+    const both = [change.before, change.after].filter((node) => node !== undefined);
+    // A node that carries a member of etcd counts for all pools that do.
+    if (both.some(carriesMember)) addAll();
+    else for (const node of both) addPoolsOf(node);
+  });
+  pools.onChange((change) => {
+    add(nameOf(change));
+    addAll();
+  });
+  osConfigs.onChange((change) => add(nameOf(change)));
+  builds.onChange(({ before, after }) =>
+    add(textAt(after ?? before, 'spec', 'machineOSConfig', 'name')),
+  );
+  pods.onChange(({ before, after }) => {
+    const pod = after ?? before;
+    const maker = listAt(pod, 'metadata', 'ownerReferences')[0];
+    const isOfDaemon = partOf(maker as KubeObject | undefined, 'kind') === 'DaemonSet';
+    if (isOfDaemon) addPoolsOf(nodes.get(textAt(pod, 'spec', 'nodeName')));
+    else addAll();
+  });
+  for (const store of [machineConfigs, jobs, deployment, lease]) store.onChange(addAll);
+}
+
+/** Whether more has changed of a node than the times of its kubelet. */
+function isNews({ before, after }: Change): boolean {
+  const read = (node: KubeObject | undefined): unknown => [
+    node?.metadata.uid,
+    node?.metadata.labels,
+    node?.metadata.annotations,
+    node?.['spec'],
+    listAt(node, 'status', 'conditions').map((one) =>
+      ['type', 'status', 'reason'].map((part) => partOf(one as KubeObject, part)),
+    ),
+  ];
+  return !isDeepStrictEqual(read(before), read(after));
+}
+
+/** Makes an event of a pool. */
+export const poolEvent = (
+  scope: PoolScope,
+  pool: string,
+  event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
+): ((signal: AbortSignal) => Promise<void>) => {
+  const apiVersion = 'machineconfiguration.openshift.io/v1';
+  const involved = { apiVersion, kind: 'MachineConfigPool', name: pool };
+  return (signal) => recordEvent(scope, { ...event, involved, component: controllerApp }, signal);
+};
+
+/** How often the images of the release are read: they change with an update, which the operator makes. */
+const readReleaseEvery = seconds(30);
+
+/** Reads the ControllerConfig of the operator, which may be of a kind that is not served: one cannot wait for it. */
+export function releaseReader({
+  kube,
+  clock,
+}: Pick<PoolScope, 'kube' | 'clock'>): (signal: AbortSignal) => Promise<KubeObject | undefined> {
+  let last: { readonly at: Millis; readonly found: KubeObject | undefined } | undefined;
+  return async (signal) => {
+    if (last === undefined || clock.elapsed() - last.at >= readReleaseEvery) {
+      const ref = { kind: controllerConfigs, name: controllerConfigName };
+      last = { found: await kube.get(ref, signal), at: clock.elapsed() };
+    }
+    return last.found;
+  };
+}

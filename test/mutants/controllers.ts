@@ -1,0 +1,204 @@
+import type { MutantsByFile } from './mutant.ts';
+
+/** Mutants of controllers: what is checked between a decision and its write, and what a decision goes by. */
+export const controllerMutants: MutantsByFile = {
+  'src/reconcile/queue.ts': [
+    {
+      means: 'a change of a key that is at work is lost',
+      from: '  entry.dueAt = undefined;\n  try {\n    const { after } = await reconcile(key, signal);',
+      to: '  try {\n    const { after } = await reconcile(key, signal);\n    entry.dueAt = undefined;',
+    },
+    {
+      means: 'an event of a key that fails makes it run before its pause is over',
+      from: '    const at = Math.max(dueAt ?? 0, notBefore);',
+      to: '    const at = Math.max(dueAt ?? 0, 0 * notBefore);',
+    },
+    {
+      means: 'a stop waits for nothing',
+      from: '      await Promise.all(running);',
+      to: '      await Promise.resolve();',
+    },
+  ],
+  'src/reconcile/informer.ts': [
+    {
+      means: 'what went away during a gap is never seen to go',
+      from: 'return [...gone.map(([, before]) => ({ before, after: undefined })), ...changes];',
+      to: 'return changes;',
+    },
+    {
+      means: 'a kind that is not served empties the store',
+      from: 'if (view.isSynced) take(view);',
+      to: 'take(view);',
+    },
+    {
+      means: 'one that was replaced under its name counts as the same',
+      from: '(one.metadata.uid === other.metadata.uid &&',
+      to: '(one.metadata.name === other.metadata.name &&',
+    },
+  ],
+  'src/reconcile/actions.ts': [
+    {
+      means: 'what was decided is done without a fresh reading',
+      from: '      const now = await readAgain(seen, signal);',
+      to: '      const now: Seen | undefined = seen;',
+    },
+    {
+      means: 'what is decided otherwise by then is done all the same',
+      from: '  one.type === other.type && one.target === other.target;',
+      to: '  one.type === other.type || one.target === other.target;',
+    },
+  ],
+  'src/reconcile/manager.ts': [
+    {
+      means: 'keys run by what was seen before a gap',
+      from: '    if (gapNow() !== undefined) {',
+      to: '    if (gapNow() === null) {',
+    },
+    {
+      means: 'the work continues after the lease is lost',
+      from: '      forward(lease.lost, fail);\n',
+      to: '',
+    },
+  ],
+  'src/reconcile/lease.ts': [
+    {
+      means: 'a release takes the lease from another that holds it',
+      from: '      if (holder() !== identity) return;\n',
+      to: '',
+    },
+    {
+      means: 'a lease that was forbidden once is never asked for again',
+      from: '        return renewed(scope, { record, times, since: undefined });',
+      to: '        return { lost: new AbortController().signal, release: () => Promise.resolve() };',
+    },
+  ],
+  'src/reconcile/write.ts': [
+    {
+      means: 'a write meets what somebody else has written since',
+      from: '  body: { metadata: { ...metadata, uid, resourceVersion }, ...body },',
+      to: '  body: { metadata: { ...metadata, uid, generateName: resourceVersion }, ...body },',
+    },
+    {
+      means: 'another object of the same name is changed',
+      from: 'return now?.metadata.uid === seen.metadata.uid ? now : undefined;',
+      to: 'return now;',
+    },
+  ],
+  'src/controllers/pools/build-job.ts': [
+    {
+      means: 'one odd node stops the builds of its pool',
+      from: 'one).length * 2 > said.length',
+      to: 'one).length === said.length',
+    },
+  ],
+  'src/controllers/pools/build-writes.ts': [
+    {
+      means: 'the Job of another build is removed',
+      from: 'job === undefined || !isOwnedBy(job, build)',
+      to: 'job === undefined',
+    },
+    {
+      means: 'a Job that took the place of the one that was seen is removed',
+      from: ': [{ remove: { ...ref, uid: job.metadata.uid } }]),',
+      to: ': [{ remove: ref }]),',
+    },
+    {
+      means: 'a build that others made is removed',
+      from: '      isOwnedBy(build, osConfig) &&\n',
+      to: '',
+    },
+  ],
+  'src/controllers/pools/next-build.ts': [
+    {
+      means: 'the Job of a former build counts as that of the present one',
+      from: '  if (job === undefined || !isOwnedBy(job, build)) {\n    if (!isLate',
+      to: '  if (job === undefined) {\n    if (!isLate',
+    },
+    {
+      means: 'a build waits for the Job of a former one',
+      from: '  if (job !== undefined && !isOwnedBy(job, build)) {',
+      to: '  if (job !== undefined && job.metadata.uid === build.metadata.uid) {',
+    },
+    {
+      means: 'a digest that comes late fails a good build',
+      from: "!isLate('digest')",
+      to: 'seen.now === 0',
+    },
+  ],
+  'src/controllers/pools/build.ts': [
+    {
+      means: 'images are built although the operator came back since the watch',
+      from: '(await isOperatedNow(scope, [], signal)) ? undefined : readView(scope, pool, signal);',
+      to: 'readView(scope, pool, signal);',
+    },
+  ],
+  'src/controllers/pools/render.ts': [
+    {
+      means: 'a pool is configured although the operator came back since the watch',
+      from: 'isWanted && !(await isOperatedNow(scope, nodes, signal)) ? now : undefined',
+      to: 'isWanted ? now : undefined',
+    },
+    {
+      means: 'a pool is given what it selected before',
+      from: 'const isWanted = now !== undefined && isSelectionOf(now, pool);',
+      to: 'const isWanted = now !== undefined;',
+    },
+  ],
+  'src/controllers/pools/status.ts': [
+    {
+      means: 'a status is written although the operator came back since the watch',
+      from: '(await isOperatedNow(scope, [], signal)) ? undefined : view;',
+      to: 'Promise.resolve(view);',
+    },
+  ],
+  'src/controllers/pools/roll-out.ts': [
+    {
+      means: 'a node is changed although the operator came back since the watch',
+      from: 'return (await isOperatedNow(scope, [change.node], signal)) ? undefined : view;',
+      to: 'return view;',
+    },
+    {
+      means:
+        'a node is chosen by what the watch showed, also in a pool that a person has paused since',
+      from: '        readAgain: () => readAgain(scope, pool, signal),',
+      to: '        readAgain: () => Promise.resolve(seen),',
+    },
+    {
+      means: 'members of etcd in another pool do not count',
+      from: 'const counted = members === undefined ? {} : { members };',
+      to: 'const counted = members === undefined ? {} : { members: nodes };',
+    },
+    {
+      means: 'the other of two members of etcd is not looked at',
+      from: 'const withQuorum = 2;',
+      to: 'const withQuorum = 3;',
+    },
+  ],
+  'src/controllers/pools/drain.ts': [
+    {
+      means: 'a drain is answered although somebody has uncordoned the node since',
+      from: "  if (!isCordoned(node)) return [of('cordon')];\n",
+      to: '',
+    },
+    {
+      means: 'a node is drained although the operator came back since the watch',
+      from: 'return isAsked && !(await isOperatedNow(scope, [now], signal))',
+      to: 'return isAsked',
+    },
+    {
+      means: 'a node is changed that asks for something else since',
+      from: 'const isAsked = now !== undefined && requestOf(now) === requestOf(node);',
+      to: 'const isAsked = now !== undefined;',
+    },
+    {
+      means: 'a cordon of a person is taken away',
+      from: "  !annotationOf(node, nodeKeys.lastAppliedDrain).startsWith('uncordon-');",
+      to: "  annotationOf(node, nodeKeys.lastAppliedDrain) !== 'none';",
+    },
+    {
+      means: 'the controller evicts itself where it cannot come back',
+      from: '!isController(pod, namespace) || others.some((one) => mayTake(one, pod))',
+      to: '!isController(pod, namespace) || others.length > 0',
+    },
+  ],
+};

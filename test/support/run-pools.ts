@@ -1,0 +1,49 @@
+import { poolControllers } from '../../src/controllers/pools/controllers.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Kube } from '../../src/ports/kube.ts';
+import { runControllers } from '../../src/reconcile/manager.ts';
+import { fakeRandom } from './fake-random.ts';
+
+/** What controllers of pools run with. */
+interface PoolsRun {
+  readonly kube: Kube;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly namespace?: string;
+  /** Hears each event as it happens, where a test must wait for one. */
+  readonly heard?: (event: RunEvent) => void;
+}
+
+/** How they ended. */
+interface PoolsEnd {
+  readonly failure: unknown;
+  readonly events: readonly RunEvent[];
+  /** Notes as `level: message`. */
+  readonly notes: readonly string[];
+}
+
+/** Runs the controller of pools of that name, or all of them, without a lease, until they are stopped. */
+export async function runPools(
+  name: string | undefined,
+  { kube, clock, signal, namespace = 'assisted-installer', heard }: PoolsRun,
+): Promise<PoolsEnd> {
+  const events: RunEvent[] = [];
+  const emit = (body: object): void => {
+    const event = { ...body, at: clock.now(), run: 'test' } as RunEvent;
+    events.push(event);
+    heard?.(event);
+  };
+  const { controllers, ...all } = poolControllers({ kube, clock, namespace, emit });
+  const picked = controllers.filter(
+    ({ id }) => name === undefined || id === `node-controller/${name}`,
+  );
+  const failure = await runControllers(
+    { kube, clock, random: fakeRandom(), emit, signal },
+    { ...all, controllers: picked },
+  ).catch((error: unknown) => error);
+  const notes = events.flatMap((event) =>
+    event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
+  );
+  return { failure, events, notes };
+}
