@@ -124,7 +124,7 @@ export function memberOf(
   };
 }
 
-/** Up to this release of OpenShift 4 etcd has to be let start with less than three members (agent that is replaced, 2020). */
+/** Up to this release of OpenShift 4 etcd has to be let start with less than three members (assisted-installer, 2020). */
 const LAST_WITH_OVERRIDE = 6;
 
 /** What kind of cluster a scenario asks for, of these members. */

@@ -96,7 +96,7 @@ with the reboot counts too.
 | --- | --- | --- | --- | --- |
 ${hosts.map(rowOf).join('\n')}
 
-The agent that is replaced does not get by without this time: its pauses are fixed. In role bootstrap it was idle for
+assisted-installer does not get by without this time: its pauses are fixed. In role bootstrap it was idle for
 20.1 s of a run of 22.7 s in which everything was ready beforehand; then it waits 60 s for the reboot, as it does on
 each master and worker. This is no figure of this run: it was seen once with assisted-installer at commit 880389d4
 against a real API server of Kubernetes 1.34.

@@ -127,7 +127,7 @@ function flagTables(): readonly string[] {
   return [
     '## Flags',
     '',
-    'Flags are written as the agent that is replaced takes them (the `flag` package of Go): `-x` is',
+    'Flags are written as assisted-installer takes them (the `flag` package of Go): `-x` is',
     '`--x`, a value follows or is written after `=`, a boolean takes a value after `=` only, and the',
     'first word that is no flag ends them. The last of several wins; `--format-disk` adds up.',
     '',

@@ -91,6 +91,9 @@ export const retiredNames: Retired = {
   Members: 'Fields',
   isMembers: 'isFields',
   renderHolding: 'renderBlocked',
+  CutStory: 'Truncated',
+  Question: 'HttpRequest, Query',
+  Reach: 'HttpClient',
 };
 
 /** What a person reads: literals with a space, and documents. Case does not matter. */
@@ -120,6 +123,10 @@ export const retiredPhrases: Retired = {
   'says not': 'does not say',
   'that nothing reads': 'unexpected',
   'may have ended': 'may have expired',
+  'agent that is replaced': 'assisted-installer',
+  'no record of this host': 'could not write the record ConfigMap',
+  'next run goes on': 'next run continues',
+  'a bug of ours': 'a bug',
 };
 
 /** What is no finding although it begins like one. */

@@ -101,13 +101,13 @@ const nodeCommands = {
   },
   agent: {
     summary: 'in the cluster: keep this node at what its pool desires',
-    description: ['Run by a daemon set. It ends by a signal only; the next run goes on.'],
+    description: ['Run by a daemon set. It ends by a signal only; the next run continues.'],
     options: inPod,
     environment: { NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment },
   },
   controller: {
     summary: 'in the cluster: roll out to the nodes of pools',
-    description: ['Run by a deployment. It ends by a signal only; the next run goes on.'],
+    description: ['Run by a deployment. It ends by a signal only; the next run continues.'],
     options: inPod,
     environment: podEnvironment,
   },

@@ -49,7 +49,7 @@ const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
 /**
  * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0 once the service says how the
- * installation ended; without a service, once the bootstrap host has joined. A signal ends it within four seconds, with the code of that signal; the next run goes on.
+ * installation ended; without a service, once the bootstrap host has joined. A signal ends it within four seconds, with the code of that signal; the next run continues.
  */
 export async function runController(call: ControllerCall): Promise<number> {
   const settings = await readControllerSettings(

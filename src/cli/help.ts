@@ -70,7 +70,7 @@ const hanging = (line: string, index: number): string => (index === 0 ? line : `
 const exampleLines = ([line, purpose]: HelpRow): readonly string[] =>
   indented([`# ${purpose}`, line]);
 
-/** Two columns; what is too long for its own goes on in a line of its own. */
+/** Two columns; what is too long for its own continues in a line of its own. */
 function columns(rows: readonly HelpRow[]): readonly string[] {
   const width = Math.min(widestLeft, Math.max(0, ...rows.map(([left]) => left.length)) + 2);
   return rows.flatMap(([left, right]) => {

@@ -228,7 +228,7 @@ function withoutLog(thrown: unknown): RunEventBody {
     type: 'note',
     step: 'log/open',
     level: 'warn',
-    message: 'the installation goes on without one of its logs',
+    message: 'the installation continues without one of its logs',
     fields: { code, reason: message, hint },
   };
 }

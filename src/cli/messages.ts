@@ -20,7 +20,7 @@ export function failureText(thrown: unknown, mask = (text: string) => text): str
   return lines.map((line) => `${plainLine(mask(line))}\n`).join('');
 }
 
-/** The exit code of a failure: that of its kind; anything unforeseen is a bug of ours, 1. */
+/** The exit code of a failure: that of its kind; anything unforeseen is a bug, 1. */
 export const exitCodeOf = (thrown: unknown): number =>
   exitCodes[thrown instanceof AgentError ? thrown.kind : 'bug'];
 

@@ -18,7 +18,7 @@ interface NodeAgentCall extends WatchedCall {
 
 /**
  * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code. It ends by a signal only,
- * within four seconds; the next run goes on.
+ * within four seconds; the next run continues.
  * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
  */
 export async function runNodeAgent(call: NodeAgentCall): Promise<number> {

@@ -33,7 +33,7 @@ describe('the hub of a run', () => {
     expect(seen).toEqual([60, undefined, 61]);
   });
 
-  it('drops a sink that throws, says so once, and goes on with the others', () => {
+  it('drops a sink that throws, says so once, and continues with the others', () => {
     const hub = eventHub(fakeClock(), 'r');
     const seen: RunEvent[] = [];
     let calls = 0;

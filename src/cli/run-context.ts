@@ -81,7 +81,7 @@ const droppedSink = (thrown: unknown): RunEventBody => ({
 interface LogTarget {
   readonly level: 'debug' | 'info' | 'warn';
   readonly stream: 'stdout' | 'stderr';
-  /** A file that has the same lines; the work goes on without one that cannot be opened. */
+  /** A file that has the same lines; the work continues without one that cannot be opened. */
   readonly file?: string;
   /** Takes secrets out of a line; the command has none unless given. */
   readonly mask?: (text: string) => string;
@@ -195,7 +195,7 @@ function openCopy(
       type: 'note',
       step: 'log/open',
       level: 'warn',
-      message: 'going on without one of its logs',
+      message: 'continuing without one of its logs',
       fields: { code, reason: message },
     });
     return undefined;

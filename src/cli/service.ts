@@ -133,7 +133,7 @@ function inventoryFor(
 export async function takeAgentLock(host: Host, reporter: Reporter): Promise<void> {
   const lock = await host.lock('bootwright-agent', new AbortController().signal);
   if (lock !== undefined) return;
-  // The other one goes on, and reports for this host.
+  // The other one continues, and reports for this host.
   reporter.close();
   throw cliFailure('cli.already-running', 'another agent is running on this host');
 }

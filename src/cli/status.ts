@@ -178,7 +178,7 @@ export function restartLines(restart: Restart): readonly string[] {
   const { reused, next } = restart;
   if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
   return [
-    `a restart with the same flags would keep what ${reused} steps did, and go on:`,
+    `a restart with the same flags would keep what ${reused} steps did, and continue:`,
     ...next.map(nextLine),
   ];
 }

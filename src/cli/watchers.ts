@@ -91,7 +91,7 @@ async function openTracesOf({
   const onLost = (reason: string): void => {
     emit({
       ...{ type: 'note', step: 'traces/send', level: 'warn' },
-      message: 'the run goes on without some of its spans',
+      message: 'the run continues without some of its spans',
       fields: { reason },
     });
   };

@@ -33,7 +33,7 @@ describe('addresses that asked for Ignition', () => {
     expect(addressesAsking(text)).toEqual(addresses);
   });
 
-  it('are those of whole hosts, as in the fixture of the agent that is replaced', () => {
+  it('are those of whole hosts, as in the fixture of assisted-installer', () => {
     const host = (name: string, ...addresses: readonly string[]) =>
       inventoryHost({ name, addresses });
     const index = hostIndexOf([

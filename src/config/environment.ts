@@ -71,7 +71,7 @@ const withScheme = (key: SettingKey, text: string): string =>
 
 /**
  * The settings that variables of other programs give: the token of the service, the credentials
- * of an object store, proxies, and the dry run of the agent that is replaced.
+ * of an object store, proxies, and the dry run of assisted-installer.
  * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.invalid-value`
  */

@@ -28,7 +28,7 @@ interface FlagRules {
 }
 
 /**
- * Splits a command line by the rules of Go's `flag` package, which the agent that is replaced uses
+ * Splits a command line by the rules of Go's `flag` package, which assisted-installer uses
  * and which its callers rely on: `-x` is `--x`; a value follows, also after `=`; a boolean
  * takes a value after `=` only; the first word that is no flag, or `--`, ends the flags.
  * @throws AgentError `cli.bad-flag`, or what `unknown` makes

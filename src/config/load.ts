@@ -64,7 +64,7 @@ export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
   await requireFiles(loaded);
 }
 
-/** The notes of an install; the agent that is replaced warns of a missing token too. */
+/** The notes of an install; assisted-installer warns of a missing token too. */
 export function installNotes({
   config,
   notes,

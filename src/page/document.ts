@@ -47,7 +47,7 @@ export function pageDocument(page: PageState, now: number, mode: 'live' | 'saved
 </head>
 <body${live}>
 <a class="skip" href="#filter">Skip to the log</a>
-<header id="top"><div id="gone" role="alert" hidden>The program that serves this page does not answer; the page goes on when it does.</div>${within('top')}</header>
+<header id="top"><div id="gone" role="alert" hidden>The program that serves this page does not answer; the page continues when it does.</div>${within('top')}</header>
 <main>
 <div><h2 class="hidden">Hosts</h2><div id="hosts">${within('hosts')}</div></div>
 <div class="side">

@@ -149,7 +149,7 @@ describe('texts that come again', () => {
     ]);
   });
 
-  it('are shown while work goes on', () => {
+  it('are shown while work continues', () => {
     const events = flapping(1, 600).flatMap(([at, body]) => [
       [at, body] as const,
       [at, alive()] as const,

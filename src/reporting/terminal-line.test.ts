@@ -29,7 +29,7 @@ describe('the line of a terminal', () => {
     expect(show({ type: 'step.progress', ...who, progress })).toBe('Write the system  deploying x');
   });
 
-  it('goes on showing the wait of another lane', () => {
+  it('continues showing the wait of another lane', () => {
     const show = lineOf();
     show(wait);
     show({ ...wait, step: 'cluster/wait-for-masters', status: '0 of 2' });

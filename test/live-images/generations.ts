@@ -73,7 +73,7 @@ export const generations: readonly Generation[] = [
     name: 'RHEL CoreOS 4.13 to 4.15 (RHEL 9.2)',
     lines: [13, 15],
     versions: {
-      // The agent that is replaced gives it --free-percent there. RHEL 8 has 0.33 from 8.8 on, by the log of its package.
+      // assisted-installer gives it --free-percent there. RHEL 8 has 0.33 from 8.8 on, by the log of its package.
       'cloud-utils-growpart': '0.33',
       lvm2: '2.03.17-7.el9',
       podman: '4.4.1-3.rhaos4.13.el9',

@@ -92,10 +92,10 @@ function graphOf({ positions, follow, whole }: Automaton, flags: string): Graph 
   };
 }
 
-type Reach = ReadonlyMap<number, ReadonlySet<number>>;
+type Reachable = ReadonlyMap<number, ReadonlySet<number>>;
 
 /** The states that each state comes to, by one letter or more. */
-const reachOf = ({ states, next }: Graph): Reach =>
+const reachOf = ({ states, next }: Graph): Reachable =>
   new Map(
     states.map((state) => {
       const found = new Set<number>();

@@ -55,7 +55,7 @@ function stagesOf({ life }: Straight, ladder: readonly string[]): readonly strin
 describe.each([
   ['bootstrap', 'bootstrap', bootstrapCommands],
   ['single node', 'single-node', singleNodeCommands],
-] as const)('a %s host, beside the agent that is replaced', (kind, ladder, phases) => {
+] as const)('a %s host, beside assisted-installer', (kind, ladder, phases) => {
   const commands = Object.values(phases).flat();
   let straight: Straight;
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe.each([
   });
 });
 
-describe('each difference to the agent that is replaced', () => {
+describe('each difference to assisted-installer', () => {
   const rows = [
     ...[...Object.values(bootstrapCommands), ...Object.values(singleNodeCommands)],
     ...Object.values(serviceRequests),

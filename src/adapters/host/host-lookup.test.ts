@@ -28,7 +28,7 @@ beforeEach(async () => {
   clock = fakeClock({ auto: false });
   host = fakeHost().withFile('/etc/resolv.conf', 'search c.example\nnameserver 127.0.0.1\n');
   server = createSocket('udp4', (query, from) => {
-    const { name, type } = questionIn(query);
+    const { name, type } = queryIn(query);
     asked.push(`${name} ${type === 1 ? 'A' : 'AAAA'}`);
     if (type === silentFor) return;
     server.send(answerTo(query, name, type), from.port, from.address);
@@ -40,13 +40,13 @@ afterEach(() => {
   server.close();
 });
 
-interface Question {
+interface Query {
   readonly name: string;
   readonly type: number;
 }
 
 /** RFC 1035, 4.1.2: labels behind the header of 12 bytes, then type and class. */
-function questionIn(query: Buffer): Question {
+function queryIn(query: Buffer): Query {
   const labels: string[] = [];
   let at = 12;
   for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {

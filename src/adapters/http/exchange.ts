@@ -10,7 +10,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
 
 /** One request as it is put on the wire. */
-export interface Question {
+export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface Question {
 }
 
 /** The beginning of an answer; its body must be read or drained. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly body: AsyncIterable<Buffer>;
@@ -28,15 +28,15 @@ export interface Answer {
 }
 
 /** What a request is sent with. */
-export interface Reach {
+export interface HttpClient {
   readonly connection: Pick<Connection, 'timeouts' | 'dispatcherFor'> &
     Partial<Pick<Connection, 'proxyOf'>>;
   readonly clock: Clock;
 }
 
-/** What became of a question: an answer of any status, or an error of the network. */
+/** What became of a request: an answer of any status, or an error of the network. */
 export type Exchange =
-  | { readonly answer: Answer; readonly networkError?: undefined }
+  | { readonly answer: HttpResponse; readonly networkError?: undefined }
   | { readonly answer?: undefined; readonly networkError: NetworkError };
 
 /**
@@ -44,15 +44,15 @@ export type Exchange =
  * @throws the signal's reason when it aborts
  */
 export async function exchange(
-  reach: Reach,
-  question: Question,
+  client: HttpClient,
+  request: HttpRequest,
   signal: AbortSignal,
 ): Promise<Exchange> {
   try {
-    return { answer: await answerTo(reach, question, signal) };
+    return { answer: await answerTo(client, request, signal) };
   } catch (error) {
     signal.throwIfAborted();
-    return { networkError: networkErrorOf(error, reach.connection.proxyOf?.(question.url)) };
+    return { networkError: networkErrorOf(error, client.connection.proxyOf?.(request.url)) };
   }
 }
 
@@ -61,10 +61,10 @@ export async function exchange(
  * @throws Error of the network; the signal's reason when it aborts
  */
 export async function answerTo(
-  { connection, clock }: Reach,
-  { method, url, headers, body }: Question,
+  { connection, clock }: HttpClient,
+  { method, url, headers, body }: HttpRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { dispatcherFor, timeouts } = connection;
   const dispatcher = await dispatcherFor(url);
   signal.throwIfAborted();
@@ -125,13 +125,16 @@ async function* beginningOf(body: Readable, limit: Millis): AsyncGenerator<Buffe
 }
 
 /** The value of a header, the first one where there are several. */
-export function headerOf(headers: Answer['headers'], name: string): string | undefined {
+export function headerOf(headers: HttpResponse['headers'], name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
 /** The text of a short body, up to a size; what cannot be read is left out. */
-export async function shortText(body: Answer['body'], most = longestRefusal): Promise<string> {
+export async function shortText(
+  body: HttpResponse['body'],
+  most = longestRefusal,
+): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -147,7 +150,7 @@ export async function shortText(body: Answer['body'], most = longestRefusal): Pr
 }
 
 /** Reads a body that is of no interest, so that its connection can be used again. */
-export async function drain(body: Answer['body']): Promise<void> {
+export async function drain(body: HttpResponse['body']): Promise<void> {
   await shortText(body, 128 * 1024);
 }
 
@@ -162,7 +165,7 @@ export interface BodyOrigin {
  * An answer's body as a download. It rejects with AgentError `web.cut` when it ends early or
  * stalls, and with the signal's reason when that aborts.
  */
-export function downloadOf(answer: Answer, { origin, signal }: BodyOrigin): Download {
+export function downloadOf(answer: HttpResponse, { origin, signal }: BodyOrigin): Download {
   const isEncoded = headerOf(answer.headers, 'content-encoding') !== undefined;
   const length = headerOf(answer.headers, 'content-length');
   const bytes = length === undefined || isEncoded ? undefined : Number(length);
@@ -198,14 +201,14 @@ export async function* wholeBody(
   }
 }
 
-interface CutStory {
+interface Truncated {
   readonly received: number;
   readonly bytes: number | undefined;
   readonly words: string;
   readonly cause: unknown;
 }
 
-const cut = (origin: string, { received, bytes, words, cause }: CutStory): Error =>
+const cut = (origin: string, { received, bytes, words, cause }: Truncated): Error =>
   webFailure(
     'web.cut',
     `the download of ${origin} stopped after ${received}${

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { elementReader } from '../../lib/json-elements.ts';
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import { type Records, type RecordShape, recordShapes } from './inventory-schema.ts';
 
@@ -22,7 +22,7 @@ const mostBytes = 128 * 1024 ** 2;
  * @throws AgentError `inventory.unreadable`; whatever the body throws
  */
 export async function readAnswer<Name extends keyof Records>(
-  body: Answer['body'],
+  body: HttpResponse['body'],
   { record, url, known }: Reading<Name>,
 ): Promise<Records[Name]> {
   const reader = recordReader(record, known.get(record));

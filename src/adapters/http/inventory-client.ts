@@ -7,13 +7,13 @@ import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
 import { type CallerOptions, type Connection, connection } from './connection.ts';
 import {
-  type Answer,
+  type HttpResponse,
   downloadOf,
   drain,
   exchange,
   pathSegment,
   headerOf,
-  type Question,
+  type HttpRequest,
   shortText,
 } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
@@ -48,7 +48,7 @@ export interface InventoryOptions extends CallerOptions {
 
 /** One call of the service. */
 export interface Call {
-  readonly method: Question['method'];
+  readonly method: HttpRequest['method'];
   /** Below the base of the interface; parts are encoded already. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -76,29 +76,29 @@ export interface InventoryClient {
 }
 
 /** How one answer is used up; it may still find that the connection breaks. */
-type Use<T> = (answer: Answer, url: URL) => Promise<T>;
+type Use<T> = (answer: HttpResponse, url: URL) => Promise<T>;
 
 /** Makes the calls of one base, `/api/assisted-install` for example. */
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
-  const reach = {
+  const client = {
     connection: options.opened ?? connection(options.connection),
     clock: options.clock,
   };
   const known = new Map<keyof Records, ParsedHosts>();
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
-    const question = questionOf(options, base, what);
+    const request = requestOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {
       // The retries end with the beginning of an answer, a download lives on: hence both signals.
       const both = AbortSignal.any([signal, inner]);
-      const { answer, networkError } = await exchange(reach, question, both);
-      if (answer === undefined) throw noAnswer(question, networkError);
-      if (answer.status < 200 || answer.status > 299) throw await badAnswer(question, answer);
-      return use(answer, question.url).catch((error: unknown) => {
+      const { answer, networkError } = await exchange(client, request, both);
+      if (answer === undefined) throw noResponse(request, networkError);
+      if (answer.status < 200 || answer.status > 299) throw await badResponse(request, answer);
+      return use(answer, request.url).catch((error: unknown) => {
         both.throwIfAborted();
         // Not understood is final; a connection that broke in the middle of an answer is not.
         throw error instanceof AgentError
           ? error
-          : noAnswer(question, networkErrorOf(error, reach.connection.proxyOf(question.url)));
+          : noResponse(request, networkErrorOf(error, client.connection.proxyOf(request.url)));
       });
     };
     const policy = {
@@ -106,10 +106,10 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       random: options.random,
       limit: what.limit ?? options.callLimit,
       retries: what.retries,
-      onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: nameOf(question) }),
+      onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: nameOf(request) }),
       silence: ({ attempts, elapsed }: Tries) =>
-        inventoryFailure('inventory.unreachable', `${question.url.origin} does not answer`, {
-          context: { url: shown(question.url), attempts, elapsed },
+        inventoryFailure('inventory.unreachable', `${request.url.origin} does not answer`, {
+          context: { url: shown(request.url), attempts, elapsed },
         }),
     };
     return withRetry(policy, signal, attempt);
@@ -129,11 +129,11 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       call(what, signal, async ({ body }) => {
         await drain(body);
       }),
-    close: () => reach.connection.close(),
+    close: () => client.connection.close(),
   };
 }
 
-function questionOf(options: InventoryOptions, base: string, what: Call): Question {
+function requestOf(options: InventoryOptions, base: string, what: Call): HttpRequest {
   const url = new URL(options.url);
   url.pathname = join(url.pathname, base, what.path);
   url.search = new URLSearchParams(what.query).toString();
@@ -164,26 +164,26 @@ function bodyOf(
 
 const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;
 
-const nameOf = ({ method, url }: Question): string => `${method} ${url.pathname}`;
+const nameOf = ({ method, url }: HttpRequest): string => `${method} ${url.pathname}`;
 
-function noAnswer(question: Question, networkError: NetworkError): AttemptFailure {
+function noResponse(request: HttpRequest, networkError: NetworkError): AttemptFailure {
   const code = networkError.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
   const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({
     retries: retries[networkError.kind],
     failure: ({ attempts, elapsed }) =>
-      inventoryFailure(code, `${question.url.origin} cannot be reached: ${networkError.words}`, {
-        context: { url: shown(question.url), ...networkError.context, attempts, elapsed },
+      inventoryFailure(code, `${request.url.origin} cannot be reached: ${networkError.words}`, {
+        context: { url: shown(request.url), ...networkError.context, attempts, elapsed },
       }),
   });
 }
 
-async function badAnswer(question: Question, answer: Answer): Promise<AttemptFailure> {
+async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<AttemptFailure> {
   const { status } = answer;
   const location = headerOf(answer.headers, 'location');
   const said =
     status >= 300 && status < 400
-      ? `it redirects to ${shownUrl(URL.parse(location ?? '', question.url.href) ?? '')}; use that as the URL`
+      ? `it redirects to ${shownUrl(URL.parse(location ?? '', request.url.href) ?? '')}; use that as the URL`
       : wordsOfServiceError(await shortText(answer.body));
   return new AttemptFailure({
     retries: retriesFor(status),
@@ -191,8 +191,8 @@ async function badAnswer(question: Question, answer: Answer): Promise<AttemptFai
     failure: ({ attempts, elapsed }) =>
       inventoryFailure(
         codeFor(status),
-        `${nameOf(question)} answered ${status}${said === '' ? '' : `: ${said}`}`,
-        { context: { url: shown(question.url), status, ...hostStatusIn(said), attempts, elapsed } },
+        `${nameOf(request)} answered ${status}${said === '' ? '' : `: ${said}`}`,
+        { context: { url: shown(request.url), status, ...hostStatusIn(said), attempts, elapsed } },
       ),
   });
 }

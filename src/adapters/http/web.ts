@@ -3,13 +3,13 @@ import type { Millis } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web, WebRequest } from '../../ports/web.ts';
 import {
-  type Answer,
+  type HttpResponse,
   downloadOf,
   drain,
   exchange,
   headerOf,
-  type Question,
-  type Reach,
+  type HttpRequest,
+  type HttpClient,
 } from './exchange.ts';
 import {
   type CallerOptions,
@@ -59,9 +59,9 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
             context: { url: shownUrl(new URL(url)), attempts, elapsed },
           }),
       };
-      const reach = { connection: connectionFor(request), clock: options.clock };
+      const client = { connection: connectionFor(request), clock: options.clock };
       return withRetry(policy, request.signal, (inner) =>
-        follow(reach, new URL(url), {
+        follow(client, new URL(url), {
           ...request,
           // The retries end with the beginning of the answer, the body lives on.
           signal: AbortSignal.any([request.signal, inner]),
@@ -87,13 +87,13 @@ function settings(
   };
 }
 
-async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Download> {
+async function follow(client: HttpClient, start: URL, request: WebRequest): Promise<Download> {
   let url = start;
   for (let hops = 0; hops <= mostRedirects; hops += 1) {
     // A name and a password are for the server they were given for.
-    const question = questionOf(url, url.origin === start.origin ? start : url, request);
-    const { answer, networkError } = await exchange(reach, question, request.signal);
-    if (answer === undefined) throw noAnswer(url, networkError);
+    const sent = requestOf(url, url.origin === start.origin ? start : url, request);
+    const { answer, networkError } = await exchange(client, sent, request.signal);
+    if (answer === undefined) throw noResponse(url, networkError);
     const location = headerOf(answer.headers, 'location');
     if (answer.status < 300 || answer.status > 399 || location === undefined) {
       return take(url, answer, request);
@@ -114,7 +114,7 @@ function redirected(from: URL, location: string): URL {
   });
 }
 
-function questionOf(url: URL, credentials: URL, { accept, range }: WebRequest): Question {
+function requestOf(url: URL, credentials: URL, { accept, range }: WebRequest): HttpRequest {
   const bare = new URL(url);
   bare.username = '';
   bare.password = '';
@@ -130,7 +130,7 @@ function questionOf(url: URL, credentials: URL, { accept, range }: WebRequest): 
   };
 }
 
-async function take(url: URL, answer: Answer, request: WebRequest): Promise<Download> {
+async function take(url: URL, answer: HttpResponse, request: WebRequest): Promise<Download> {
   const wanted = request.range === undefined ? 200 : 206;
   if (answer.status === wanted) {
     return downloadOf(answer, { origin: shownUrl(url), signal: request.signal });
@@ -151,7 +151,7 @@ async function take(url: URL, answer: Answer, request: WebRequest): Promise<Down
   });
 }
 
-function noAnswer(url: URL, networkError: NetworkError): AttemptFailure {
+function noResponse(url: URL, networkError: NetworkError): AttemptFailure {
   const code = networkError.kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
   const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({

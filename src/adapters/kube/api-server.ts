@@ -1,6 +1,12 @@
 import type { LookupFunction } from 'node:net';
 import { type Proxies } from '../../lib/proxies.ts';
-import { type Answer, answerTo, pathSegment, type Reach, shortText } from '../http/exchange.ts';
+import {
+  type HttpResponse,
+  answerTo,
+  pathSegment,
+  type HttpClient,
+  shortText,
+} from '../http/exchange.ts';
 import { proxyFor } from '../http/proxies.ts';
 import { type TlsOptions, tlsOptionsFor } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
@@ -90,8 +96,8 @@ export interface OpenApiServer extends ApiServer {
 }
 
 /** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
-export function apiServer(access: ClusterAccess, reach: ReachOptions): OpenApiServer {
-  const { clock, lookup, proxies, timeouts } = reach;
+export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiServer {
+  const { clock, lookup, proxies, timeouts } = client;
   const isSecure = access.server.startsWith('https:');
   const to = {
     protocol: isSecure ? 'https:' : 'http:',
@@ -132,7 +138,7 @@ export function apiServer(access: ClusterAccess, reach: ReachOptions): OpenApiSe
 
 /** The chunks of a body; tells a broken body from a failing reader. */
 async function* chunksOf(
-  body: Answer['body'],
+  body: HttpResponse['body'],
   broken: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
   try {
@@ -175,11 +181,11 @@ interface Sending {
 
 const send = (
   { server, authorization, impersonate }: ClusterAccess,
-  reach: Reach,
+  client: HttpClient,
   { what, signal }: Sending,
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   answerTo(
-    reach,
+    client,
     {
       method: what.method,
       url: new URL(`${server}${what.path}`),

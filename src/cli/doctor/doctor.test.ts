@@ -22,7 +22,7 @@ it('prints a line for each finding, and what to do about it', () => {
 });
 
 it('keeps to a hundred columns, whatever is said', () => {
-  const long = 'a sentence that goes on '.repeat(20);
+  const long = 'a sentence that continues '.repeat(20);
   const check = 'image quay.io/openshift-release-dev/ocp-v4.0-art-dev:4.18';
   const text = renderFinding({ check, state: 'failed', says: long, hint: long });
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);

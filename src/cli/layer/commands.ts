@@ -125,7 +125,7 @@ export const layerCommands = {
       format: format('text', 'json'),
     },
     exitCodes: {
-      1: 'an invariant of a layered pool is violated, as it is while a roll-out goes on or has failed',
+      1: 'an invariant of a layered pool is violated, as it is while a roll-out continues or has failed',
     },
     environment: proxyEnvironment,
     examples: [

@@ -83,7 +83,7 @@ describe('layer lint', () => {
     ['a list', '- a\n', new RegExp(`^f:1: error: ${wanted}, and this is a list$`)],
     ['a word', 'hello\n', new RegExp(`^f:1: error: ${wanted}, and this is a single word`)],
     ['a bare instruction', 'FROM\n', /^f:1: error: FROM names no image: .*\[syntax\]$/],
-  ])('names what is wrong with %s, and goes on', async (...[, content, expected]) => {
+  ])('names what is wrong with %s, and continues', async (...[, content, expected]) => {
     const last = file('last.yaml', osConfigManifest('worker').replace('Job', 'Pod'));
     expect(await lint(file('f', content), last)).toBe(2);
     expect(lines()).toEqual([
@@ -92,7 +92,7 @@ describe('layer lint', () => {
     ]);
   });
 
-  it('names what cannot be read, and goes on', async () => {
+  it('names what cannot be read, and continues', async () => {
     mkdirSync(join(folder, 'dir'));
     const containerfile = file('Containerfile', 'FROM configs AS final\nRUN x\n');
     expect(await lint(join(folder, 'none'), join(folder, 'dir'), containerfile)).toBe(2);
@@ -103,7 +103,7 @@ describe('layer lint', () => {
     ]);
   });
 
-  it('goes on with the next document', async () => {
+  it('continues with the next document', async () => {
     const text = `a: [\n---\n${osConfigManifest('worker').replace('Job', 'Pod')}`;
     await lint(file('two.yaml', text));
     expect(lines()).toEqual([

@@ -27,7 +27,7 @@ export interface StatusCall {
 
 /**
  * Prints the layering of the pools of a cluster; resolves with 1 when an invariant of a layered pool is violated, as it is
- * while a build or a roll-out goes on or has failed.
+ * while a build or a roll-out continues or has failed.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promise<number> {

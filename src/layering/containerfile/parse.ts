@@ -102,7 +102,7 @@ function variablesOf(parsed: Parsed): Instruction['variables'] {
 
 /** A stage of a Containerfile. */
 export interface BuildStage {
-  /** What it is built from: an image or an earlier stage. Empty for the stage of the operator's template, which goes on. */
+  /** What it is built from: an image or an earlier stage. Empty for the stage of the operator's template, which continues. */
   readonly base: string;
   /** The earlier stage that it is built on, if it is one. */
   readonly parent?: BuildStage;

@@ -40,7 +40,7 @@ interface Context {
 }
 
 /**
- * The instructions of every stage with their paths. A stage goes on with the folder and the variables of the one that
+ * The instructions of every stage with their paths. A stage continues with the folder and the variables of the one that
  * it is built on.
  * @param before the instructions before the first stage, whose ARGs hold where a stage asks for them
  */

@@ -95,7 +95,7 @@ const config: ConfigInput = { images: { mco } };
 const podman = ['podman', 'run', rest] as const;
 
 describe('bootstrap/apply-ignition', () => {
-  it('runs the command of the agent that is replaced', async () => {
+  it('runs the command of assisted-installer', async () => {
     const host = fakeHost().on(podman).succeeds();
     await runStep(applyIgnition, { config, host, facts });
     expect(host.ran.map((argv) => argv.join(' '))).toEqual([

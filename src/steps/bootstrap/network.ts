@@ -9,7 +9,7 @@ const kernelHostname = '/proc/sys/kernel/hostname';
 const setHostnameArgv = (name: string): readonly string[] => ['hostnamectl', 'set-hostname', name];
 
 /**
- * Whether NetworkManager keeps a hostname. The rule is that of the agent that is replaced: 2 to 63
+ * Whether NetworkManager keeps a hostname. The rule is that of assisted-installer: 2 to 63
  * lower-case letters, digits, hyphens and dots, and not `localhost`.
  */
 export const isHostname = (name: string): boolean =>

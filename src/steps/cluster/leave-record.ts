@@ -55,7 +55,7 @@ export async function leaveRecord(
   } catch (error) {
     scope.signal.throwIfAborted();
     const { code, message, hint } = asAgentError(error);
-    scope.note('warn', `no record of this host is left for the controller: ${message}`, {
+    scope.note('warn', `could not write the record ConfigMap: ${message}`, {
       code,
       hint,
     });

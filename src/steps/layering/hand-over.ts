@@ -169,7 +169,7 @@ export const leaveHandOver = step({
     if (!isActive(leavesRecord, scope.config)) return byHost(whyNoFollower(scope.config));
     const images = await imagesToStage(scope, needs);
     const isLeft = await leaveRecord(scope, images);
-    if (!isLeft) return byHost('no record of this host could be left');
+    if (!isLeft) return byHost('could not write the record ConfigMap');
     return images.length === 0
       ? byHost('there is nothing to hand over')
       : { kind: 'controller' as const };

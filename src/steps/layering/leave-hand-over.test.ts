@@ -103,7 +103,7 @@ describe('layering/leave-hand-over', () => {
   it('hands over itself where it has no name for the record', async () => {
     const made = { ...run(), inventory: fakeInventory({ hosts: [] }) };
     const { value } = await runStep(leaveHandOver, made);
-    expect(value).toEqual({ kind: 'host', why: 'no record of this host could be left' });
+    expect(value).toEqual({ kind: 'host', why: 'could not write the record ConfigMap' });
   });
 
   it('is safe to repeat', async () => {

@@ -17,7 +17,7 @@ const config: ConfigInput = {
 const argv = (input: ConfigInput = config): string => senderArgv(Config.parse(input)).join(' ');
 
 describe('the command that uploads logs', () => {
-  it('is that of the agent that is replaced, but for the token', () => {
+  it('is that of assisted-installer, but for the token', () => {
     expect(argv()).toBe(
       'podman run --rm --privileged --net=host --pid=host --env=PULL_SECRET_TOKEN -v /run/systemd/journal/socket:/run/systemd/journal/socket -v /var/log:/var/log registry.example/agent:1 logs_sender -cluster-id c -url http://svc.example -host-id h -infra-env-id i -insecure=false -bootstrap=false',
     );
