@@ -1,4 +1,5 @@
 import { about, noteFailure, orHalted, record, type RunContext } from './context.ts';
+import type { AnyFact } from './fact.ts';
 import { asAgentError, reportOf, withFirst } from './failures.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { PlacedStep } from './role.ts';
@@ -71,6 +72,24 @@ export async function runAttempts<W extends World>(
       context.emit({ type: 'step.retrying', ...about(placed), failure, attempt, attempts: most });
       await context.clock.sleep(every, signal);
     }
+  }
+}
+
+/** Whether what an earlier run made is there; what cannot be looked at is not, and the step says why. */
+export async function isKept<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
+  { fact, signal }: { readonly fact: unknown; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const { step } = placed;
+  const gives = step.gives as AnyFact | undefined;
+  const work: StepWork<W> = async (scope) =>
+    step.isKept?.(scope, gives?.schema.parse(fact)) ?? true;
+  try {
+    return (await attemptOnce(context, placed, { signal, work })) === true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
   }
 }
 

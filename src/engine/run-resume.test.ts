@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { memoryJournal } from '../../test/support/memory-journal.ts';
 import {
   doing,
+  failure,
   findDisk,
   limit,
   runToy,
@@ -50,6 +51,28 @@ describe('a run that goes on after a crash', () => {
         expect(first.outcome === undefined || again.length === 0).toBe(true);
       }),
     );
+  });
+
+  it.each([
+    ['is kept', () => Promise.resolve(true), []],
+    ['is gone', () => Promise.resolve(false), ['disk/find']],
+    ['cannot be looked at', () => Promise.reject(new Error('no')), ['disk/find']],
+  ])('runs a finished step again unless what it made %s', async (...[, isKept, again]) => {
+    const seen: unknown[] = [];
+    const finds = {
+      ...findDisk,
+      isKept: (_: unknown, fact: unknown) => {
+        seen.push(fact);
+        return isKept();
+      },
+    };
+    const journal = memoryJournal();
+    const broken = { ...wipe, run: () => Promise.reject(failure('toy.broken', 'no')) };
+    await runToy(toy({ steps: [finds, broken] }), { journal });
+    journal.restart();
+    const { world } = await runToy(toy({ steps: [finds, wipe] }), { journal });
+    expect(world.did).toEqual([...again, 'wipe /dev/toy']);
+    expect(seen).toEqual([{ path: '/dev/toy' }]);
   });
 
   it('begins anew after the host was started again', async () => {

@@ -4,7 +4,7 @@
 // 3. a step that was stopped because of another failure is `stopped`, never `failed`.
 import { plainText } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
-import { type Needs, runAttempts, stageOf } from './attempt.ts';
+import { isKept, type Needs, runAttempts, stageOf } from './attempt.ts';
 import { isActive, renderCondition } from './condition.ts';
 import { about, noteFailure, orHalted, record, type RunContext } from './context.ts';
 import { asAgentError, engineFailure, reportOf } from './failures.ts';
@@ -38,8 +38,8 @@ export async function runStep<W extends World>(
   if (needless !== undefined) return skip(context, placed, needless);
   const earlier = context.past.get(step.id);
   const action = decideStep(context.past, step);
-  if (action === 'reuse') {
-    const fact = earlier?.state === 'finished' ? earlier.fact : undefined;
+  const fact = earlier?.state === 'finished' ? earlier.fact : undefined;
+  if (action === 'reuse' && (await isKept(context, placed, { fact, signal }))) {
     takeOver(context, placed, { needs, fact });
     return 'done';
   }

@@ -83,6 +83,14 @@ export interface Step<
   readonly freshUntil?: string | readonly string[];
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
   readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
+  /**
+   * For a finished step whose fact a resumed run would take over: whether what it made is still there unchanged. It registers
+   * the secrets in it as `run` does. Where it is not, the step runs again.
+   */
+  isKept?(
+    scope: Scope<W, Uses>,
+    fact: Gives extends AnyFact ? FactValue<Gives> : undefined,
+  ): Promise<boolean>;
   /** Data is lost on the machine when this step runs. */
   readonly destroys?: boolean;
   /** The step only looks; every such step comes before the first that destroys. */

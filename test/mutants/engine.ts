@@ -138,6 +138,11 @@ export const writeSystem = [formatExtraDisks, writeImage`,
   ],
   'src/engine/attempt.ts': [
     {
+      means: 'what a finished step made is taken for kept whatever the step says',
+      from: '(await attemptOnce(context, placed, { signal, work })) === true',
+      to: '(await attemptOnce(context, placed, { signal, work })) !== undefined',
+    },
+    {
       means: 'a run that nobody wants any more goes on waiting',
       from: 'untilOf(context.clock, orHalted(context, signal), {',
       to: 'untilOf(context.clock, signal, {',

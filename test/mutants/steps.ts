@@ -303,6 +303,16 @@ export const stepMutants: MutantsByFile = {
   ],
   'src/steps/ignition/fetch-host.ts': [
     {
+      means: 'the secrets of a saved config are shown in a resumed run',
+      from: '  for (const secret of secretsInIgnition(text)) hide(secret);\n',
+      to: '',
+    },
+    {
+      means: 'a saved config that was changed is installed',
+      from: "if (createHash('sha256').update(text).digest('hex') !== sha256) return false;",
+      to: "if (text === '') return false;",
+    },
+    {
       means: 'the secrets of a config that was read are shown',
       from: '  for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);\n',
       to: '',

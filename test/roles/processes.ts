@@ -8,6 +8,7 @@ import type { Role } from '../../src/engine/role.ts';
 import { runRole, type RunOutcome } from '../../src/engine/run.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { type Journal, JournalEntry } from '../../src/engine/journal.ts';
+import type { Secret } from '../../src/model/secret.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
@@ -81,6 +82,7 @@ interface Process {
   /** In place of a clock whose limits never pass. */
   readonly time?: Clock;
   readonly heard?: (event: RunEvent) => void;
+  readonly hide?: (secret: Secret) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -140,6 +142,7 @@ export async function live(
       header: { version: '1', fingerprint: 'f', bootId: 'b' },
       run: 'r',
       sinks: [(event) => events.push(event), (event) => how.heard?.(event)],
+      hide: (secret) => how.hide?.(secret),
       signal: how.signal ?? new AbortController().signal,
     });
     return { outcome, events };

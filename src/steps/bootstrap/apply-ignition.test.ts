@@ -9,7 +9,7 @@ import { applyIgnition, placePullSecret } from './apply-ignition.ts';
 const secret = '{"auths":{"registry.example":{"auth":"planted-secret-5b0c"}}}';
 const path = '/root/.docker/config.json';
 const extracted = '/opt/extracted_from_ignition.json';
-const facts = { ignition: { path: '/opt/install-dir/bootstrap.ign' } };
+const facts = { ignition: { path: '/opt/install-dir/bootstrap.ign', sha256: '' } };
 
 const base64 = (content: string | Uint8Array): string =>
   `data:;base64,${Buffer.from(content).toString('base64')}`;

@@ -15,7 +15,7 @@ const config: ConfigInput = {
   service: { url: 'http://svc.example', token: new Secret(token) },
   cluster: { id: 'c' },
 };
-const facts = { bootstrap: { path: '/b.ign', openshiftVersion: '4.20.1' } };
+const facts = { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.20.1' } };
 const ready = (): FakeHost => fakeHost().on(['mkdir', '-p', directory]).succeeds();
 
 describe('bootstrap/add-controller-manifests', () => {

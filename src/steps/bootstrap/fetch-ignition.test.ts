@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { downloadOf } from '../../../test/support/download.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
@@ -124,6 +125,7 @@ const withFile = (text: string, file: object): string => {
 };
 const bootstrap = withSecret('{"auths":{"registry.example":{"auth":"dTpw"}}}');
 const path = '/opt/install-dir/bootstrap.ign';
+const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
 const openshiftVersion = '4.20.1';
 const config: ConfigInput = {
   role: 'bootstrap',
@@ -136,7 +138,7 @@ describe('bootstrap/fetch-ignition', () => {
     const host = fakeHost();
     const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
     const { value } = await runStep(fetchIgnition, { config, host, inventory });
-    expect(value).toEqual({ path, openshiftVersion });
+    expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion });
     expect(host.textOf(path)).toBe(bootstrap);
     expect(host.files.get(path)?.mode).toBe(0o600);
   });
@@ -158,7 +160,7 @@ describe('bootstrap/fetch-ignition', () => {
       config: { ...config, ignition: { sha256: 'a'.repeat(64) } },
       inventory,
     });
-    expect(value).toEqual({ path, openshiftVersion });
+    expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion });
   });
 
   it('fetches again when the body was cut', async () => {

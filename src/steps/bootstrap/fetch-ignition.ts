@@ -19,7 +19,7 @@ import {
   noVersion,
   whyNoFollower,
 } from '../conditions.ts';
-import { receive } from '../ignition/fetch-host.ts';
+import { isSaved, receive } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 
@@ -140,7 +140,11 @@ function fromService({ service }: Config): BootstrapSource | undefined {
 /** bootstrap.ign on this host, and the version of the cluster: the one that was given, or that of bootstrap.ign. */
 export const BootstrapIgnition = fact(
   'ignition.bootstrap',
-  z.strictObject({ path: z.string(), openshiftVersion: z.string().optional() }),
+  z.strictObject({
+    path: z.string(),
+    sha256: z.string(),
+    openshiftVersion: z.string().optional(),
+  }),
 );
 
 /** Where bootstrap.ign is kept; the machine-config-daemon reads it there. */
@@ -182,6 +186,7 @@ export const fetchIgnition = step({
   title: 'Fetch bootstrap.ign',
   uses: ['host', 'inventory', 'objects'],
   gives: BootstrapIgnition,
+  isKept: isSaved,
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
@@ -194,7 +199,7 @@ export const fetchIgnition = step({
     const source = chooseBootstrapSource(config);
     const download = await source.open({ inventory, objects }, signal);
     // ignition.sha256 is that of this host's config, not of bootstrap.ign.
-    const { bytes } = await receive(download, { sha256: '' });
+    const { bytes, sha256 } = await receive(download, { sha256: '' });
     for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);
     const { config: parsed, warnings } = parseValidConfig(bytes);
     for (const { message, path, rule } of warnings) {
@@ -203,6 +208,6 @@ export const fetchIgnition = step({
     requirePullSecret(readFileContent(parsed, PULL_SECRET_PATH));
     const openshiftVersion = versionOf(config, parsed);
     await host.writeFile(bootstrapIgnitionPath, bytes, { signal, mode: 0o600 });
-    return { path: bootstrapIgnitionPath, openshiftVersion };
+    return { path: bootstrapIgnitionPath, sha256, openshiftVersion };
   },
 });

@@ -8,7 +8,8 @@ import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { fetchHost } from './fetch-host.ts';
+import type { Secret } from '../../model/secret.ts';
+import { fetchHost, isSaved } from './fetch-host.ts';
 
 const pointer = '{"ignition":{"version":"3.2.0"}, "storage": {}}\n';
 const sha256 = createHash('sha256').update(pointer).digest('hex');
@@ -18,6 +19,8 @@ const config: ConfigInput = {
   cluster: { id: 'c', infraEnvId: 'i', hostId: 'h' },
 };
 const path = '/opt/install-dir/worker-h.ign';
+
+const saved = '{"passwd":{"users":[{"passwordHash":"$6$0123456789abcdef$ghijk"}]}}';
 
 describe('ignition/fetch-host', () => {
   it('writes what the service gives, byte for byte, for root alone', async () => {
@@ -31,6 +34,22 @@ describe('ignition/fetch-host', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'step.started', stage: 'Installing', stageInfo: 'worker' }),
     );
+  });
+
+  it.each([
+    ['unchanged', saved, true],
+    ['changed', pointer, false],
+    ['gone', undefined, false],
+  ])('knows whether a saved config is %s, and hides what is in it', async (...[, text, isKept]) => {
+    const host = text === undefined ? fakeHost() : fakeHost().withFile(path, text);
+    const hidden: string[] = [];
+    const scope = {
+      ...{ host, signal: new AbortController().signal },
+      hide: (secret: Secret) => hidden.push(secret.reveal()),
+    };
+    const digest = createHash('sha256').update(saved).digest('hex');
+    expect(await isSaved(scope, { path, sha256: digest })).toBe(isKept);
+    expect(hidden).toEqual(isKept ? ['$6$0123456789abcdef$ghijk'] : []);
   });
 
   it('asks for the master config on the bootstrap host', async () => {

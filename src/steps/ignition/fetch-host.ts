@@ -122,6 +122,17 @@ export async function receive(
   return { bytes, sha256 };
 }
 
+/** Whether a config that was saved is there unchanged; its secrets are registered. */
+export async function isSaved(
+  { host, signal, hide }: Pick<StepScope<'host'>, 'host' | 'signal' | 'hide'>,
+  { path, sha256 }: { readonly path: string; readonly sha256: string },
+): Promise<boolean> {
+  const text = (await host.readText(path, signal)) ?? '';
+  if (createHash('sha256').update(text).digest('hex') !== sha256) return false;
+  for (const secret of secretsInIgnition(text)) hide(secret);
+  return true;
+}
+
 /** Fetches the Ignition of this host. */
 export const fetchHost = step({
   id: 'ignition/fetch-host',
@@ -130,6 +141,7 @@ export const fetchHost = step({
   stageInfo: hostRole,
   uses: ['host', 'inventory', 'objects', 'web'],
   gives: HostIgnition,
+  isKept: isSaved,
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),

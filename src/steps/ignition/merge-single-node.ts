@@ -4,7 +4,7 @@ import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
-import { HostIgnition, saveHostIgnition, noteWarnings } from './fetch-host.ts';
+import { HostIgnition, isSaved, saveHostIgnition, noteWarnings } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
 
 /** Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place). */
@@ -28,6 +28,7 @@ export const mergeSingleNodeIgnition = step({
   title: "Merge this host's Ignition into the rendered master.ign",
   uses: ['host', 'inventory', 'objects', 'web'],
   gives: HostIgnition,
+  isKept: isSaved,
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
@@ -53,6 +54,8 @@ export const mergeSingleNodeIgnition = step({
 
 /** The rendered config; a copy of it is saved before it is replaced. */
 async function readRendered({ host, signal }: StepScope<'host'>): Promise<string> {
+  const copy = await host.readText(renderedCopyPath, signal);
+  if (copy !== undefined) return copy;
   const { exitCode } = await host.exec(hasRenderedArgv, {
     signal,
     limit: seconds(20),
@@ -64,8 +67,6 @@ async function readRendered({ host, signal }: StepScope<'host'>): Promise<string
       context: { path: renderedIgnitionPath },
     });
   }
-  const copy = await host.readText(renderedCopyPath, signal);
-  if (copy !== undefined) return copy;
   await host.writeFile(renderedCopyPath, rendered, { signal, mode: 0o600 });
   return rendered;
 }

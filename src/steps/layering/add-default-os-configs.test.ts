@@ -27,7 +27,7 @@ describe('layering/add-default-os-configs', () => {
     expect(notes).toEqual([expect.stringContaining('may push to registry.example.com/ocl')]);
     const { value } = await runStep(readOsConfigs, {
       ...{ host: machine, config },
-      facts: { bootstrap: { path: '/b.ign', openshiftVersion: '4.21.0' } },
+      facts: { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.21.0' } },
     });
     expect(value).toMatchObject({
       kind: 'on',

@@ -10,7 +10,7 @@ const configOf = (openshiftVersion: string, mode: 'auto' | 'on' = 'auto'): Confi
   layering: { mode },
 });
 const factsOf = ({ cluster }: ConfigInput) => ({
-  bootstrap: { path: '/b.ign', openshiftVersion: cluster?.openshiftVersion },
+  bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: cluster?.openshiftVersion },
 });
 const ordering = (text = osConfigManifest('master')) =>
   fakeHost().withFile('/opt/openshift/manifests/master.yaml', text);
@@ -39,7 +39,7 @@ describe('layering/check-single-node', () => {
   });
 
   it('does not guess the release where a MachineOSConfig asks for it', async () => {
-    const facts = { bootstrap: { path: '/b.ign' } };
+    const facts = { bootstrap: { path: '/b.ign', sha256: '' } };
     const { failure } = await tryStep(checkSingleNode, { host: ordering(), facts });
     expect(failure).toMatchObject({
       ...{ code: 'config.incomplete', context: { settings: 'cluster.openshiftVersion' } },

@@ -16,7 +16,7 @@ const ordering = (text = osConfigManifest('master')) =>
     .withFile(`${folder}/openshift/worker.yaml`, osConfigManifest('worker'))
     .withFile(`${folder}/manifests/master.yaml`, text);
 const factsOf = (config: ConfigInput) => ({
-  bootstrap: { path: '/b.ign', openshiftVersion: config.cluster?.openshiftVersion },
+  bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: config.cluster?.openshiftVersion },
 });
 const configOf = (
   openshiftVersion: string,
@@ -147,13 +147,13 @@ describe('layering/read-os-configs', () => {
   });
 
   it('goes by the release of bootstrap.ign where no other is given', async () => {
-    const facts = { bootstrap: { path: '/b.ign', openshiftVersion: '4.20.1' } };
+    const facts = { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.20.1' } };
     const { value } = await runStep(readOsConfigs, { host: ordering(), facts });
     expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
   });
 
   it('does not guess the release where a MachineOSConfig asks for it', async () => {
-    const facts = { bootstrap: { path: '/b.ign' } };
+    const facts = { bootstrap: { path: '/b.ign', sha256: '' } };
     const { failure } = await tryStep(readOsConfigs, { host: ordering(), facts });
     expect(failure).toMatchObject({ code: 'config.incomplete' });
     expect((await runStep(readOsConfigs, { host: host(), facts })).value).toMatchObject({
