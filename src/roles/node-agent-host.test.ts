@@ -451,6 +451,38 @@ describe('the units and files of a node', () => {
     expect([host.textOf(ca), host.textOf('/etc/x')]).toEqual(['renewed', undefined]);
   });
 
+  it('have the certificates of a MachineConfig that brings others, renewed or not', async () => {
+    const ca = '/etc/kubernetes/kubelet-ca.crt';
+    const { annotate, annotations, host, seen, settle } = agentNode({
+      old: { files: [configFile(ca, 'first')] },
+      next: { files: [configFile(ca, 'second')] },
+    });
+    host.withFile(ca, 'renewed');
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect([host.textOf(ca), seen.reboots]).toEqual(['second', 0]);
+    host.withFile(ca, 'renewed again');
+    await settle(1);
+    expect([annotations().state, host.textOf(ca)]).toEqual(['Done', 'renewed again']);
+  });
+
+  it.each([
+    [{ name: 'nobody' }, 'nobody:0'],
+    [{ id: 99 }, '99:0'],
+  ])('belong to whom the MachineConfig says, whoever has them: %j', async (user, expected) => {
+    const file = { ...configFile('/etc/x', 'same'), user };
+    const { annotate, annotations, host, ownerOf, settle } = agentNode({ next: { files: [file] } });
+    host.withFile('/etc/x', 'same');
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect(ownerOf('/etc/x')).toBe(expected);
+    host.withFile('/etc/x', 'same');
+    await settle(1);
+    expect(annotations().reason).toContain('these differ: /etc/x');
+  });
+
   it('are left where Ignition appended to them, and never emptied', async () => {
     const appended = { path: '/etc/hosts', append: [{ source: 'data:,10.0.0.1%20a' }] };
     const { annotate, annotations, host, settle } = agentNode({

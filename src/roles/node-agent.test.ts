@@ -19,6 +19,9 @@ import {
   pods,
   validatingAdmissionPolicyBindings,
 } from '../cluster/kinds.ts';
+import { hostFailure } from '../ports/host-failures.ts';
+import type { Host } from '../ports/host.ts';
+import { kubeFailure } from '../ports/kube-failures.ts';
 
 type Agent = ReturnType<typeof agentNode>;
 
@@ -366,6 +369,28 @@ describe('a node that is to have what its pool has not', () => {
   });
 });
 
+describe('a node whose API server refuses its agent', () => {
+  it.each(['kube.denied', 'kube.unreachable', 'kube.invalid'] as const)(
+    'is not degraded by that: %s',
+    async (code) => {
+      const { annotate, annotations, kube, passes, settle, start } = agentNode();
+      annotate(toNext);
+      const stop = new AbortController();
+      const get: typeof kube.get = (ref, signal) =>
+        ref.kind === machineConfigs
+          ? Promise.reject(kubeFailure(code, 'no'))
+          : kube.get(ref, signal);
+      const ended = start({ kube: { ...kube, get }, signal: stop.signal });
+      await passes();
+      expect([annotations().state, annotations().reason]).toEqual(['Done', undefined]);
+      stop.abort(new Error('the pod ends'));
+      await ended;
+      await settle();
+      expect(annotations()).toMatchObject(done);
+    },
+  );
+});
+
 describe('a node of the Machine Config Operator', () => {
   const daemon = { kind: 'DaemonSet', name: 'machine-config-daemon' };
 
@@ -428,6 +453,59 @@ describe('a node of the Machine Config Operator', () => {
     kube.put(deployments, { metadata, spec: { replicas: 0 } });
     await settle();
     expect(annotations()).toMatchObject(done);
+  });
+
+  const daemonRuns = (node: Agent) => node.putPod('daemon-x', daemon);
+  const daemonGoes = ({ kube }: Agent) =>
+    kube.drop({ kind: pods, namespace: 'openshift-machine-config-operator', name: 'daemon-x' });
+  /** A host on which nothing can be read, the record of a change neither. */
+  const unreadable = (host: Host): Host => ({
+    ...host,
+    readText: () => Promise.reject(hostFailure('file.not-read', 'PID 1 cannot be reached')),
+  });
+
+  it('is never degraded by an agent, whatever its host cannot do', async () => {
+    const node = agentNode();
+    const { annotate, annotations, host, kube, passes, start, stopped } = node;
+    daemonRuns(node);
+    annotate(toNext);
+    const ended = start({ host: unreadable(host) });
+    await passes();
+    expect([kube.writes, annotations().state]).toEqual([[], 'Done']);
+    daemonGoes(node);
+    await passes();
+    expect(annotations()).toMatchObject({ state: 'Degraded' });
+    expect(annotations().reason).toContain('file.not-read');
+    stopped.abort(new Error('the test ends'));
+    await ended;
+  });
+
+  it('is not degraded by an agent whose operator came back while it failed', async () => {
+    const node = agentNode();
+    const { annotate, annotations, host, kube, passes, start, stopped } = node;
+    annotate(toNext);
+    const back = (): Promise<never> => {
+      daemonRuns(node);
+      return Promise.reject(hostFailure('file.not-read', 'PID 1 cannot be reached'));
+    };
+    const ended = start({ host: { ...host, readText: back } });
+    await passes();
+    expect([kube.writes, annotations().state]).toEqual([[], 'Done']);
+    stopped.abort(new Error('the test ends'));
+    await ended;
+  });
+
+  it.each([
+    ['by what the agent has written there', 'os.image-unreachable: x', 'Done'],
+    ['not by what its daemon has', 'unexpected on-disk state: x', 'Degraded'],
+  ])('is no longer degraded: %s', async (_, reason, state) => {
+    const node = agentNode();
+    const { annotate, annotations, settle } = node;
+    daemonRuns(node);
+    annotate({ state: 'Degraded', reason });
+    await settle(1);
+    expect(annotations()).toMatchObject({ state });
+    expect(annotations().reason).toBe(state === 'Done' ? undefined : reason);
   });
 
   it('is not told by the name of a pod', async () => {

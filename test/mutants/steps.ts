@@ -84,7 +84,66 @@ export const stepMutants: MutantsByFile = {
       to: 'const lacking = new Set([...lacks.write.slice(99)',
     },
   ],
+  'src/layering/roll-out/node-state.ts': [
+    {
+      means: 'a node that cannot be changed counts as one that is well',
+      from: "['Degraded', 'Unreconcilable']",
+      to: "['Degraded']",
+    },
+    {
+      means: 'a node without a network counts as ready',
+      from: "['DiskPressure', 'NetworkUnavailable'] as const",
+      to: "['DiskPressure'] as const",
+    },
+    {
+      means: 'a node whose disk is full counts as ready',
+      from: "['DiskPressure', 'NetworkUnavailable'] as const",
+      to: "['NetworkUnavailable'] as const",
+    },
+    {
+      means: 'a node of whose disk and network nobody knows counts as ready',
+      from: "!['', 'False'].includes",
+      to: "!['', 'False', 'Unknown'].includes",
+    },
+  ],
+  'src/steps/node-agent/keep-node.ts': [
+    {
+      means: 'an agent reads and changes the host of a node that the operator runs',
+      from: 'if (await isOperators(scope)) {',
+      to: 'if (scope.signal.aborted) {',
+    },
+    {
+      means: 'a failure is shown at a node that the operator has come back for',
+      from: 'if (await isOperators(scope)) return reason;',
+      to: '',
+    },
+    {
+      means: 'a node that the operator runs stays degraded by its agent',
+      from: "now.state !== 'Degraded' || ",
+      to: "now.state === 'Degraded' || ",
+    },
+    {
+      means: 'an agent takes back what the daemon of the operator says',
+      from: " || !ofAgent.test(now.reason ?? '')",
+      to: '',
+    },
+    {
+      means: 'what the API server refuses makes a node degraded',
+      from: "if (code.startsWith('kube.')) return reason;",
+      to: '',
+    },
+  ],
   'src/steps/node-agent/host-files.ts': [
+    {
+      means: 'an authority that a MachineConfig changes is never written',
+      from: 'if (isRenewed(file.path) && !isOther) return false;',
+      to: 'if (isRenewed(file.path)) return false;',
+    },
+    {
+      means: 'a file that belongs to somebody else than the MachineConfig says is left',
+      from: ' || !isOwned(found, owner)',
+      to: '',
+    },
     {
       means: 'a file whose bytes alone differ is left',
       from: 'return found.sum !== sum || found.mode',
@@ -319,6 +378,11 @@ export const stepMutants: MutantsByFile = {
     },
   ],
   'src/steps/node-agent/change-node.ts': [
+    {
+      means: 'a degraded node is done although its host has drifted',
+      from: "if (checks || node.state === 'Degraded') await checkDrift",
+      to: 'if (checks) await checkDrift',
+    },
     {
       means: 'what was written without a reboot stays where something else is desired',
       from: 'marker.boots === 0 && !isLive',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
 import { nodeKeys } from '../api/cluster-object.ts';
 import { chooseNode } from './choose-node.ts';
-import { maxUnavailable } from './node-state.ts';
+import { isDegraded, maxUnavailable, unreadyReason } from './node-state.ts';
 
 const target = { config: 'r2', image: 'i2' };
 
@@ -41,6 +41,33 @@ const pool = (name: string, spec: object = {}): KubeObject => ({ metadata: { nam
 const done = { desired: '2' };
 const working = { desired: '2', current: '1', state: 'Working' };
 const degraded = { desired: '2', current: '1', state: 'Degraded' };
+
+describe('what a node says of itself', () => {
+  const condition = (type: string, status: string) => ({ type, status });
+  it.each<[string | undefined, ...object[]]>([
+    [undefined, condition('Ready', 'True')],
+    [undefined, condition('Ready', 'True'), condition('DiskPressure', 'False')],
+    ['not Ready'],
+    ['not Ready', condition('Ready', 'Unknown')],
+    ['DiskPressure', condition('Ready', 'True'), condition('DiskPressure', 'True')],
+    ['DiskPressure', condition('Ready', 'True'), condition('DiskPressure', 'Unknown')],
+    ['NetworkUnavailable', condition('Ready', 'True'), condition('NetworkUnavailable', 'True')],
+    ['NetworkUnavailable', condition('Ready', 'True'), condition('NetworkUnavailable', 'Unknown')],
+    // It is no reason for the operator either.
+    [undefined, condition('Ready', 'True'), condition('MemoryPressure', 'True')],
+  ])('keeps workload from it: %s by %j', (reason, ...conditions) => {
+    expect(unreadyReason({ ...node('n'), status: { conditions } })).toBe(reason);
+  });
+
+  it.each([
+    ['Degraded', true],
+    ['Unreconcilable', true],
+    ['Working', false],
+    ['Done', false],
+  ])('is an agent that has given up: %s', (state, expected) => {
+    expect(isDegraded(node('n', { state }))).toBe(expected);
+  });
+});
 
 describe('maxUnavailable', () => {
   it.each<[string, unknown, number, number]>([

@@ -26,15 +26,8 @@ import {
   removeMarker,
   writeMarker,
 } from './marker.ts';
-import {
-  annotate,
-  checkTarget,
-  findConfig,
-  isOperators,
-  type NodeState,
-  targetOf,
-} from './node-object.ts';
-import { daemonRuns, prepare, runArgvs } from './prepare.ts';
+import { annotate, checkTarget, findConfig, type NodeState, targetOf } from './node-object.ts';
+import { prepare, runArgvs } from './prepare.ts';
 import { type WantedHost, wantedHost } from './wanted-host.ts';
 import type { NodeAgentScope } from './world.ts';
 
@@ -51,15 +44,17 @@ export async function changeNode(
   if (target === undefined) return awaitDesire(scope, node);
   const marker = await readMarker(scope.host, scope.signal);
   const isThere = has(node, target);
-  if (isThere && !checks && marker === undefined && isQuiet(node)) {
-    return 'the node has what it should have';
-  }
-  if (await isOperators(scope)) return daemonRuns;
   const begun = { target, node, reread, marker };
   if (marker !== undefined && !isSame(marker, target)) return leaveOther(scope, begun, marker);
   if (!isThere) return goOn(scope, begun);
   if (checks || node.state === 'Degraded') await checkDrift(scope, target);
   return finish(scope, node);
+}
+
+/** Whether a node has what it should have, and nothing is asked of it. */
+export function isAtRest(node: NodeState): boolean {
+  const target = targetOf(node.desiredConfig, node.desiredImage);
+  return target !== undefined && has(node, target) && isQuiet(node);
 }
 
 function has({ currentConfig, currentImage }: NodeState, target: Target): boolean {
@@ -69,10 +64,7 @@ function has({ currentConfig, currentImage }: NodeState, target: Target): boolea
 
 /** The controller gives something to a node only once an agent says that it is there. */
 async function awaitDesire(scope: NodeAgentScope, node: NodeState): Promise<string> {
-  if (node.state !== 'Done') {
-    if (await isOperators(scope)) return daemonRuns;
-    await annotate(scope, node, { state: 'Done', reason: undefined });
-  }
+  await annotate(scope, node, { state: 'Done', reason: undefined });
   return 'nothing is desired of this node yet';
 }
 

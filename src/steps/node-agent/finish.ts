@@ -22,6 +22,9 @@ export async function complete(scope: NodeAgentScope, change: Change): Promise<s
   return finish(scope, { ...node, ...target, currentConfig });
 }
 
+/** What a node waits for that has what it should have. */
+export const isSettled = 'the node has what it should have';
+
 /** Has the node uncordoned where it was drained, and ends. */
 export async function finish(scope: NodeAgentScope, node: NodeState): Promise<string> {
   const { desiredDrain = '', lastAppliedDrain, desiredConfig = '' } = node;
@@ -33,5 +36,5 @@ export async function finish(scope: NodeAgentScope, node: NodeState): Promise<st
     return `the controller uncordons this node: ${uncordon}`;
   }
   await annotate(scope, node, { state: 'Done', reason: undefined });
-  return 'the node has what it should have';
+  return isSettled;
 }

@@ -2,13 +2,14 @@ import { nodes } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { noLimit } from '../reconcile.ts';
-import { followedOne } from '../cluster/kube-watch.ts';
-import { changeNode } from './change-node.ts';
-import { nodeAgentFailure } from './failures.ts';
-import { annotate, type NodeState, nodeState } from './node-object.ts';
-import { isRebooting } from './prepare.ts';
-import { nodeAgentStep, type NodeAgentScope } from './world.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
+import { followedOne } from '../cluster/kube-watch.ts';
+import { changeNode, isAtRest } from './change-node.ts';
+import { nodeAgentFailure } from './failures.ts';
+import { isSettled } from './finish.ts';
+import { annotate, isOperators, type NodeState, nodeState } from './node-object.ts';
+import { daemonRuns, isRebooting } from './prepare.ts';
+import { nodeAgentStep, type NodeAgentScope } from './world.ts';
 
 /** What failed last, until something else is desired. */
 interface Failing {
@@ -26,6 +27,8 @@ interface Pace {
   leavesBy?: Millis | undefined;
   /** When a node that nobody changes is looked at. */
   checkAt: Millis;
+  /** What a node waits for that has what it should have; undefined while anything may have been begun for it. */
+  rests?: string | undefined;
 }
 
 /** Where nobody notifies: a pod of the operator that goes, a pause that ends. */
@@ -55,7 +58,10 @@ export const keepNode = nodeAgentStep({
         if (gap !== undefined) return { status: gap };
         if (object === undefined) return { status: 'there is no such node' };
         if (clock.elapsed() < (pace.leavesBy ?? 0)) return { status: isRebooting };
-        return { status: await attempt(scope, pace, nodeState(object)) };
+        const state = nodeState(object);
+        const isDue = pace.rests === undefined || clock.elapsed() >= pace.checkAt;
+        if (!isDue && isAtRest(state)) return { status: pace.rests ?? '' };
+        return { status: await attempt(scope, pace, state) };
       },
       { watch: node.watch, every, within: noLimit },
     );
@@ -72,11 +78,12 @@ async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Pro
     const found = await kube.get({ kind: nodes, name: config.nodeName }, signal);
     return found === undefined ? {} : nodeState(found);
   };
+  const checks = clock.elapsed() >= pace.checkAt;
+  pace.rests = undefined;
   try {
-    if (pace.leavesBy !== undefined) throw notRebooted(pace);
-    const checks = clock.elapsed() >= pace.checkAt;
-    const status = await changeNode(scope, { node: state, reread, checks });
+    const status = await change(scope, pace, { node: state, reread, checks });
     pace.failing = undefined;
+    if (status === daemonRuns || status === isSettled) pace.rests = status;
     if (checks) pace.checkAt = clock.elapsed() + checkEvery;
     if (status === isRebooting) pace.leavesBy = clock.elapsed() + rebootLimit;
     return status;
@@ -88,6 +95,29 @@ async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Pro
     pace.failing = { desired, count, at: clock.elapsed() + pause, reason };
     return reason;
   }
+}
+
+/** Who runs the node is asked before the host: what fails there is no matter of a node that the operator runs. */
+async function change(
+  scope: NodeAgentScope,
+  pace: Pace,
+  asked: Parameters<typeof changeNode>[1],
+): Promise<string> {
+  if (await isOperators(scope)) {
+    await takeBackState(scope, await asked.reread());
+    return daemonRuns;
+  }
+  if (pace.leavesBy !== undefined) throw notRebooted(pace);
+  return changeNode(scope, asked);
+}
+
+/** What an agent shows at its node begins with the code of a failure; the daemon of the operator writes sentences. */
+const ofAgent = /^[a-z-]+\.[a-z-]+: /;
+
+/** A daemon that has nothing to change leaves the state as it finds it: nobody else would take this one back. */
+async function takeBackState(scope: NodeAgentScope, now: NodeState): Promise<void> {
+  if (now.state !== 'Degraded' || !ofAgent.test(now.reason ?? '')) return;
+  await annotate(scope, now, { state: 'Done', reason: undefined });
 }
 
 function notRebooted(pace: Pace): Error {
@@ -108,6 +138,7 @@ async function reportFailure(
   const reason = `${code}: ${message}`;
   if (code.startsWith('kube.')) return reason;
   try {
+    if (await isOperators(scope)) return reason;
     await annotate(scope, state, { state: 'Degraded', reason });
   } catch (thrown) {
     scope.signal.throwIfAborted();
