@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { runMetrics } from '../../src/adapters/metrics/run-metrics.ts';
+import { runMetrics } from '../../src/adapters/metrics/serve.ts';
 
 it('every metric is in docs/monitoring.md, and no other', async () => {
   const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');

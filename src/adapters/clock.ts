@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Millis } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** A timer of Node takes 31 bits of milliseconds, not quite 25 days; more would fire at once. */
@@ -23,3 +24,12 @@ export const systemClock: Clock = {
     } while (performance.now() < until);
   },
 };
+
+/** Waits for work that ends, or fails, but not longer than a limit. */
+export async function within(limit: Millis, work: Promise<unknown> | undefined): Promise<void> {
+  const done = new AbortController();
+  const late = pause(limit, undefined, { signal: done.signal }).catch(() => undefined);
+  await Promise.race([work?.catch(() => undefined), late]);
+  // A timer that still runs would keep our process from ending.
+  done.abort();
+}

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../model/duration.ts';
 import { cleanEnvironment } from './host/run-command.ts';
-import { within } from './within.ts';
+import { within } from './clock.ts';
 
 /** How the manager is reached. */
 export interface ServiceManagerOptions {

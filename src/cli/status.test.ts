@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type Restart } from '../engine/resume.ts';
 import { minutes, seconds } from '../model/duration.ts';
-import type { Restart } from '../engine/restart.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
 import { renderStatus } from './status.ts';
 

@@ -8,7 +8,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/sources.ts';
 import { parseJournal } from '../engine/journal.ts';
-import { decideRestart, type ResumedStep, type Restart } from '../engine/restart.ts';
+import { decideRestart, type ResumedStep, type Restart } from '../engine/resume.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';

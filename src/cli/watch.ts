@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { systemClock } from '../adapters/clock.ts';
-import { clusterReader, type ClusterReader } from '../adapters/http/cluster-reader.ts';
+import { clusterReader, type ClusterReader } from '../adapters/http/installation.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { doing, findDisk, limit, step, toy, wipe } from '../../test/support/toy-role.ts';
 import { condition } from './condition.ts';
 import { type JournalHeader, type JournalRecord, renderRecord } from './journal.ts';
-import { decideRestart, type Restart } from './restart.ts';
+import { decideRestart, type Restart } from './resume.ts';
 import { lanes } from './role.ts';
 
 const once = step({

@@ -1,6 +1,7 @@
-import type { JournalEntry, JournalHeader } from './journal.ts';
-import { parseJournal } from './journal.ts';
-import type { Rerun } from './step.ts';
+import { isActive } from './condition.ts';
+import { type JournalEntry, type JournalHeader, parseJournal } from './journal.ts';
+import { mainLine, type Role } from './role.ts';
+import type { Rerun, World } from './step.ts';
 
 /** The last thing a journal says of a step. */
 export type StepRecord =
@@ -50,7 +51,7 @@ const runsAgain = (past: Past, freshUntil: string | readonly string[] | undefine
   freshUntil !== undefined && ![freshUntil].flat().some((id) => past.has(id));
 
 /** What a step says about being run again. */
-interface ResumedStep {
+interface RerunRules {
   readonly id: string;
   readonly rerun?: Rerun;
   readonly leaves?: boolean;
@@ -63,7 +64,7 @@ interface ResumedStep {
  */
 export function decideStep(
   past: Past,
-  { id, rerun = 'safe', leaves = false, freshUntil }: ResumedStep,
+  { id, rerun = 'safe', leaves = false, freshUntil }: RerunRules,
 ): StepAction {
   const record = past.get(id);
   if (record === undefined || rerun === 'always') return 'run';
@@ -72,4 +73,53 @@ export function decideStep(
     return leaves && rerun === 'probe' ? 'probe' : 'reuse';
   }
   return rerun === 'probe' ? 'probe' : 'run';
+}
+
+/** What the next run of the same command line would do with the journal that is there. */
+export type Restart =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'set-aside'; readonly because: string }
+  | {
+      readonly kind: 'resume';
+      /** Steps that finished and are not run again. */
+      readonly reused: number;
+      /** The steps that it goes on with, those of each lane; none when all have finished. */
+      readonly next: readonly ResumedStep[];
+    };
+
+/** A step that the next run goes on with. */
+export interface ResumedStep {
+  readonly id: string;
+  readonly title: string;
+  readonly action: Exclude<StepAction, 'reuse'>;
+}
+
+/** Decides by the journal what the next run of a role would do; the engine decides by the same table. */
+export function decideRestart<W extends World>(
+  { lines, header }: { readonly lines: readonly string[]; readonly header: JournalHeader },
+  role: Role<W>,
+  config: W['config'],
+): Restart {
+  const decision = decideResume(lines, header);
+  if (decision.kind !== 'resume') return decision;
+  const { past } = decision;
+  const steps = mainLine(role)
+    // What the run came to took part in it, whatever this command line says.
+    .filter(
+      ({ step }) => past.has(step.id) || step.when === undefined || isActive(step.when, config),
+    )
+    .map(({ step }) => ({ step, action: decideStep(past, step) }));
+  const reused = steps.filter(({ action }) => action === 'reuse').length;
+  const begun = steps.filter(
+    ({ step, action }) => past.get(step.id)?.state === 'begun' && action !== 'reuse',
+  );
+  const last = steps.findLastIndex(({ step }) => past.has(step.id));
+  const next = begun.length > 0 ? begun : steps.slice(last + 1, last + 2);
+  return {
+    kind: 'resume',
+    reused,
+    next: next.flatMap(({ step: { id, title }, action }) =>
+      action === 'reuse' ? [] : [{ id, title, action }],
+    ),
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { parseImageName } from './image-name.ts';
 import { sum } from '../../test/support/os-samples.ts';
+import { parseImageName } from './registry-image.ts';
 
 const digest = `sha256:${sum('a')}`;
 

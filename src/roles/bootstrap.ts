@@ -2,23 +2,110 @@ import type { Config } from '../config/schema.ts';
 import { role } from '../engine/check.ts';
 import { condition } from '../engine/condition.ts';
 import { lanes } from '../engine/role.ts';
+import { applyIgnition, placePullSecret } from '../steps/bootstrap/apply-ignition.ts';
+import { addControllerManifests } from '../steps/bootstrap/controller-manifests.ts';
 import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
-import { followControllerLogs } from '../steps/cluster/controller.ts';
+import { restartNetwork, setHostname } from '../steps/bootstrap/network.ts';
+import { overlayNodeImage } from '../steps/bootstrap/overlay-node-image.ts';
+import { addSshManifest, makeSshDirectory, makeSshKey } from '../steps/bootstrap/ssh.ts';
+import { reloadUnits, startServices } from '../steps/bootstrap/start-services.ts';
+import { followControllerLogs, waitForController } from '../steps/cluster/controller.ts';
+import { patchEtcd } from '../steps/cluster/etcd-override.ts';
 import { followHosts } from '../steps/cluster/follow-hosts.ts';
 import { leaveRecordAlone } from '../steps/cluster/leave-record.ts';
 import { reportArbiters, reportMasters } from '../steps/cluster/report-joined.ts';
-import { waitForEtcdHandover } from '../steps/cluster/wait-for-etcd.ts';
+import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
+import { waitForEtcdHandover, waitForEtcd } from '../steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
+import { waitForArbiter, waitForMasters } from '../steps/cluster/wait-for-masters.ts';
 import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
 import { decideRebootDelayAfterHandover } from '../steps/finish/finish.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
-import { gatherLogsAtTheEnd } from '../steps/layering/gather-logs.ts';
+import { buildImages } from '../steps/layering/build-images.ts';
+import {
+  blockConfigServer,
+  unblockConfigServer,
+  serveImages,
+} from '../steps/layering/config-server.ts';
+import { deployOwn, overwriteOs } from '../steps/layering/deploy-image.ts';
+import { checkServedConfig, waitForLayeredMasters } from '../steps/layering/gates.ts';
+import { gatherLogsAtTheEnd, gatherLogs } from '../steps/layering/gather-logs.ts';
+import { handOverServed, handOverToRollOut, leaveHandOver } from '../steps/layering/hand-over.ts';
+import { addDefaultOsConfigs, nameRepositories } from '../steps/layering/manifests.ts';
+import { readOsConfigs, setAsideOsConfigs } from '../steps/layering/os-configs.ts';
 import { unpausePools } from '../steps/layering/pool-pause.ts';
-import { applyBootstrap, startControlPlane, waitForCluster } from './bootstrap-phases.ts';
-import { buildLayeredImages, finishLayering, readLayering } from './layering-phases.ts';
+import { copyBase, publishImages, sendBase } from '../steps/layering/publish-images.ts';
+import { waitForRendered } from '../steps/layering/rendered-pool.ts';
+import { stopRegistry, startRegistry } from '../steps/layering/staging-registry.ts';
 import { keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
+
+/** Reads the MachineOSConfigs among the manifests, and keeps hosts waiting until their images are built. */
+const readLayering = [
+  addDefaultOsConfigs,
+  readOsConfigs,
+  setAsideOsConfigs,
+  nameRepositories,
+  blockConfigServer,
+] as const;
+
+/**
+ * Builds the OS image of each pool from its rendered MachineConfig, with the written disk for room. Serves it to
+ * the masters, and deploys it, or else the release image, to this host.
+ */
+const buildLayeredImages = [
+  waitForRendered,
+  startRegistry,
+  copyBase,
+  sendBase,
+  buildImages,
+  publishImages,
+  serveImages,
+  unblockConfigServer,
+  handOverServed,
+  deployOwn,
+  overwriteOs,
+] as const;
+
+/** Hands the images over to the cluster's operator, and checks that its masters run them. */
+const finishLayering = [
+  leaveHandOver,
+  handOverToRollOut,
+  waitForLayeredMasters,
+  checkServedConfig,
+  gatherLogs,
+  stopRegistry,
+] as const;
+
+/**
+ * Makes the live system that of a bootstrap host. It all comes before the lanes: a download beside a
+ * restart of the network, or a program beside a change of /usr, would be cut off.
+ */
+export const applyBootstrap = [
+  makeSshDirectory,
+  placePullSecret,
+  applyIgnition,
+  makeSshKey,
+  addSshManifest,
+  reloadUnits,
+  setHostname,
+  restartNetwork,
+  overlayNodeImage,
+] as const;
+
+/** Starts the temporary control plane with the controller among its manifests. */
+export const startControlPlane = [addControllerManifests, startServices] as const;
+
+/** Waits until the masters have taken the control plane over. */
+const waitForCluster = [
+  waitForMasters,
+  waitForArbiter,
+  patchEtcd,
+  waitForBootkube,
+  waitForEtcd,
+  waitForController,
+] as const;
 
 const inTurn = condition<Config>(
   'the lanes are to run in turn',

@@ -2,7 +2,7 @@ import { role } from '../engine/check.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
-import { overwriteOs } from '../steps/layering/overwrite-os.ts';
+import { overwriteOs } from '../steps/layering/deploy-image.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
 import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 

@@ -8,13 +8,12 @@ import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finis
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
 import { chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
-import { overwriteOs } from '../steps/layering/overwrite-os.ts';
 import { writeImage } from '../steps/image/write.ts';
 import { keepUnreported } from '../steps/finish/keep-unreported.ts';
+import { overwriteOs } from '../steps/layering/deploy-image.ts';
 import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
-import { copyRegistry } from '../steps/registry/copy.ts';
+import { copyRegistry, planRegistryGrowth } from '../steps/registry/copy.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
-import { planRegistryGrowth } from '../steps/registry/plan-growth.ts';
 
 /** Checks everything that can be checked before anything is changed. */
 export const preflight = [

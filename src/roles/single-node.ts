@@ -5,7 +5,7 @@ import { checkBoot } from '../steps/disk/check-boot.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { mergeSingleNodeIgnition } from '../steps/ignition/merge-single-node.ts';
 import { checkSingleNode } from '../steps/layering/os-configs.ts';
-import { applyBootstrap, startControlPlane } from './bootstrap-phases.ts';
+import { applyBootstrap, startControlPlane } from './bootstrap.ts';
 import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Renders the Ignition of the only node with a temporary control plane on the node itself. */

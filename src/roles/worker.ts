@@ -3,8 +3,11 @@ import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts'
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
-import { overwriteOs } from '../steps/layering/overwrite-os.ts';
-import { deployWorkerImage, overlayWorkerConfig } from '../steps/layering/deploy-image.ts';
+import {
+  deployWorkerImage,
+  overlayWorkerConfig,
+  overwriteOs,
+} from '../steps/layering/deploy-image.ts';
 import { findWorkerImage } from '../steps/layering/find-worker-image.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
 import { leave, preflight, writeSystem } from './phases.ts';

@@ -17,10 +17,14 @@ import { stagingFiles } from '../../src/layering/registry/staging-registry.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';
-import { tagImage } from '../../src/steps/layering/copy-image.ts';
 import type { StagingRegistry } from '../../src/steps/layering/facts.ts';
-import { copyBase, publishImages, sendBase } from '../../src/steps/layering/publish-images.ts';
-import { startRegistry } from '../../src/steps/layering/start-registry.ts';
+import {
+  copyBase,
+  publishImages,
+  sendBase,
+  tagImage,
+} from '../../src/steps/layering/publish-images.ts';
+import { startRegistry } from '../../src/steps/layering/staging-registry.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
 import { type LaneHost, lanePaths } from './lane/build-lane.ts';

@@ -135,8 +135,6 @@ export const writeSystem = [formatExtraDisks, writeImage`,
       from: '  orEnded.throwIfAborted();\n  if (step.when',
       to: '  if (step.when',
     },
-  ],
-  'src/engine/attempt.ts': [
     {
       means: 'what a finished step made is taken for kept whatever the step says',
       from: '(await attemptOnce(context, placed, { signal, work })) === true',

@@ -263,7 +263,7 @@ export const stepMutants: MutantsByFile = {
       to: 'disk',
     },
   ],
-  'src/steps/disk/lsblk.ts': [
+  'src/steps/disk/block-devices.ts': [
     {
       means: 'nothing tells a multipath device from others',
       from: "of.type === 'mpath' ? (under ?? of) : of",

@@ -4,7 +4,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { connection } from '../../src/adapters/http/connection.ts';
-import { clusterReader } from '../../src/adapters/http/cluster-reader.ts';
+import { clusterReader } from '../../src/adapters/http/installation.ts';
 import { inventoryInstallation } from '../../src/adapters/http/installation.ts';
 import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { web } from '../../src/adapters/http/web.ts';

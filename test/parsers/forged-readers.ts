@@ -13,7 +13,7 @@ import { readServedConfig } from '../../src/layering/manifests/served-config.ts'
 import { readArchive } from '../../src/lib/archive.ts';
 import { elementReader } from '../../src/lib/json-elements.ts';
 import { parseYamlStream } from '../../src/lib/yaml-text.ts';
-import { parseLsblk } from '../../src/steps/disk/lsblk.ts';
+import { parseLsblk } from '../../src/steps/disk/block-devices.ts';
 import { parseStream } from '../../src/steps/image/stream.ts';
 import { forgedBytes } from '../support/forged-bytes.ts';
 

@@ -1,5 +1,5 @@
+import { type BlockDevice } from '../../src/steps/disk/block-devices.ts';
 import type { TargetDisk } from '../../src/steps/disk/facts.ts';
-import type { BlockDevice } from '../../src/steps/disk/lsblk.ts';
 import { type FakeHost, fakeHost, rest } from './fake-host.ts';
 
 const gibibyte = 1024 ** 3;

@@ -1,9 +1,19 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { handOn } from './image-body.ts';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Millis, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ImageRelay, RelayOutcome, RelaySource } from '../../ports/image-relay.ts';
+import {
+  type ImageRelay,
+  type RelayOutcome,
+  type RelaySource,
+  imageRelayFailure,
+} from '../../ports/image-relay.ts';
+import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
 
 const loopback = '127.0.0.1';
@@ -140,4 +150,197 @@ async function readSignature(
     return undefined;
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * What is held back until the digest is known: more than any trailer of gzip, xz or zstd, so that no
+ * reader can think that it is through.
+ */
+const heldBytes = 1024 * 1024;
+
+/** One request for the image. */
+interface HandingOn {
+  readonly source: RelaySource;
+  readonly read: Omit<ResumingRead, 'onResume' | 'url'>;
+  readonly response: ServerResponse;
+  readonly report: (change: Partial<RelayOutcome>) => void;
+}
+
+/** Answers a request with the image; when something is wrong with it, the connection is cut. */
+async function handOn({ source, read, response, report }: HandingOn): Promise<void> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let resumed = 0;
+  try {
+    const opened = await read.web.open(source.url, { signal: read.signal });
+    response.writeHead(200, {
+      'content-type': 'application/octet-stream',
+      ...(opened.bytes === undefined ? {} : { 'content-length': opened.bytes }),
+    });
+    const body = resumingBody(opened, {
+      ...read,
+      url: source.url,
+      onResume: () => report({ resumed: ++resumed }),
+    });
+    const counted = hashed(body, (chunk) => {
+      hash.update(chunk);
+      bytes += chunk.length;
+      report({ bytes });
+    });
+    const check = (): void => {
+      const sha256 = hash.digest('hex');
+      report({ sha256 });
+      if (source.sha256 !== undefined && source.sha256 !== sha256) {
+        throw wrongDigest(opened.origin, source.sha256, sha256);
+      }
+    };
+    await pipeline(Readable.from(holdBack(counted, { bytes: heldBytes, check })), response);
+  } catch (error) {
+    // Whatever else goes wrong is the reader going away, which is no fault of the image.
+    if (error instanceof AgentError) report({ failure: error });
+    if (!response.headersSent) response.writeHead(502).end();
+    else response.destroy();
+  }
+}
+
+async function* hashed(
+  body: AsyncIterable<Uint8Array>,
+  take: (chunk: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    take(chunk);
+    yield chunk;
+  }
+}
+
+const wrongDigest = (origin: string, expected: string, actual: string): AgentError =>
+  imageRelayFailure('image.wrong-digest', `${origin} has another sha256 than expected`, {
+    context: { origin, expected, actual },
+  });
+
+/** A source that is cut so often in a row without a single byte is given up. */
+const cutsInARow = 5;
+
+/** Pause after the first cut; each further one in a row doubles it. */
+const firstPause: Millis = seconds(1);
+
+/** What is read, and what it needs. */
+interface ResumingRead {
+  readonly web: Web;
+  readonly clock: Clock;
+  readonly url: string;
+  readonly signal: AbortSignal;
+  /** Told each time the source is taken up again. */
+  readonly onResume: () => void;
+}
+
+/**
+ * The body of a URL that was opened, and its rest after every cut: by Range where the server knows
+ * the length and honours the header, else by reading again what is there already.
+ * @throws AgentError `image.cut`, and what opening the URL again fails with
+ */
+async function* resumingBody(opened: Download, read: ResumingRead): AsyncGenerator<Uint8Array> {
+  const total = opened.bytes;
+  let at = 0;
+  let cuts = 0;
+  let next = { download: opened, skip: 0 };
+  for (;;) {
+    let cause: unknown;
+    try {
+      for await (const chunk of withoutFirst(next.download.body, next.skip)) {
+        at += chunk.length;
+        cuts = 0;
+        yield chunk;
+      }
+      if (total === undefined || at === total) return;
+    } catch (error) {
+      cause = error;
+    }
+    read.signal.throwIfAborted();
+    cuts += 1;
+    if (cuts > cutsInARow || (total !== undefined && at > total)) {
+      throw cutFailure({ opened, at, cause });
+    }
+    await read.clock.sleep(firstPause * 2 ** (cuts - 1), read.signal);
+    read.onResume();
+    next = await openAt(read, at, total);
+  }
+}
+
+async function openAt(
+  read: ResumingRead,
+  at: number,
+  total: number | undefined,
+): Promise<{ readonly download: Download; readonly skip: number }> {
+  const { web, url, signal } = read;
+  if (at > 0 && total !== undefined) {
+    try {
+      const download = await web.open(url, { signal, range: [at, total - 1] });
+      // A server without ranges may answer with the whole file.
+      return { download, skip: download.bytes === total - at ? 0 : at };
+    } catch (error) {
+      if (!givesWholeFilesOnly(error)) throw error;
+    }
+  }
+  return { download: await web.open(url, { signal }), skip: at };
+}
+
+const givesWholeFilesOnly = (error: unknown): boolean =>
+  error instanceof AgentError && error.code === 'web.refused' && error.context['status'] === 200;
+
+async function* withoutFirst(
+  body: AsyncIterable<Uint8Array>,
+  bytes: number,
+): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  for await (const chunk of body) {
+    const skipped = Math.min(left, chunk.length);
+    left -= skipped;
+    if (skipped < chunk.length) yield chunk.subarray(skipped);
+  }
+}
+
+function cutFailure({
+  opened,
+  at,
+  cause,
+}: {
+  readonly opened: Download;
+  readonly at: number;
+  readonly cause: unknown;
+}): Error {
+  const { origin, bytes } = opened;
+  const message = `${origin} gave ${at}${bytes === undefined ? '' : ` of ${bytes}`} bytes`;
+  return imageRelayFailure('image.cut', message, {
+    cause,
+    context: { origin, received: at, ...(bytes === undefined ? {} : { announced: bytes }) },
+  });
+}
+
+/**
+ * Passes a body on, but for its last bytes: they wait until the body has come to its end and `check`
+ * has accepted it. When `check` throws, they are never given.
+ */
+export async function* holdBack(
+  body: AsyncIterable<Uint8Array>,
+  { bytes, check }: { readonly bytes: number; readonly check: () => void },
+): AsyncGenerator<Uint8Array> {
+  const held: Uint8Array[] = [];
+  let heldBytes = 0;
+  for await (const chunk of body) {
+    held.push(chunk);
+    heldBytes += chunk.length;
+    // A chunk goes when those behind it are enough to hold.
+    for (
+      let first = held[0];
+      first !== undefined && heldBytes - first.length >= bytes;
+      first = held[0]
+    ) {
+      held.shift();
+      heldBytes -= first.length;
+      yield first;
+    }
+  }
+  check();
+  yield* held;
 }

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { cleanEnvironment } from '../host/run-command.ts';
 import { runBriefly } from '../host/run-briefly.ts';
-import { within } from '../within.ts';
+import { within } from '../clock.ts';
 import type { LogLevel } from './log-line.ts';
 
 /** How the journal is reached. */

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { type DestinationStream, pino } from 'pino';
 import type { RunEvent, Sink } from '../../engine/events.ts';
 import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { within } from '../clock.ts';
 import { openOurLogSync } from '../file-access.ts';
-import { within } from '../within.ts';
 import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
 /** Where the log goes, and how it looks. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FailureReport, RunEventBody } from '../../engine/events.ts';
-import { runMetrics } from './run-metrics.ts';
+import { runMetrics } from './serve.ts';
 
 const step = 'image/write';
 const failure: FailureReport = {

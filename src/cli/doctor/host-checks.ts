@@ -4,9 +4,9 @@ import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import { writesDisk } from '../../steps/conditions.ts';
-import { hasEfiArgv, parseMenu, readMenuArgv } from '../../steps/disk/boot-menu.ts';
 import { architectureArgv } from '../../steps/host-commands.ts';
 import { isActive } from '../../engine/condition.ts';
+import { hasEfiArgv, parseMenu, readMenuArgv } from '../../steps/disk/check-boot.ts';
 import { everyStep } from '../plan-text.ts';
 import { type CheckAnswer, type Check, type CheckScope, ok, warning } from './check.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { elementsIn, membersOf, objectIdentifier } from './der.ts';
+import { elementsIn, membersOf, objectIdentifier } from './pkcs10.ts';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 const element = (hex: string) => elementsIn(bytes(hex))[0]!;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { goYaml } from './emit.ts';
 import { throughJson } from '../api/build-name.ts';
+import { goYaml } from './writer.ts';
 
 const long = `RUN ${'word '.repeat(20)}end`;
 

@@ -11,8 +11,7 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { nodes } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import type { Kube } from '../../ports/kube.ts';
-import type { JoiningNode } from './joining.ts';
-import { nodeProgress, nodeTarget, waitForArbiter } from './wait-for-masters.ts';
+import { nodeProgress, nodeTarget, waitForArbiter, type JoiningNode } from './wait-for-masters.ts';
 
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
 const facts = { controlPlane: { units: [] } };

@@ -3,7 +3,7 @@ import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { LogsState } from '../../ports/inventory.ts';
-import { controllerLogArchive } from '../logs/controller-log.ts';
+import { controllerLogArchive } from '../logs/collect.ts';
 import { gatherCluster, type Gathering, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
 import { runningPod } from './own-pod.ts';

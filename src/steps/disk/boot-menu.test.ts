@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import * as mgr from './boot-menu.ts';
-import { orderWithFirst, ownEntry, phantomEntries } from './boot-menu.ts';
+import * as mgr from './check-boot.ts';
+import { orderWithFirst, ownEntry, phantomEntries } from './check-boot.ts';
 
 const esp = 'aaaaaaaa-0000-4000-8000-000000000002';
 const gone = 'bbbbbbbb-0000-4000-8000-000000000002';

@@ -3,9 +3,8 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { seconds } from '../../model/duration.ts';
-import { checkBoot, parseDigests } from './check-boot.ts';
+import { checkBoot, parseDigests, menuDoubt, parseMenu } from './check-boot.ts';
 import { coreOsDisk, espUuid, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { menuDoubt, parseMenu } from './boot-menu.ts';
 import { missingPartitions } from './block-devices.ts';
 
 const disk = coreOsDisk('sda');

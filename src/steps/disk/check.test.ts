@@ -8,8 +8,8 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { type BlockDevice } from './block-devices.ts';
 import { checkDisk } from './check.ts';
 
 const lvmDisk = blockDevice('sda', {}, [

@@ -13,10 +13,9 @@ import {
   sharedWith,
   twinsOf,
 } from './guards.ts';
-import { numberOf, partitionsOf } from './block-devices.ts';
+import { numberOf, partitionsOf, type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
 import { readDisks } from './target.ts';
 import { missingSaved, readWriterSetup } from './writer-args.ts';

@@ -9,7 +9,7 @@ import {
   partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
-import type { BlockDevice } from './lsblk.ts';
+import { type BlockDevice } from './block-devices.ts';
 
 /** A disk with volumes on a partition and an array on another, which commands take down. */
 function oldDisk() {

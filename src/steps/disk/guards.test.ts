@@ -5,8 +5,7 @@ import {
   partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
-import { deviceAt } from './block-devices.ts';
-import type { BlockDevice } from './lsblk.ts';
+import { deviceAt, type BlockDevice } from './block-devices.ts';
 import {
   holdersOf,
   decideExtraDisk,

@@ -2,7 +2,6 @@
 // disk that was meant, in-use.ts that no other run and no process uses it, wipe.ts has what destroys.
 import { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
-import type { BlockDevice } from './lsblk.ts';
 import {
   disksUnder,
   everyDevice,
@@ -16,6 +15,7 @@ import {
   partitionsOf,
   descendantsOf,
   withDescendants,
+  type BlockDevice,
 } from './block-devices.ts';
 import type { StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';

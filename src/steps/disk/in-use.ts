@@ -1,7 +1,6 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
-import type { BlockDevice } from './lsblk.ts';
-import { withDescendants } from './block-devices.ts';
+import { withDescendants, type BlockDevice } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseLsblk, withMounts } from './lsblk.ts';
+import { parseLsblk, withMounts } from './block-devices.ts';
 
 const parse = (...blockdevices: object[]) => parseLsblk(JSON.stringify({ blockdevices }));
 

@@ -4,12 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { targetOf as identified } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { deviceAt, findPartition, partitionsOf } from './block-devices.ts';
+import {
+  deviceAt,
+  findPartition,
+  partitionsOf,
+  type BlockDevice,
+  mountinfo,
+  parseLsblk,
+} from './block-devices.ts';
 import { checkDisk } from './check.ts';
 import { cleanDisk } from './clean.ts';
 import type { TargetDisk } from './facts.ts';
 import { decideExtraDisk, diskReadiness } from './guards.ts';
-import { type BlockDevice, mountinfo, parseLsblk } from './lsblk.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 import { setBootEntry } from './set-boot-entry.ts';
 import { readTarget } from './target.ts';

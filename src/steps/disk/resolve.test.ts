@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { blockDevice, lsblkOutput, partition } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { decideStep, type Past } from '../../engine/resume.ts';
+import { type BlockDevice } from './block-devices.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 
 const byId = '/dev/disk/by-id/ata-SSD_S1';

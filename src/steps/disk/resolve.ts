@@ -7,9 +7,10 @@ import {
   isUnformatted,
   multipathOver,
   readBlockDevices,
+  type BlockDevice,
+  lsblkArgv,
 } from './block-devices.ts';
 import { type DiskIdentity, TargetDisk } from './facts.ts';
-import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import { byIdNames, nameDifference, rivalsOf } from './target.ts';

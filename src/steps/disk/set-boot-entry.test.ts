@@ -9,7 +9,7 @@ import {
   partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
-import type { BlockDevice } from './lsblk.ts';
+import { type BlockDevice } from './block-devices.ts';
 import { setBootEntry, shimPath } from './set-boot-entry.ts';
 
 const disk = coreOsDisk('nvme0n1');

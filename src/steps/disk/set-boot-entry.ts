@@ -14,8 +14,9 @@ import {
   findPartition,
   numberOf,
   partitionsOf,
+  type BlockDevice,
+  lsblkArgv,
 } from './block-devices.ts';
-import { diskFailure } from './failures.ts';
 import {
   bootLabel,
   type BootMenu,
@@ -34,10 +35,10 @@ import {
   readMenuArgv,
   sameLabelNumbers,
   setOrderArgv,
-} from './boot-menu.ts';
+} from './check-boot.ts';
+import { diskFailure } from './failures.ts';
 import { removeStaleMounts } from './in-use.ts';
 import { TargetDisk } from './facts.ts';
-import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { execOnTarget, readDisks } from './target.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;

@@ -6,8 +6,8 @@ import {
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { type BlockDevice } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
-import type { BlockDevice } from './lsblk.ts';
 import { byIdNames, execOnTarget, readTarget, targetAmong } from './target.ts';
 
 const { signal } = new AbortController();

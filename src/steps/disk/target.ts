@@ -11,10 +11,10 @@ import {
   multipathOver,
   readBlockDevices,
   withDescendants,
+  type BlockDevice,
 } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 import type { DiskIdentity } from './facts.ts';
-import type { BlockDevice } from './lsblk.ts';
 
 /** Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name (s390-tools, 59-dasd.rules). */
 const namesContent = /^(?:lvm-pv-uuid-|ccw-[^.]+$)/;

@@ -1,6 +1,5 @@
 // Every command of ours that takes data from a disk. They are run by disk/clean (the install disk), by
 // disk/format-extra (further disks), and by image/write when it fails. guards.ts decides what may be wiped.
-import type { BlockDevice } from './lsblk.ts';
 import {
   isArray,
   isLeftover,
@@ -8,6 +7,7 @@ import {
   partitionsOf,
   descendantsOf,
   withDescendants,
+  type BlockDevice,
 } from './block-devices.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';

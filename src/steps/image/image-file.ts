@@ -1,8 +1,8 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
-import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { AgentError } from '../../model/failure.ts';
+import { imageRelayFailure } from '../../ports/image-relay.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
 import { unreadableOutput } from '../host-commands.ts';

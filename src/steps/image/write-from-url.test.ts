@@ -3,8 +3,12 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { disk, ran, writeFacts, writer, writingHost } from '../../../test/support/written-disk.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
-import type { ImageRelay, RelayOutcome, RelaySource } from '../../ports/image-relay.ts';
+import {
+  type ImageRelay,
+  type RelayOutcome,
+  type RelaySource,
+  imageRelayFailure,
+} from '../../ports/image-relay.ts';
 import type { ChosenImage } from './facts.ts';
 import { writeImage } from './write.ts';
 

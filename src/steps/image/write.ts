@@ -1,7 +1,6 @@
 import { hiddenInWords, shownUrlsIn } from '../../lib/shown-url.ts';
 import { hours, type Millis, minutes, renderDuration, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { waitUntilClosed } from '../disk/in-use.ts';
@@ -16,6 +15,7 @@ import { writerArgv, writerProgress, type WriterProgress, writerOutput } from '.
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
 import { stageLimits } from '../../model/stage.ts';
+import { imageRelayFailure } from '../../ports/image-relay.ts';
 import { imageFailure } from './failures.ts';
 import { readWriterSetup } from '../disk/writer-args.ts';
 

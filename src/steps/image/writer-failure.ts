@@ -1,5 +1,5 @@
 import type { AgentError, FailureDetails } from '../../model/failure.ts';
-import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay-failures.ts';
+import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay.ts';
 import { diskFailure, diskFailures } from '../disk/failures.ts';
 import { imageFailure, type imageFailures } from './failures.ts';
 

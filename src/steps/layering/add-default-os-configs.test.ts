@@ -3,7 +3,7 @@ import { osConfigManifest, pushSecretManifest } from '../../../test/layering/man
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { addDefaultOsConfigs } from './add-manifests.ts';
+import { addDefaultOsConfigs } from './manifests.ts';
 import { readOsConfigs } from './os-configs.ts';
 
 const folder = '/opt/openshift/openshift';

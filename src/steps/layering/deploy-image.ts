@@ -1,14 +1,18 @@
-import { all } from '../../engine/condition.ts';
+import type { Config } from '../../config/schema.ts';
+import { all, condition } from '../../engine/condition.ts';
+import { ifGiven } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
+import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { embedServed, overlayImage } from '../../layering/manifests/served-config.ts';
+import { stagingFiles } from '../../layering/registry/staging-registry.ts';
 import { hours, minutes } from '../../model/duration.ts';
-import { takesBuiltImage, writesDisk } from '../conditions.ts';
+import { takesBuiltImage, writesDisk, buildsOsImages } from '../conditions.ts';
+import { lsblkArgv } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
-import { lsblkArgv } from '../disk/lsblk.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import {
@@ -17,7 +21,10 @@ import {
   deployFinal,
   findWrittenDisk,
   previewDeploy,
+  findFinalOs,
 } from '../image/deploy-final.ts';
+import { WrittenImage } from '../image/facts.ts';
+import { type PullSource, authFile } from '../image/overwrite-argv.ts';
 import {
   leaveCommands,
   mountCommands,
@@ -25,9 +32,20 @@ import {
   type UndoableCommand,
 } from '../image/undoable.ts';
 import { step, type StepScope } from '../step.ts';
-import { withReleaseFallback } from './conditions.ts';
-import { type FoundImage, WorkerBoot, WorkerImage } from './facts.ts';
+import { withReleaseFallback, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
+import {
+  type FoundImage,
+  WorkerBoot,
+  WorkerImage,
+  BuildRequest,
+  type PublishedImage,
+  PublishedImages,
+  type RenderedConfig,
+  RenderedConfigs,
+  StagingRegistry,
+} from './facts.ts';
 import { workerFiles } from './find-worker-image.ts';
+import { readManifest } from './manifests.ts';
 
 type DeployScope = StepScope<'host' | 'clock'>;
 
@@ -167,3 +185,142 @@ function overlayCommands(boot: string, ignition: string): readonly UndoableComma
     ...leaveCommands(place),
   ];
 }
+
+/**
+ * Puts the image of the masters on this host's own disk, from the registry beside it: when the host leaves,
+ * nothing has to be pulled. The disk follows the image under its lasting name and no other, which is read back.
+ */
+export const deployOwn = step({
+  id: 'layering/deploy-own',
+  title: 'Deploy the built OS image to the disk of this host',
+  uses: ['host', 'clock'],
+  needs: {
+    disk: TargetDisk,
+    written: WrittenImage,
+    request: BuildRequest,
+    rendered: RenderedConfigs,
+    registry: StagingRegistry,
+    published: PublishedImages,
+  },
+  when: all(writesDisk, buildsOsImages),
+  skipIf: ({ request, registry, published }) =>
+    whyNotServed(request, published) ?? (registry.kind === 'release' ? registry.why : undefined),
+  destroys: true,
+  touches: ['disk:install'],
+  limit: hours(6),
+  preview: ({ image: { writerArgs } }, { disk }) => {
+    const { authFile, certificates } = stagingFiles;
+    const source = { image: '<staged image>', authFile, certificates };
+    const image = '<final image>';
+    return previewDeploy({ disk: disk.path, writerArgs, image, source, isRootShared: true });
+  },
+  run: async (scope, { disk, rendered, registry, published }) => {
+    const { note, signal } = scope;
+    const image = mastersImage(published);
+    if (image === undefined || registry.kind === 'release') return;
+    try {
+      if (!(await canDeploy(scope))) return;
+      const os = await builtOs(scope, image, rendered);
+      await withHeartbeat('deploying the built OS image', scope, () =>
+        // The registry, and what was built, lie on the root file system of the same disk.
+        deployFinal(scope, disk, { os, source: sourceOf(image, registry), isRootShared: true }),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = asAgentError(error);
+      if (!canPivotAtFirstBoot(failure)) throw error;
+      const { code, message } = failure;
+      note(
+        'warn',
+        'the built OS image is not deployed; this node will pull it and reboot once more',
+        {
+          code,
+          reason: message,
+        },
+      );
+    }
+  },
+});
+
+const sourceOf = (
+  { staged }: PublishedImage,
+  { authFile, certificates }: { readonly authFile: string; readonly certificates: string },
+): PullSource => ({ image: staged, authFile, certificates });
+
+/** The image under its lasting name, with the kernel arguments of the MachineConfig that it was built for. */
+async function builtOs(
+  scope: StepScope<'host'>,
+  { final }: PublishedImage,
+  rendered: readonly RenderedConfig[],
+): Promise<EncapsulatedMachineConfig> {
+  const file = rendered.find(({ pool }) => pool === mastersPool)?.file;
+  if (file === undefined) return { osImageURL: final, kernelArguments: [] };
+  const source = await readManifest(scope, { path: file, kind: 'MachineConfig' });
+  return { osImageURL: final, kernelArguments: readMachineConfig(source).kernelArguments };
+}
+
+const skipsReboot = condition<Config>(
+  'the final OS image is written before the first boot',
+  ({ image }) => image.skipMcoReboot,
+);
+
+/**
+ * Writes the operating system that the cluster wants over the one of the image, which saves the
+ * reboot in which the machine-config-daemon would do so. Without it the node gets there all the
+ * same, so whatever fails here is a warning. Where a built image is for this host, that
+ * is written instead.
+ */
+export const overwriteOs = step({
+  id: 'image/overwrite-os',
+  title: 'Write the final OS image before the first boot',
+  uses: ['host', 'web', 'clock'],
+  needs: {
+    disk: TargetDisk,
+    ignition: HostIgnition,
+    written: WrittenImage,
+    request: ifGiven(BuildRequest),
+    published: ifGiven(PublishedImages),
+    boot: ifGiven(WorkerBoot),
+  },
+  when: all(writesDisk, skipsReboot),
+  skipIf: (facts) =>
+    bootsBuiltImage(facts) ? 'the built OS image is deployed instead' : undefined,
+  destroys: true,
+  touches: ['disk:install'],
+  limit: hours(6),
+  waitsFor: 'the rendered config of the pool, from the machine-config-server, at most 20 minutes',
+  preview: ({ image: { writerArgs } }, { disk }) => previewDeploy({ disk: disk.path, writerArgs }),
+  run: async (scope, { disk, ignition }) => {
+    const { signal, note } = scope;
+    try {
+      await withHeartbeat('writing the final OS image', scope, async () => {
+        if (!(await canDeploy(scope))) return;
+        const os = await findFinalOs(scope, ignition.path);
+        await deployFinal(scope, disk, { os, source: { image: os.osImageURL, authFile } });
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = asAgentError(error);
+      if (code === 'disk.changed') throw error;
+      note('warn', 'the final OS image is not written; the node will reboot once more', {
+        code,
+        reason: message,
+      });
+    }
+  },
+});
+
+/** What is known of built images on a host: a bootstrap host has an order, a worker looks for the image of its pool. */
+export interface BuiltImageFacts {
+  readonly request: BuildRequest | undefined;
+  readonly published: PublishedImages | undefined;
+  readonly boot: WorkerBoot | undefined;
+}
+
+/** Which operating system a host boots first: an image that was built, or that of the release. */
+export const bootsBuiltImage = ({ request, published, boot }: BuiltImageFacts): boolean =>
+  (request !== undefined &&
+    published !== undefined &&
+    whyNotServed(request, published) === undefined &&
+    mastersImage(published) !== undefined) ||
+  (boot !== undefined && boot.kind !== 'release');

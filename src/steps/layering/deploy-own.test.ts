@@ -3,7 +3,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { coreOsDisk, deployableHost, targetOf } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
-import { deployOwn } from './deploy-own.ts';
+import { deployOwn } from './deploy-image.ts';
 import type { BuildRequest } from './facts.ts';
 
 const digest = `sha256:${'d'.repeat(64)}`;

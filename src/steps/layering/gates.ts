@@ -20,7 +20,7 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { followed, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { readRendered } from '../image/final-os.ts';
+import { readRendered } from '../image/deploy-final.ts';
 import { step, type StepScope } from '../step.ts';
 import {
   controlPlaneImages,

@@ -17,7 +17,7 @@ import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import { isEarlyPool } from './conditions.ts';
-import { type ImageTag, tagImage } from './copy-image.ts';
+import { type ImageTag, tagImage } from './publish-images.ts';
 import type { PoolRequest, PublishedImage, RenderedConfig } from './facts.ts';
 import {
   createUnlessThere,

@@ -3,7 +3,7 @@ import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { repositoryIn } from '../../layering/manifests/served-config.ts';
-import { nameRepositories } from './add-manifests.ts';
+import { nameRepositories } from './manifests.ts';
 
 const config = { layering: { mode: 'on' as const } };
 const facts = { request: requestFor(['master', 'worker']) };

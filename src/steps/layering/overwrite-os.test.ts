@@ -14,8 +14,8 @@ import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
-import type { BlockDevice } from '../disk/lsblk.ts';
-import { bootsBuiltImage, type BuiltImageFacts, overwriteOs } from './overwrite-os.ts';
+import { type BlockDevice } from '../disk/block-devices.ts';
+import { bootsBuiltImage, type BuiltImageFacts, overwriteOs } from './deploy-image.ts';
 
 const osImage = 'quay.example/rhcos@sha256:9';
 const path = '/opt/install-dir/worker-h.ign';

@@ -1,4 +1,5 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
+import { builtFromLabel } from '../../layering/build/build-plan.ts';
 import {
   baseTag,
   registryConfigArgv,
@@ -6,13 +7,22 @@ import {
   registryDigestArgv,
   type ImageAt,
   registryManifestArgv,
+  type Builder,
+  pushArgv,
+  type RegistryAccess,
 } from '../../layering/build/container-tools.ts';
-import { hours } from '../../model/duration.ts';
+import { readImageFacts } from '../../layering/build/verify-image.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { digestOf, repositoryOf } from '../../lib/image-name.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { hours, minutes } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { digestInList, goArchitecture, lacksArchitecture } from '../../os/registry-image.ts';
 import { buildsOsImages } from '../conditions.ts';
-import { architectureArgv } from '../host-commands.ts';
+import { withHeartbeat } from '../heartbeat.ts';
+import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback, unlessStaged } from './conditions.ts';
-import { copyBaseImage, copyImage, digestAt, requirePullable } from './copy-image.ts';
 import {
   type BuiltImage,
   BuiltImages,
@@ -23,7 +33,7 @@ import {
   RenderedConfigs,
   StagingRegistry,
 } from './facts.ts';
-import { imageWork, withTries } from './image-work.ts';
+import { imageWork, withTries, factsOf, type ImageWork, stderrOf } from './image-work.ts';
 import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
 import { keepRegistry, type RunningRegistry, stagingRepository } from './staging-registry.ts';
 
@@ -207,4 +217,262 @@ function publishPreview(): readonly (readonly string[])[] {
   const to = { image: '<repository>:<rendered config>', authFile: '<push Secret>' };
   const asNode = { image: '<repository>@<digest>', authFile: PULL_SECRET_PATH };
   return [copyImageArgv({ from, to }), registryDigestArgv(to), registryDigestArgv(asNode)];
+}
+
+/** Gigabytes over a slow line. */
+const longestCopy = minutes(30);
+
+/** A question to a registry. */
+const longestQuestion = minutes(2);
+
+/** A copy from registry to registry. */
+interface ImageCopy {
+  readonly what: string;
+  readonly from: ImageAt;
+  readonly to: ImageAt;
+  /** What must arrive. */
+  readonly digest: string;
+}
+
+/**
+ * Copies an image and asks the registry what it has made of it.
+ * @throws AgentError `layering.registry-unreachable` after three attempts, `layering.registry-denied`,
+ * `layering.copy-failed`, `layering.digest-changed`
+ */
+async function copyImage(work: ImageWork, copy: ImageCopy): Promise<void> {
+  const { host, signal } = work;
+  const { what, from, to } = copy;
+  await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
+    await withHeartbeat(what, work, () =>
+      host.exec(copyImageArgv({ from, to }), { signal, limit: longestCopy }),
+    );
+    await requireDigest(work, { ...to, digest: copy.digest });
+  });
+}
+
+/**
+ * Asks a registry under which digest it has an image, by its tag and by the digest itself.
+ * @throws AgentError `layering.digest-changed`, `command.*`
+ */
+async function requireDigest(
+  work: ImageWork,
+  { digest, ...at }: ImageAt & { readonly digest: string },
+): Promise<void> {
+  const found = await digestAt(work, at);
+  if (found === digest) return;
+  throw layeringFailure(
+    'layering.digest-changed',
+    `${at.image} is ${found} in its registry and was ${digest} when it was sent`,
+    { context: { image: at.image, sent: digest, found } },
+  );
+}
+
+/**
+ * The digest that a registry has for a name.
+ * @throws AgentError `command.*`
+ */
+export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promise<string> {
+  const { stdout } = await host.exec(registryDigestArgv(at), {
+    signal,
+    limit: longestQuestion,
+  });
+  const digest = digestOf(`@${stdout}`) ?? stdout;
+  if (/^sha\d+:[0-9a-f]+$/.test(digest)) return digest;
+  throw unreadableOutput('skopeo', `digest of ${at.image}`, stdout);
+}
+
+/** An image of the store that is to be in a registry. */
+interface ImagePush {
+  readonly builder: Builder;
+  readonly tag: string;
+  /** HOST/PATH:TAG */
+  readonly to: string;
+  readonly access: RegistryAccess;
+  readonly scratch: string;
+}
+
+const longestPush = minutes(15);
+
+/**
+ * Pushes an image; gives the digest that the registry has for it.
+ * @throws AgentError `layering.push-failed`, `layering.registry-unreachable`, `layering.registry-denied`,
+ * `layering.digest-changed`
+ */
+export async function pushImage(
+  work: ImageWork,
+  { builder, tag, to, access, scratch }: ImagePush,
+): Promise<string> {
+  const { host, signal, progress } = work;
+  const digestFile = `${scratch}/digest`;
+  progress({ info: 'Pushing OS image' });
+  return withTries(work, { what: `pushing ${to}`, otherwise: 'layering.push-failed' }, async () => {
+    await withHeartbeat(undefined, work, () =>
+      host.exec(pushArgv(builder, { ...access, tag, to, digestFile }), {
+        signal,
+        limit: longestPush,
+        env: { TMPDIR: scratch },
+      }),
+    );
+    const digest = digestOf(`@${((await host.readText(digestFile, signal)) ?? '').trim()}`);
+    if (digest === undefined) {
+      throw layeringFailure('layering.push-failed', `${builder.name} reported no digest for ${to}`);
+    }
+    await requireDigest(work, { ...access, image: to, digest });
+    return digest;
+  });
+}
+
+/** What skopeo says of a name that the store does not have. */
+const absent = /does not resolve to an image|identifier is not an image|no such image/i;
+
+/**
+ * Finds an image of the store, and that it was built from what it is pushed for.
+ * @throws AgentError `layering.not-built`, `layering.image-unreadable`
+ */
+export async function requireBuilt(
+  work: ImageWork,
+  {
+    builder,
+    tag,
+    builtFrom,
+  }: { readonly builder: Builder; readonly tag: string; readonly builtFrom: string },
+): Promise<void> {
+  const { labels } = await factsOf(work, builder, tag).catch((error: unknown) => {
+    const said = error instanceof AgentError ? stderrOf(error.cause) : undefined;
+    if (said === undefined || !absent.test(said)) throw error;
+    throw layeringFailure('layering.not-built', `image ${tag} is not in the store`);
+  });
+  if (labels[builtFromLabel] === builtFrom) return;
+  throw layeringFailure(
+    'layering.not-built',
+    `${tag} was built from another Containerfile or MachineConfig, or by another version of this program`,
+    { hint: 'build it again: bootwright layer build with the same arguments' },
+  );
+}
+
+/** Where the base comes from and goes to. */
+interface BaseCopy {
+  readonly base: ImageAt;
+  /** Repository that the built image goes to as well; without a tag. */
+  readonly repository: string;
+  readonly access: RegistryAccess;
+}
+
+/**
+ * Copies the base image into the repository that the built image is to go to, digests kept. What is pushed there
+ * afterwards then keeps the blobs of the base, and a node that has the base pulls nothing of it again. Of a list of
+ * manifests only the image for this host is copied.
+ * @throws AgentError `layering.base-architecture`, and what `copyImage` throws
+ */
+export async function copyBaseImage(
+  work: ImageWork,
+  { base, repository, access }: BaseCopy,
+): Promise<void> {
+  const what = `copying the base image ${base.image}`;
+  const architecture = goArchitecture(await readArchitecture(work));
+  const image = await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
+    await requireArchitecture(work, base, architecture);
+    return imageFor(work, base, architecture);
+  });
+  const from = { ...base, image };
+  const digest = digestOf(image) ?? (await digestAt(work, from));
+  work.progress({ info: 'Copying the base image' });
+  const to = { ...access, image: `${repository}:${baseTag(base.image)}` };
+  await copyImage(work, { what, from, to, digest });
+}
+
+async function requireArchitecture(
+  { host, signal }: ImageWork,
+  base: ImageAt,
+  wanted: string,
+): Promise<void> {
+  const found = await host
+    .exec(registryConfigArgv(base), { signal, limit: longestQuestion })
+    .then(({ stdout }) => readImageFacts(stdout, base.image).architecture)
+    .catch((error: unknown) => {
+      if (lacksArchitecture(stderrOf(error) ?? '')) return 'other architectures alone';
+      throw error;
+    });
+  if (found === wanted) return;
+  throw layeringFailure(
+    'layering.base-architecture',
+    `${base.image} is for ${found}, this host is ${wanted}`,
+    { context: { image: base.image, found, host: wanted } },
+  );
+}
+
+/** The image itself, where the name is that of a list of images for several architectures. */
+async function imageFor(
+  { host, signal }: ImageWork,
+  base: ImageAt,
+  architecture: string,
+): Promise<string> {
+  const { stdout } = await host.exec(registryManifestArgv(base), {
+    signal,
+    limit: longestQuestion,
+  });
+  if (jsonIn(stdout) === undefined) {
+    throw unreadableOutput('skopeo', `manifest of ${base.image}`, stdout);
+  }
+  const digest = digestInList(stdout, architecture);
+  return digest === undefined ? base.image : `${repositoryOf(base.image)}@${digest}`;
+}
+
+/**
+ * Asks for a published image as a node will: with the pull secret of the cluster. Masters that are served an image
+ * which they may not pull would try for ever.
+ * @throws AgentError `layering.not-pullable`, `layering.registry-unreachable` after three attempts,
+ * `layering.digest-changed`
+ */
+async function requirePullable(
+  work: ImageWork,
+  { image, digest }: { readonly image: string; readonly digest: string },
+): Promise<void> {
+  const what = `inspecting ${image} with the pull secret of the cluster`;
+  try {
+    await withTries(work, { what, otherwise: 'layering.copy-failed' }, () =>
+      requireDigest(work, { image, authFile: PULL_SECRET_PATH, digest }),
+    );
+  } catch (error) {
+    if (!(error instanceof AgentError) || !refusals.includes(error.code)) throw error;
+    throw layeringFailure('layering.not-pullable', error.message, {
+      cause: error,
+      context: { image, pullSecret: PULL_SECRET_PATH },
+    });
+  }
+}
+
+/** Registries often call forbidden what is not there, and absent what is forbidden. */
+const refusals: readonly string[] = ['layering.registry-denied', 'layering.copy-failed'];
+
+/** An image that is to have a further name in its repository. */
+export interface ImageTag {
+  /** HOST/[NAMESPACE/]NAME@sha256:… */
+  readonly final: string;
+  readonly tag: string;
+  /** Manifest of the Secret that may push. */
+  readonly pushSecret: string;
+}
+
+/**
+ * Gives a published image a further tag; it moves no data, and a tag that is there already stays.
+ * @throws AgentError `layering.registry-unreachable` after three attempts, `layering.registry-denied`,
+ * `layering.copy-failed`, `layering.digest-changed`, `layering.bad-credentials`
+ */
+export async function tagImage(
+  scope: StepScope<'host' | 'clock'>,
+  { final, tag, pushSecret }: ImageTag,
+): Promise<void> {
+  const digest = digestOf(final);
+  if (digest === undefined) {
+    throw layeringFailure('layering.copy-failed', `${final} has no digest`);
+  }
+  await withSecretFile(scope, { secret: pushSecret, name: `tag-${tag}` }, (authFile) =>
+    copyImage(imageWork(scope), {
+      what: `tagging ${final} as ${tag}`,
+      from: { image: final, authFile },
+      to: { image: `${repositoryOf(final)}:${tag}`, authFile },
+      digest,
+    }),
+  );
 }

@@ -1,6 +1,18 @@
+import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { layeringFailure } from '../../layering/failures.ts';
+import {
+  authorityFiles,
+  certificateCommands,
+  type CertificateNames,
+  curlCredentials,
+  passwordLine,
+  pullSecretOf,
+  type RegistryUser,
+  validityAt,
+} from '../../layering/registry/credentials.ts';
 import {
   answerArgv,
   contentTraceArgv,
@@ -11,16 +23,28 @@ import {
   startAgainArgv,
   tracesIn,
   type WrittenRoot,
+  imageForArgv,
+  registryOfRelease,
+  type RegistryRun,
+  registrySettings,
+  releaseImageIn,
+  releaseScript,
+  runRegistryArgv,
+  secretsFolder,
+  stagingAddress,
+  type StagingPlaces,
 } from '../../layering/registry/staging-registry.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk, buildsOsImages } from '../conditions.ts';
+import { findPartition, freePercent } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
-import { readTarget } from '../disk/target.ts';
+import { readTarget, execOnTarget } from '../disk/target.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { unlessRequested } from './conditions.ts';
-import { BuildRequest, StagingRegistry } from './facts.ts';
+import { unlessRequested, withReleaseFallback } from './conditions.ts';
+import { BuildRequest, StagingRegistry, RenderedConfigs } from './facts.ts';
 
 /**
  * The one repository of the staging registry. Base and results share it, so that blobs of the base are known there
@@ -170,5 +194,245 @@ async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<
     'layering.staging-left',
     `files on the written disk refer to ${address}: ${shown.join(', ')}`,
     { context: { address, found: traces.length } },
+  );
+}
+
+type RegistryScope = StepScope<'host' | 'clock' | 'random'>;
+
+/** The image of the registry may come over a slow line. */
+const longestPull = minutes(30);
+
+/**
+ * Starts a registry on this host. The base lies in it byte by byte before anything is built on it, so that what is
+ * pushed keeps the blobs that nodes have already. A second run finds the same registry and user.
+ */
+export const startRegistry = step({
+  id: 'layering/start-registry',
+  title: 'Start the staging registry',
+  uses: ['host', 'clock', 'random'],
+  needs: { request: BuildRequest, rendered: RenderedConfigs, disk: TargetDisk },
+  gives: StagingRegistry,
+  when: buildsOsImages,
+  touches: ['disk:install'],
+  limit: longestPull + minutes(20),
+  waitsFor: 'the registry to answer, at most 2 minutes',
+  explain: ({ layering }) =>
+    layering.registryImage === ''
+      ? 'the registry is docker-registry of the release'
+      : `the registry is ${layering.registryImage} (layering.registryImage)`,
+  preview: ({ layering }) => previewOf(layering),
+  run: async (scope, { request, rendered, disk }) => {
+    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
+    if (rendered.length === 0)
+      return { kind: 'release', why: 'no MachineConfig was rendered' } as const;
+    return withReleaseFallback(scope, async () => {
+      try {
+        return await start(scope, disk);
+      } catch (error) {
+        await cleanUp(scope);
+        throw error;
+      }
+    });
+  },
+});
+
+async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningRegistry> {
+  const { config, host, signal } = scope;
+  const { data } = await openStagingDisk(scope, target);
+  const port = config.layering.registryPort;
+  const address = stagingAddress(port);
+  await makeRegistrySecrets(scope, address, {
+    addresses: ['127.0.0.1'],
+    names: ['localhost'],
+  });
+  const { settings, served, certificates, authFile } = stagingFiles;
+  await host.writeFile(settings, registrySettings({ port }), { signal, mode: 0o600 });
+  const image = await findImage(scope);
+  const run = { ...image, data, served, authFile: PULL_SECRET_PATH };
+  await runContainer(scope, run);
+  await untilRegistryAnswers(scope, { address, certificates });
+  return { kind: 'running', address, data, certificates, authFile };
+}
+
+/** Where the installation goes on without images, nothing must be in the way of the written disk. */
+async function cleanUp({ host }: RegistryScope): Promise<void> {
+  const { signal } = new AbortController();
+  for (const argv of [removeRegistryArgv, ['umount', stagingPlaces().mount]]) {
+    await host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);
+  }
+}
+
+/**
+ * The image of the registry: as it is set, else that of the release.
+ * @throws AgentError `layering.no-registry-image`
+ */
+async function findImage({
+  config,
+  host,
+  signal,
+}: RegistryScope): Promise<Pick<RegistryRun, 'image' | 'isOfRelease'>> {
+  const { registryImage } = config.layering;
+  if (registryImage !== '') return { image: registryImage, isOfRelease: false };
+  const release = releaseImageIn((await host.readText(releaseScript, signal)) ?? '');
+  if (release === undefined) {
+    throw layeringFailure('layering.no-registry-image', `${releaseScript} names no release image`);
+  }
+  const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
+  const { stdout } = await host.exec(argv, { signal, limit: longestPull });
+  if (/[^\w.:/@-]/.test(stdout)) throw unreadableOutput('podman', 'image name', stdout);
+  if (stdout !== '') return { image: stdout, isOfRelease: true };
+  throw layeringFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
+}
+
+async function runContainer({ host, signal }: RegistryScope, run: RegistryRun): Promise<void> {
+  try {
+    await host.exec(runRegistryArgv(run), { signal, limit: longestPull });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof Error)) throw error;
+    throw layeringFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+function previewOf({
+  registryImage,
+  registryPort,
+}: RegistryScope['config']['layering']): readonly (readonly string[])[] {
+  const { mount, work, data, storage, scratch } = stagingPlaces();
+  const { authority, served, certificates, curl } = stagingFiles;
+  const isOfRelease = registryImage === '';
+  const image = isOfRelease ? '<docker-registry of the release>' : registryImage;
+  return [
+    ['mkdir', '-p', mount],
+    ['mount', '<root partition>', mount],
+    ['mkdir', '-p', data, storage, scratch],
+    freeBytesArgv(work),
+    secretFoldersArgv,
+    ...certificateCommands(authority, { from: '<an hour ago>', until: '<in a month>' }),
+    ...(isOfRelease ? [imageForArgv('<release image>', registryOfRelease, PULL_SECRET_PATH)] : []),
+    runRegistryArgv({ image, isOfRelease, data, served, authFile: PULL_SECRET_PATH }),
+    answerArgv(stagingAddress(registryPort), { certificates, credentials: curl }),
+  ];
+}
+
+type SecretsScope = StepScope<'host' | 'clock' | 'random'>;
+
+/** Folders that nobody but root may look into. */
+const secretFoldersArgv = [
+  ...['install', '--directory', '--mode', '0700', secretsFolder],
+  ...[stagingFiles.served, stagingFiles.authority, stagingFiles.certificates],
+] as const;
+
+/**
+ * Makes the certificates and the one user of the staging registry, unless an earlier run did for this address. The
+ * file with the address is written last: where it is, all else is.
+ */
+async function makeRegistrySecrets(
+  scope: SecretsScope,
+  address: string,
+  names: CertificateNames,
+): Promise<void> {
+  const { host, signal } = scope;
+  if ((await host.readText(stagingFiles.address, signal)) === address) return;
+  await host.exec(secretFoldersArgv, { signal, limit: seconds(20) });
+  await makeCertificates(scope, names);
+  const user = newUser(scope);
+  const salt = Buffer.from(scope.random.uuid().replaceAll('-', ''), 'hex');
+  for (const [path, content] of [
+    [stagingFiles.passwords, passwordLine(user, salt)],
+    [stagingFiles.authFile, pullSecretOf(address, user)],
+    [stagingFiles.curl, curlCredentials(user)],
+    [stagingFiles.address, address],
+  ] as const) {
+    await host.writeFile(path, content, { signal, mode: 0o600 });
+  }
+}
+
+/** 244 random bits: two UUIDs, whose dashes say nothing. */
+const newUser = ({ random }: SecretsScope): RegistryUser => ({
+  name: 'bootwright',
+  password: `${random.uuid()}${random.uuid()}`.replaceAll('-', ''),
+});
+
+async function makeCertificates(
+  { host, signal, clock }: SecretsScope,
+  names: CertificateNames,
+): Promise<void> {
+  const { authority, served, certificates } = stagingFiles;
+  for (const { path, content } of authorityFiles(authority, names)) {
+    await host.writeFile(path, content, { signal, mode: 0o600 });
+  }
+  const placed = [
+    ['cp', `${authority}/ca.crt`, certificates],
+    ['cp', `${authority}/tls.crt`, `${authority}/tls.key`, served],
+  ];
+  for (const argv of [...certificateCommands(authority, validityAt(clock.now())), ...placed]) {
+    await host.exec(argv, { signal, limit: minutes(1) });
+  }
+}
+
+const gibibyte = 1024 ** 3;
+
+/**
+ * The base twice, compressed in the registry and unpacked in the store, two results, and what the build itself
+ * needs; the image of a disk leaves next to nothing free. An estimate for RHCOS.
+ */
+const wantedBytes = 24 * gibibyte;
+
+/** Below this there is no use in beginning. */
+const leastBytes = 8 * gibibyte;
+
+/** Prints the free bytes of a file system. */
+const freeBytesArgv = (path: string): readonly string[] => [
+  ...['df', '--block-size=1', '--output=avail', path],
+];
+
+/**
+ * Mounts the root file system of the written disk, where it stays until all images are built, and lets it grow as
+ * far as they need: the image of a disk is nearly full, and a live system runs from memory. The first boot grows it
+ * to the end.
+ * @throws AgentError `layering.disk-too-small`, `disk.*`, `command.*`
+ */
+async function openStagingDisk(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+): Promise<StagingPlaces> {
+  const { host, signal } = scope;
+  const places = stagingPlaces();
+  const { mount, work, data, storage, scratch } = places;
+  const disk = await readTarget(host, target, signal);
+  if (mountedOn(disk, [mount]).length === 0) {
+    const root = findPartition(disk, 'root');
+    const free = freePercent(disk, wantedBytes);
+    await run(['mkdir', '-p', mount]);
+    await run(['mount', root.path, mount]);
+    // An image that was written offline, or that was deployed to, is left frozen; 1 when it is not.
+    await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
+    const share = free > 0 ? [`--free-percent=${free}`] : [];
+    const grow = ['growpart', ...share, target.path, String(root.number)];
+    // 1: the partition fills its place already.
+    await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit: minutes(2) });
+    await run(['xfs_growfs', mount]);
+  }
+  await run(['mkdir', '-p', data, storage, scratch]);
+  await requireRoom(scope, work);
+  return places;
+
+  async function run(argv: readonly string[], accept: readonly number[] = [0]): Promise<void> {
+    await host.exec(argv, { signal, accept, limit: minutes(2) });
+  }
+}
+
+async function requireRoom({ host, signal }: StepScope<'host'>, folder: string): Promise<void> {
+  const { stdout } = await host.exec(freeBytesArgv(folder), { signal, limit: seconds(30) });
+  const free = Number(/(?<!\d)\d+$/.exec(stdout)?.[0] ?? Number.NaN);
+  if (Number.isNaN(free)) throw unreadableOutput('df', 'free bytes', stdout);
+  if (free >= leastBytes) return;
+  throw layeringFailure(
+    'layering.disk-too-small',
+    `${Math.floor(free / gibibyte)} GiB are free on the written disk, ${leastBytes / gibibyte} are needed to build images`,
+    { context: { free, needed: leastBytes } },
   );
 }

@@ -11,7 +11,7 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { stagingFiles, stagingMount } from '../../layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { startRegistry } from './start-registry.ts';
+import { startRegistry } from './staging-registry.ts';
 
 const disk = coreOsDisk('sda');
 const facts = { request: laneRequest, rendered: laneRendered, disk: targetOf(disk) };

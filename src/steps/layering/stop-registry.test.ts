@@ -4,7 +4,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
-import type { BlockDevice } from '../disk/lsblk.ts';
+import { type BlockDevice } from '../disk/block-devices.ts';
 import type { BuildRequest } from './facts.ts';
 import { stopRegistry } from './staging-registry.ts';
 

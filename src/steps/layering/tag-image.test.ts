@@ -4,7 +4,7 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
-import { tagImage } from './copy-image.ts';
+import { tagImage } from './publish-images.ts';
 
 const final = `registry.rig.test/ocl/master@${builtDigest}`;
 const tagging = (image = final) =>

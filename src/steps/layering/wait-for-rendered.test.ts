@@ -11,7 +11,7 @@ import {
   formerlyBlocked,
   poolFile,
 } from '../../layering/manifests/delivery.ts';
-import { waitForRendered } from './wait-for-rendered.ts';
+import { waitForRendered } from './rendered-pool.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const pools = ['master', 'worker'];

@@ -3,7 +3,6 @@ import { AgentError } from '../../model/failure.ts';
 import { drivers } from '../../os/choose-driver.ts';
 import { type ApplyDecision, decideApply } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
-import { type NodeImageName, parseImageName } from '../../os/image-name.ts';
 import { asksForChange, isChanged } from '../../os/driver.ts';
 import {
   digestInList,
@@ -19,6 +18,8 @@ import {
   readInspected,
   readLayers,
   type RegistryImage,
+  type NodeImageName,
+  parseImageName,
 } from '../../os/registry-image.ts';
 import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import { ask, findAuthFile, readArguments } from './read-host.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { bytesForRegistry, parseMeasured, planRegistryGrowth } from './plan-growth.ts';
+import { bytesForRegistry, parseMeasured, planRegistryGrowth } from './copy.ts';
 
 const disk = coreOsDisk('sda');
 const facts = { disk: targetOf(disk), media: { isPresent: true } };

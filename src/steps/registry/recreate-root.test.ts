@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { copyRegistry } from './copy.ts';
-import { decideRecreation } from './recreate-root.ts';
+import { copyRegistry, decideRecreation } from './copy.ts';
 
 const nothing = {
   isCopyBegun: false,
