@@ -1,7 +1,7 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
 import { readArchive } from '../lib/archive.ts';
-import { createTemporary, readFileOf } from './file-access.ts';
+import { readFileOf, replaceFile } from './file-access.ts';
 
 /** How many bundles of one host are kept. */
 const mostKept = 3;
@@ -17,15 +17,7 @@ export async function keepBundle(path: string, bytes: Uint8Array): Promise<void>
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
   const temporary = join(folder, `.${withoutMoment(path)}.part`);
-  try {
-    await using file = await createTemporary(temporary);
-    await file.chmod(0o600);
-    await file.writeFile(bytes);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
-  }
+  await replaceFile(path, { temporary }, (file) => file.writeFile(bytes));
   const others = (await readdir(folder))
     .filter((name) => name !== basename(path) && moment.test(name))
     .filter((name) => withoutMoment(name) === withoutMoment(path))

@@ -1,6 +1,8 @@
 // Files are opened here that somebody else may have put in place: links, pipes, devices, files without end.
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path/posix';
 import { readLast, readUpTo } from '../lib/read-up-to.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 
@@ -132,13 +134,39 @@ export async function openOurs(path: string): Promise<FileHandle> {
 }
 
 /**
- * Makes a file that gets its name once it is whole. What stands in its place is removed, never opened: a pipe would not end, a link
- * leads elsewhere, and what an earlier run has left may be another's.
- * @throws the error of the system
+ * Puts a file in its place once it is whole, under a temporary name before that. What stands at the usual temporary name is
+ * never opened: what an earlier run of ours has left is removed, and beside anything else, which somebody may have planted,
+ * the name is one that nobody can know.
+ * @throws the error of the system; what `write` throws, and nothing is left then
  */
-export async function createTemporary(path: string, mode = 0o600): Promise<FileHandle> {
-  await rm(path, { force: true });
-  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+export async function replaceFile<T>(
+  path: string,
+  { mode = 0o600, temporary = join(dirname(path), `.${basename(path)}.part`) },
+  write: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const isFree = await removeLeftover(temporary);
+  const chosen = isFree ? temporary : temporary.replace(/part$/, `${randomUUID()}.part`);
+  await using file = await open(chosen, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    const result = await write(file);
+    await rename(chosen, path);
+    return result;
+  } catch (error) {
+    await rm(chosen, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether nothing stands there, or no longer: a regular file of ours with one name. */
+async function removeLeftover(path: string): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    requireOurs(path, stats, stats.isFile());
+    await rm(path);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path/posix';
-import { createTemporary } from './file-access.ts';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path/posix';
+import { replaceFile } from './file-access.ts';
 
 /** A file that shows one text at a time: the newest. */
 export interface StatusFile {
@@ -42,10 +42,7 @@ export function statusFile(path: string): StatusFile {
 
 async function replace(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const temporary = join(dirname(path), `.${basename(path)}.part`);
-  await using file = await createTemporary(temporary);
-  await file.writeFile(text);
-  await rename(temporary, path);
+  await replaceFile(path, {}, (file) => file.writeFile(text));
 }
 
 /** What tells a process from every other one, in this boot and after it. */

@@ -8,7 +8,7 @@ import type { Journal } from '../engine/journal.ts';
 import { mainLine, type Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
 import { seconds } from '../model/duration.ts';
-import { masker } from '../lib/masker.ts';
+import { type Masker, masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { version } from '../model/version.ts';
 import type { Reporter } from '../reporting/reporter.ts';
@@ -18,7 +18,6 @@ import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import type { SentReport } from './first-report.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
-import type { Secret } from '../model/secret.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { withdrawal } from '../steps/host/confirm-installation.ts';
 import { readBootId } from '../steps/host-commands.ts';
@@ -41,14 +40,15 @@ export interface InstallStart {
 export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
   const { config } = loaded;
   const { stop } = given;
-  const { mask, register } = masker();
+  const secrets = masker();
+  const { mask, register } = secrets;
   for (const secret of secretValues(config)) register(secret);
   const toService = given.early?.connection;
   const opened = await openWorld(config, { environment: process.env, mask, toService });
   let bundle: string | undefined;
   try {
     await using world = opened;
-    const run = { ...given, loaded, role: chooseRole(config), world, hide: register };
+    const run = { ...given, loaded, role: chooseRole(config), world, secrets };
     const history = runHistoryOf(world.hub.run);
     world.hub.add(history.sink);
     try {
@@ -74,7 +74,7 @@ export async function install(loaded: LoadedConfig, given: InstallStart): Promis
  * what goes wrong here is a warning. Who stops the agent does not wait for it, and the run of another agent is not ours.
  */
 async function leaveBundle(
-  { loaded, role, world, stop }: Run,
+  { loaded, role, world, secrets, stop }: Run,
   history: RunHistory,
   failure: unknown,
 ): Promise<string | undefined> {
@@ -83,7 +83,8 @@ async function leaveBundle(
   if (asAgentError(failure).code === 'cli.already-running') return undefined;
   try {
     const { collectLogs } = await import('./logs/collect.ts');
-    return await collectLogs({ loaded, role, ports, history, failure, signal: stop.signal });
+    const { signal } = stop;
+    return await collectLogs({ loaded, role, ports, history, failure, secrets, signal });
   } catch (thrown) {
     if (stop.exitCode() !== undefined) return undefined;
     const { code, message } = asAgentError(thrown);
@@ -100,7 +101,7 @@ interface Run extends InstallStart {
   readonly loaded: LoadedConfig;
   readonly role: Role<InstallWorld>;
   readonly world: RunWorld;
-  readonly hide: (secret: Secret) => void;
+  readonly secrets: Masker;
 }
 
 /** Runs the role unless another agent is running on this host. */
@@ -142,7 +143,7 @@ async function runAlone(run: Run): Promise<void> {
         halt.signal.throwIfAborted();
         stop.ignore();
       },
-      ...{ mask, hide: run.hide },
+      ...{ mask, hide: run.secrets.register },
     });
   } catch (thrown) {
     // Its event may not have reached a reporter that failed.

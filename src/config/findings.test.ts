@@ -56,7 +56,7 @@ image:
   source: tape
 `;
     expect(await mistakesOf(text)).toEqual([
-      expect.stringContaining('config.unknown-key file host.yaml:3: service.tokn'),
+      expect.stringContaining('config.unknown-key file host.yaml:3: this key'),
       expect.stringContaining('config.invalid-value file host.yaml:2: service.url'),
       expect.stringContaining('config.invalid-value file host.yaml:5: disk.device'),
       expect.stringContaining('config.invalid-value file host.yaml:8: image.source'),

@@ -42,13 +42,13 @@ describe('fileLayer', () => {
   it.each([
     ['a key of a section', 'disk:\n  devise: /dev/sda\n', 'disk.devise', 'disk.device', 2],
     ['a section', 'dsk:\n  device: /dev/sda\n', 'dsk', 'disk', 1],
-  ])('refuses an unknown key: %s', (...[, text, key, near, line]) => {
+  ])('refuses an unknown key without its name: %s', (...[, text, key, near, line]) => {
     expect(() => read(text)).toThrow(
       expect.objectContaining({
         code: 'config.unknown-key',
-        context: { key },
+        context: {},
         hint: expect.stringContaining(near) as string,
-        message: expect.stringContaining(`c.yaml:${line}`) as string,
+        message: expect.stringMatching(`^(?!.*${key}).*c.yaml:${line}`) as string,
       }),
     );
   });

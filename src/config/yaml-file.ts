@@ -88,11 +88,9 @@ const plain = (node: Node | null, document: Document.Parsed): unknown =>
 
 function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): AgentError {
   const near = nearestName(name, known);
-  // The wrong file may have anything there, a secret too.
-  const shown = /^[a-z][a-z0-9]{0,30}(?:\.[a-z][a-z0-9]{0,30})?$/i.test(name) ? name : 'a key';
-  return configFailure('config.unknown-key', `${origin}: ${shown} is not a setting`, {
+  // The wrong file may have anything there, a secret too: no name but those of settings is shown.
+  return configFailure('config.unknown-key', `${origin}: this key is not a setting`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
-    context: { key: shown },
   });
 }
 

@@ -319,6 +319,7 @@ function scopeOf<W extends World>(
       context.emit({ type: 'note', ...who, level, message, fields });
     },
     hide: context.hide,
+    mask: context.mask,
     onExit: undo.push,
   };
 }

@@ -40,6 +40,8 @@ export interface StepScope<Config> {
   ) => void;
   /** Has a secret that was read taken out of all that is shown from now on. */
   readonly hide: (secret: Secret) => void;
+  /** A text without the secrets that are known so far: settings and all that was hidden. */
+  readonly mask: (text: string) => string;
   /** Registers what must be undone when the step fails, or whenever it ends; runs in reverse. */
   readonly onExit: (undo: () => Promise<void>, when: 'always' | 'failure') => void;
 }

@@ -5,17 +5,18 @@ import {
   chmod,
   chown,
   link,
+  lstat,
   mkdir,
   mkdtemp,
   readFile,
+  readdir,
   rm,
-  stat,
   symlink,
   truncate,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepBundle } from '../../src/adapters/bundle-file.ts';
 import { statusFile } from '../../src/adapters/status-file.ts';
@@ -227,19 +228,36 @@ describe('in the place of a temporary file', () => {
       'run/.logs.tar.gz.part',
       () => keepBundle(at('run/logs.tar.gz'), Buffer.from('new')),
     ],
+    'of a file of the host': [
+      'opt/run/.file.part',
+      () => nsenterHost({ root }).writeFile('/opt/run/file', 'new', { signal }),
+    ],
   };
-  const others = Object.keys(planted).filter((what) => what !== 'a directory');
+  const others = Object.keys(planted);
   it.each(Object.keys(writes).flatMap((name) => others.map((what) => [name, what] as const)))(
-    '%s %s is replaced, and nothing is written to it',
+    '%s %s stays, and nothing is written to it',
     async (name, what) => {
       const [path, write] = writes[name]!;
-      await mkdir(at('run'));
+      await mkdir(dirname(at(path)));
       await plant(what, at(path));
+      const before = await lstat(at(path));
       await write();
       const shown = at(path).replace('/.', '/').replace('.part', '');
       expect(await readFile(shown, 'utf8')).toBe('new');
-      expect((await stat(shown)).mode & 0o777).toBe(0o600);
+      expect((await lstat(shown)).mode & 0o777).toBe(0o600);
+      expect(await lstat(at(path))).toMatchObject({ ino: before.ino, size: before.size });
+      expect(await readdir(dirname(at(path)))).toHaveLength(2);
       expect(await readFile(at('home/theirs'), 'utf8')).toBe('theirs\n');
     },
   );
+
+  it.each(Object.keys(writes))('%s what an earlier run has left is removed', async (name) => {
+    const [path, write] = writes[name]!;
+    await mkdir(dirname(at(path)));
+    await writeFile(at(path), 'half', { mode: 0o600 });
+    await write();
+    expect(await readdir(dirname(at(path)))).toEqual([
+      basename(path).slice(1).replace('.part', ''),
+    ]);
+  });
 });

@@ -261,6 +261,7 @@ const laneScope = (): Parameters<typeof tagImage>[0] => ({
   alive: () => undefined,
   note: () => undefined,
   hide: () => undefined,
+  mask: (text: string) => text,
   onExit: () => undefined,
   until: () => Promise.reject(new Error('nothing is waited for')),
 });

@@ -11,8 +11,10 @@ import {
 import type { Past } from '../../src/engine/resume.ts';
 import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
+import { type Masker, masker } from '../../src/lib/masker.ts';
+import { secretValues } from '../../src/lib/secret-values.ts';
 import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
-import type { Secret } from '../../src/model/secret.ts';
+import { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
 import { ladderOf } from '../../src/reporting/ladder.ts';
@@ -48,6 +50,8 @@ interface StepRun<Needs extends NeedsOf> extends Partial<AllPorts> {
   /** Values of the facts it needs, under the step's own names for them. */
   readonly facts?: NeedValues<Needs>;
   readonly signal?: AbortSignal;
+  /** What earlier steps have read. */
+  readonly secrets?: readonly string[];
   /** The step was begun by an earlier run that did not come to its end. */
   readonly wasBegun?: boolean;
   /** Hears each event as it happens, where a test must wait for one. */
@@ -66,6 +70,25 @@ interface StepEnd<Gives extends AnyFact | undefined> {
   readonly notes: readonly string[];
 }
 
+function factsOf<Needs extends NeedsOf>(
+  needs: Needs | undefined,
+  given: NeedValues<Needs> | undefined,
+): ReturnType<typeof factStore> {
+  const facts = factStore();
+  const values = (given ?? {}) as Readonly<Record<string, unknown>>;
+  for (const [name, { name: fact }] of Object.entries<AnyFact>(needs ?? {})) {
+    if (Object.hasOwn(values, name)) facts.give(fact, values[name]);
+  }
+  return facts;
+}
+
+function maskerFor(config: Config, read: readonly string[]): Masker {
+  const secrets = masker();
+  for (const secret of secretValues(config)) secrets.register(secret);
+  for (const text of read) secrets.register(new Secret(text));
+  return secrets;
+}
+
 /** Runs one step with the real engine, and tells how it ended. */
 export async function tryStep<
   Uses extends keyof AllPorts,
@@ -75,22 +98,23 @@ export async function tryStep<
   const events: RunEvent[] = [];
   const hidden: string[] = [];
   const clock = run.clock ?? fakeClock();
-  const facts = factStore();
-  const values = (run.facts ?? {}) as Readonly<Record<string, unknown>>;
-  for (const [name, { name: fact }] of Object.entries<AnyFact>(step.needs ?? {})) {
-    if (Object.hasOwn(values, name)) facts.give(fact, values[name]);
-  }
+  const facts = factsOf(step.needs, run.facts);
   const past: Past = run.wasBegun === true ? new Map([[step.id, { state: 'begun' }]]) : new Map();
+  const config = Config.parse(run.config ?? {});
+  const secrets = maskerFor(config, run.secrets ?? []);
   const context = {
-    config: { ...Config.parse(run.config ?? {}), namespace: 'assisted-installer' },
+    config: { ...config, namespace: 'assisted-installer' },
     ports: portsOf(run, clock),
     clock,
     journal: memoryJournal(),
     past,
     facts,
     beforeLeaving: () => Promise.resolve(),
-    mask: (text: string) => text,
-    hide: (secret: Secret): void => void hidden.push(secret.reveal()),
+    hide: (secret: Secret): void => {
+      hidden.push(secret.reveal());
+      secrets.register(secret);
+    },
+    mask: secrets.mask,
     emit: (body: object): void => {
       const event = { ...body, at: clock.now(), run: 'test' } as RunEvent;
       events.push(event);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, readlink, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, normalize, resolve } from 'node:path/posix';
+import { type FileHandle, lstat, open, readdir, readlink, rm } from 'node:fs/promises';
+import { dirname, join, normalize, resolve } from 'node:path/posix';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { ReadOptions, WrittenFile } from '../../ports/host.ts';
-import { createTemporary, readFileOf } from '../file-access.ts';
+import { readFileOf, replaceFile } from '../file-access.ts';
 
 /** Content of a file: text, bytes, or a stream of bytes. */
 export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -59,42 +59,34 @@ export async function writeDirect(
   content: FileContent,
   { signal, mode = 0o600 }: { readonly signal: AbortSignal; readonly mode?: number },
 ): Promise<WrittenFile> {
-  const temporary = join(dirname(at), `.${basename(at)}.part`);
   try {
-    const sums = await writeWhole(temporary, content, { signal, mode });
-    await rename(temporary, at).catch((error: unknown) => {
-      throw notWritten(path, error);
-    });
+    const sums = await replaceFile(at, { mode }, (file) =>
+      writeWhole(file, content, { signal, mode }),
+    );
     await flushDirectory(dirname(at));
     return { path, ...sums };
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
     throw isSystemError(error) ? notWritten(path, error) : error;
   }
 }
 
 async function writeWhole(
-  temporary: string,
+  file: FileHandle,
   content: FileContent,
   { signal, mode }: { readonly signal: AbortSignal; readonly mode: number },
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const file = await createTemporary(temporary, mode);
-  try {
-    const hash = createHash('sha256');
-    let bytes = 0;
-    for await (const chunk of chunksOf(content)) {
-      signal.throwIfAborted();
-      hash.update(chunk);
-      bytes += chunk.length;
-      await writeAll(file, chunk);
-    }
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of chunksOf(content)) {
     signal.throwIfAborted();
-    await file.chmod(mode);
-    await file.sync();
-    return { bytes, sha256: hash.digest('hex') };
-  } finally {
-    await file.close();
+    hash.update(chunk);
+    bytes += chunk.length;
+    await writeAll(file, chunk);
   }
+  signal.throwIfAborted();
+  await file.chmod(mode);
+  await file.sync();
+  return { bytes, sha256: hash.digest('hex') };
 }
 
 async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {

@@ -9,7 +9,10 @@ import { systemClock } from '../../adapters/clock.ts';
 import { checkConfig } from '../../config/load.ts';
 import { readSettings } from '../../config/sources.ts';
 import { engineFailure } from '../../engine/failures.ts';
+import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { readArchive } from '../../lib/archive.ts';
+import { masker } from '../../lib/masker.ts';
+import { secretValues } from '../../lib/secret-values.ts';
 import { runHistoryOf } from '../../reporting/run-history.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import { collectLogs } from './collect.ts';
@@ -27,10 +30,25 @@ const secrets = {
   registry: 'planted-password-of-a-registry',
   unknown: 'planted-in-a-field',
   bearer: 'planted-bearer-0123456789',
+  header: 'planted-header-of-ignition',
+  content: 'planted-content-of-ignition',
   key: 'cGxhbnRlZC1wcml2YXRlLWtleQ',
 } as const;
 
-const kernelLog = `I/O error, dev sda\nignition: token=${secrets.unknown} ${secrets.registry}`;
+/** What the run has read, and nothing on this host holds any more. */
+const ignition = JSON.stringify({
+  ignition: {
+    version: '3.4.0',
+    config: {
+      merge: [{ source: 'https://h/', httpHeaders: [{ name: 'X', value: secrets.header }] }],
+    },
+  },
+  storage: {
+    files: [{ path: '/etc/a', mode: 384, contents: { source: `data:,${secrets.content}` } }],
+  },
+});
+
+const kernelLog = `I/O error, dev sda\nignition: token=${secrets.unknown} ${secrets.registry} GET X: ${secrets.header}, ${secrets.content}`;
 
 const put = (path: string, text: string): void => {
   mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -47,7 +65,11 @@ async function collect(signal = new AbortController().signal) {
   const loaded = { ...checkConfig(layers), notes: [], isFresh: false };
   const host = fakeHost();
   host.on(['journalctl', '--no-pager', '--lines', '2000', '--dmesg']).prints(kernelLog);
+  const known = masker();
+  for (const secret of secretValues(loaded.config)) known.register(secret);
+  for (const secret of secretsInIgnition(ignition)) known.register(secret);
   const path = await collectLogs({
+    secrets: known,
     ...{ loaded, role: chooseRole(loaded.config), signal },
     ports: { clock: systemClock, host, inventory: fakeInventory() },
     history: runHistoryOf('r').read(),

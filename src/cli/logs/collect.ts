@@ -12,9 +12,8 @@ import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { credentialsIn, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { type ArchivedFile, packArchive } from '../../lib/archive.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { masker } from '../../lib/masker.ts';
+import type { Masker } from '../../lib/masker.ts';
 import { plainLine, withTexts } from '../../lib/plain-text.ts';
-import { secretValues } from '../../lib/secret-values.ts';
 import { renderDuration, seconds } from '../../model/duration.ts';
 import { MASK } from '../../model/secret.ts';
 import { version } from '../../model/version.ts';
@@ -38,6 +37,8 @@ export interface FailedRun {
   readonly ports: Pick<Ports, 'clock' | 'host' | 'inventory'>;
   readonly history: RunHistory;
   readonly failure: unknown;
+  /** Those of the settings, and all that the run has read. */
+  readonly secrets: Masker;
   /** Aborted by a stop. */
   readonly signal: AbortSignal;
 }
@@ -160,7 +161,7 @@ export const collectLogs = (run: FailedRun): Promise<string> =>
 async function putTogether({ failure, ...scope }: FailedRun & CollectScope): Promise<string> {
   const { config } = scope.loaded;
   const ended = scope.clock.now();
-  const hide = await hidingFor(config);
+  const hide = await hidingFor(config, scope.secrets);
   const collected = await Promise.all(bundleFiles.map((one) => bundled(one, scope, hide)));
   const manifest = BundleManifest.parse({
     ...{ v: 1, version, role: scope.role.name, ended },
@@ -222,9 +223,10 @@ async function bundled(file: BundleFile, scope: CollectScope, hide: Hide): Promi
 }
 
 /** Takes out what is known to be secret, by its value, and what looks like it. */
-async function hidingFor(config: LoadedConfig['config']): Promise<Hide> {
-  const { mask, register } = masker();
-  for (const secret of secretValues(config)) register(secret);
+async function hidingFor(
+  config: LoadedConfig['config'],
+  { mask, register }: Masker,
+): Promise<Hide> {
   const at = join(config.host.root, PULL_SECRET_PATH);
   const pullSecret = await readFileOf({ at, kind: 'secret', whose: 'host' }).catch(() => '');
   for (const secret of credentialsIn(pullSecret.toString()).secrets) register(secret);

@@ -52,7 +52,7 @@ const serverLog = '/var/log/containers/x_y_machine-config-server-1.log';
 
 /** A host whose logs speak of every secret that it knows, and of some that nobody knows. */
 function hostWithSecrets(): FakeHost {
-  const everything = ['service', 'pull', 'staging', 'push']
+  const everything = ['service', 'pull', 'staging', 'push', 'header']
     .flatMap((name) => [planted(name), auth(name), `"auth":"${auth(name)}"`])
     .join(' ');
   const log = `${everything}\nAuthorization: Basic ${planted('unknown')}\nSTEP 3/4: RUN dnf\n`;
@@ -189,9 +189,12 @@ describe('layering/gather-logs', () => {
       facts,
       host,
       kube: clusterWithSecrets(),
+      secrets: [planted('header')],
     });
     const whole = [...bundleOf(host)].flat().join('\n');
-    for (const name of ['service', 'pull', 'staging', 'push', 'key', 'ignition', 'unknown']) {
+    for (const name of [
+      ...['service', 'pull', 'staging', 'push', 'key', 'ignition', 'unknown', 'header'],
+    ]) {
       expect(whole, name).not.toContain(planted(name));
       expect(whole, name).not.toContain(auth(name).slice(4));
     }

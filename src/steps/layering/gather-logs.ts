@@ -42,8 +42,6 @@ import {
   stagingPlaces,
 } from '../../layering/registry/staging-registry.ts';
 import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
-import { masker } from '../../lib/masker.ts';
-import { secretValues } from '../../lib/secret-values.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
@@ -402,14 +400,12 @@ interface KnownSecrets {
 
 /** Reads every credential that layering works with, so that each can be taken out of what is gathered. */
 async function readKnownSecrets(scope: GatherScope): Promise<KnownSecrets> {
-  const { register, mask } = masker();
-  for (const secret of secretValues(scope.config)) register(secret);
   const sources: { readonly from: string; readonly registries: readonly string[] }[] = [];
   for (const { from, ...known } of await readCredentials(scope)) {
-    for (const secret of known.secrets) register(secret);
+    for (const secret of known.secrets) scope.hide(secret);
     sources.push({ from, registries: known.registries });
   }
-  return { hide: (text) => withoutSecretLooks(mask(text)), sources };
+  return { hide: (text) => withoutSecretLooks(scope.mask(text)), sources };
 }
 
 type FromFile = PullSecretContent & { readonly from: string };
