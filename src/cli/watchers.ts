@@ -7,7 +7,7 @@ import type { MetricsServer } from '../adapters/metrics/serve.ts';
 import { serviceManager } from '../adapters/service-manager.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
-import { tracesEndpointOf } from '../config/tracing.ts';
+import { tracesEndpointOf } from '../config/environment.ts';
 import type { RunEventBody, Sink } from '../engine/events.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { serviceStatusOf } from '../reporting/service-status.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tracesEndpointOf } from './tracing.ts';
+import { tracesEndpointOf } from './environment.ts';
 
 const general = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example.com/v1/traces' };

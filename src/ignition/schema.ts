@@ -20,7 +20,7 @@ const headers = { ...keyed(header, byName), removesWithout: 'value' };
 const verification = object('Verification', { hash: optional(text) });
 
 /** Content of a file, or a key file. Compression is as old as spec 3.0 here. */
-export const resource = object('Resource', {
+export const resourceShape = object('Resource', {
   compression: optional(text),
   httpHeaders: optional(headers, 1),
   source: optional(text),
@@ -35,28 +35,28 @@ export const reference = object('Reference', {
   verification: optional(verification),
 });
 
-export const owner = object('Owner', { id: optional(integer), name: optional(text) });
+export const ownerShape = object('Owner', { id: optional(integer), name: optional(text) });
 
 const node = {
   path: required(text),
-  group: optional(owner),
+  group: optional(ownerShape),
   overwrite: optional(flag),
-  user: optional(owner),
+  user: optional(ownerShape),
 };
 
 const byPath = ({ path }: { readonly path: string }): string => path;
 const byDevice = ({ device }: { readonly device: string }): string => device;
 
-export const directory = object('Directory', { ...node, mode: optional(integer) });
+export const directoryShape = object('Directory', { ...node, mode: optional(integer) });
 
-export const file = object('File', {
+export const fileShape = object('File', {
   ...node,
-  append: optional(concatenated(resource)),
-  contents: optional(resource),
+  append: optional(concatenated(resourceShape)),
+  contents: optional(resourceShape),
   mode: optional(integer),
 });
 
-export const link = object('Link', { ...node, hard: optional(flag), target: always(text, 2) });
+export const linkShape = object('Link', { ...node, hard: optional(flag), target: always(text, 2) });
 
 const partition = object('Partition', {
   number: required(integer),
@@ -82,13 +82,13 @@ function partitionKey({
   return label === undefined ? '' : `label:${label}`;
 }
 
-export const disk = object('Disk', {
+export const diskShape = object('Disk', {
   device: required(text),
   partitions: optional(keyed(partition, partitionKey)),
   wipeTable: optional(flag),
 });
 
-export const filesystem = object('Filesystem', {
+export const filesystemShape = object('Filesystem', {
   device: required(text),
   format: optional(text),
   label: optional(text),
@@ -99,7 +99,7 @@ export const filesystem = object('Filesystem', {
   wipeFilesystem: optional(flag),
 });
 
-export const raid = object('Raid', {
+export const raidShape = object('Raid', {
   name: required(text),
   devices: optional(textSet),
   level: always(text, 2),
@@ -132,7 +132,7 @@ const luks = object('Luks', {
   clevis: optional(clevis),
   device: optional(text),
   discard: optional(flag, 4),
-  keyFile: optional(resource),
+  keyFile: optional(resourceShape),
   label: optional(text),
   openOptions: optional(textSet, 4),
   options: optional(concatenated(text)),
@@ -141,16 +141,16 @@ const luks = object('Luks', {
 });
 
 /** The `storage` section. Files, directories and links share one key space on their path. */
-export const storage = object(
+export const storageShape = object(
   'Storage',
   {
-    directories: optional(keyed(directory, byPath)),
-    disks: optional(keyed(disk, byDevice)),
-    files: optional(keyed(file, byPath)),
-    filesystems: optional(keyed(filesystem, byDevice)),
-    links: optional(keyed(link, byPath)),
+    directories: optional(keyed(directoryShape, byPath)),
+    disks: optional(keyed(diskShape, byDevice)),
+    files: optional(keyed(fileShape, byPath)),
+    filesystems: optional(keyed(filesystemShape, byDevice)),
+    links: optional(keyed(linkShape, byPath)),
     luks: optional(keyed(luks, byName), 2),
-    raid: optional(keyed(raid, byName)),
+    raid: optional(keyed(raidShape, byName)),
   },
   ['directories', 'files', 'links'],
 );
@@ -166,7 +166,7 @@ export const timeouts = object('Timeouts', {
   httpTotal: optional(integer),
 });
 
-export const ignition = object('Ignition', {
+export const ignitionShape = object('Ignition', {
   version: required(text),
   config: optional(
     object('ConfigReferences', {
@@ -192,7 +192,7 @@ const kernelArguments = object(
   ['shouldExist', 'shouldNotExist'],
 );
 
-export const group = object('PasswdGroup', {
+export const groupShape = object('PasswdGroup', {
   name: required(text),
   gid: optional(integer),
   passwordHash: optional(text),
@@ -200,7 +200,7 @@ export const group = object('PasswdGroup', {
   system: optional(flag),
 });
 
-export const user = object('PasswdUser', {
+export const userShape = object('PasswdUser', {
   name: required(text),
   gecos: optional(text),
   groups: optional(textSet),
@@ -217,26 +217,26 @@ export const user = object('PasswdUser', {
   uid: optional(integer),
 });
 
-export const dropin = object('Dropin', { name: required(text), contents: optional(text) });
+export const dropinShape = object('Dropin', { name: required(text), contents: optional(text) });
 
-export const unit = object('Unit', {
+export const unitShape = object('Unit', {
   name: required(text),
   contents: optional(text),
-  dropins: optional(keyed(dropin, byName)),
+  dropins: optional(keyed(dropinShape, byName)),
   enabled: optional(flag),
   mask: optional(flag),
 });
 
 /** The shape of a whole config of spec 3.0 to 3.5. */
 export const configShape = object('Config', {
-  ignition: optional(ignition),
+  ignition: optional(ignitionShape),
   kernelArguments: optional(kernelArguments, 3),
   passwd: optional(
     object('Passwd', {
-      groups: optional(keyed(group, byName)),
-      users: optional(keyed(user, byName)),
+      groups: optional(keyed(groupShape, byName)),
+      users: optional(keyed(userShape, byName)),
     }),
   ),
-  storage: optional(storage),
-  systemd: optional(object('Systemd', { units: optional(keyed(unit, byName)) })),
+  storage: optional(storageShape),
+  systemd: optional(object('Systemd', { units: optional(keyed(unitShape, byName)) })),
 });

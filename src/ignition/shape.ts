@@ -18,7 +18,7 @@ interface Scalars {
 }
 
 /** An object. Validators are found by its name. */
-export interface ObjectShape<F extends Fields = Fields> {
+export interface ObjectShape<F extends FieldTable = FieldTable> {
   readonly kind: 'object';
   readonly name: string;
   readonly fields: F;
@@ -27,7 +27,7 @@ export interface ObjectShape<F extends Fields = Fields> {
 }
 
 /** The members of an object by name. */
-export type Fields = Readonly<Record<string, Field>>;
+export type FieldTable = Readonly<Record<string, Field>>;
 
 /** A list, and how two of them are merged. */
 export interface ListShape<I extends ScalarShape | ObjectShape = ScalarShape | ObjectShape> {
@@ -68,12 +68,12 @@ export type ValueOf<S> =
         ? MembersOf<F>
         : never;
 
-type RequiredIn<F extends Fields> = {
+type RequiredIn<F extends FieldTable> = {
   [K in keyof F]: F[K]['isRequired'] extends true ? K : never;
 }[keyof F];
 
 /** One flat object type, which editors show as such. */
-type MembersOf<F extends Fields> = {
+type MembersOf<F extends FieldTable> = {
   readonly [K in RequiredIn<F>]: ValueOf<F[K]['shape']>;
 } & { readonly [K in Exclude<keyof F, RequiredIn<F>>]?: ValueOf<F[K]['shape']> };
 
@@ -109,14 +109,14 @@ export const required = <S extends ScalarShape>(shape: S): Field<S, true> => ({
 });
 
 /** An object shape. */
-export const object = <F extends Fields>(
+export const object = <F extends FieldTable>(
   name: string,
   fields: F,
   sharedKeys: readonly (keyof F & string)[] = [],
 ): ObjectShape<F> => ({ kind: 'object', name, fields, sharedKeys });
 
 /** A list of objects, merged by key. */
-export const keyed = <F extends Fields>(
+export const keyed = <F extends FieldTable>(
   item: ObjectShape<F>,
   keyOf: (item: ValueOf<ObjectShape<F>>) => string,
 ): ListShape<ObjectShape<F>> => ({ kind: 'list', item, merges: 'by-key', keyOf });

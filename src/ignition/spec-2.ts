@@ -4,7 +4,7 @@ import { refuseErrors } from './finding.ts';
 import type { JsonObject } from './json.ts';
 import * as spec3 from './schema.ts';
 import { concatenated, flag, integer, optional, required, text } from './shape.ts';
-import type { Fields, ListShape, ObjectShape } from './shape.ts';
+import type { FieldTable, ListShape, ObjectShape } from './shape.ts';
 import type * as types from './types.ts';
 import { simplifyPath, validateConfig } from './validate.ts';
 import type { SpecMinor } from './version.ts';
@@ -45,11 +45,11 @@ const minors: ReadonlyMap<unknown, SpecMinor> = new Map([
   ['2.2.0', 0.2],
 ]);
 
-const shape = (fields: Fields): ObjectShape => ({
+const shape = (fields: FieldTable): ObjectShape => ({
   ...{ kind: 'object', name: 'Spec2', fields, sharedKeys: [] },
 });
-const list = (fields: Fields): ListShape => concatenated(shape(fields));
-const later = (since: SpecMinor, { fields }: ObjectShape): Fields =>
+const list = (fields: FieldTable): ListShape => concatenated(shape(fields));
+const later = (since: SpecMinor, { fields }: ObjectShape): FieldTable =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [
       name,
@@ -58,7 +58,7 @@ const later = (since: SpecMinor, { fields }: ObjectShape): Fields =>
   );
 
 const owner = optional(shape({ id: optional(integer), name: optional(text, 0.1) }));
-const node: Fields = {
+const node: FieldTable = {
   ...{ filesystem: optional(text), path: required(text), overwrite: optional(flag, 0.2) },
   ...{ user: owner, group: owner },
 };
@@ -77,15 +77,15 @@ const configShape = shape({
       timeouts: optional(spec3.timeouts, 0.1),
     }),
   ),
-  networkd: optional(shape({ units: optional(concatenated(spec3.dropin)) })),
+  networkd: optional(shape({ units: optional(concatenated(spec3.dropinShape)) })),
   passwd: optional(
     shape({
-      groups: optional(concatenated(spec3.group)),
+      groups: optional(concatenated(spec3.groupShape)),
       users: optional(
         list({
-          ...later(0.1, spec3.user),
+          ...later(0.1, spec3.userShape),
           ...{ name: required(text), passwordHash: optional(text) },
-          ...{ sshAuthorizedKeys: optional(concatenated(text)), create: optional(spec3.user) },
+          ...{ sshAuthorizedKeys: optional(concatenated(text)), create: optional(spec3.userShape) },
         }),
       ),
     }),
@@ -93,11 +93,11 @@ const configShape = shape({
   storage: optional(
     shape({
       directories: optional(list({ ...node, mode: optional(integer) }), 0.1),
-      disks: optional(concatenated(spec3.disk)),
+      disks: optional(concatenated(spec3.diskShape)),
       files: optional(
         list({
           ...{ ...node, mode: optional(integer), append: optional(flag, 0.2) },
-          contents: optional(spec3.resource),
+          contents: optional(spec3.resourceShape),
         }),
       ),
       filesystems: optional(
@@ -105,20 +105,22 @@ const configShape = shape({
           ...{ name: optional(text), path: optional(text) },
           mount: optional(
             shape({
-              ...later(0.1, spec3.filesystem),
+              ...later(0.1, spec3.filesystemShape),
               ...{ device: required(text), format: optional(text), create: optional(shape({})) },
             }),
           ),
         }),
       ),
       links: optional(list({ ...node, hard: optional(flag), target: required(text) }), 0.1),
-      raid: optional(list({ ...spec3.raid.fields, options: optional(concatenated(text), 0.2) })),
+      raid: optional(
+        list({ ...spec3.raidShape.fields, options: optional(concatenated(text), 0.2) }),
+      ),
     }),
   ),
   systemd: optional(
     shape({
       units: optional(
-        list({ ...spec3.unit.fields, enabled: optional(flag, 0.1), enable: optional(flag) }),
+        list({ ...spec3.unitShape.fields, enabled: optional(flag, 0.1), enable: optional(flag) }),
       ),
     }),
   ),

@@ -10,43 +10,43 @@ export type Config = Omit<ValueOf<typeof schema.configShape>, 'ignition'> & {
 };
 
 /** The `ignition` section: the version, other configs, and how to fetch. */
-export type Ignition = ValueOf<typeof schema.ignition>;
+export type Ignition = ValueOf<typeof schema.ignitionShape>;
 
 /** Content from a URL, which may be a data URL. */
-export type Resource = ValueOf<typeof schema.resource>;
+export type Resource = ValueOf<typeof schema.resourceShape>;
 
 /** A group account. */
-export type PasswdGroup = ValueOf<typeof schema.group>;
+export type PasswdGroup = ValueOf<typeof schema.groupShape>;
 
 /** A user account. */
-export type PasswdUser = ValueOf<typeof schema.user>;
+export type PasswdUser = ValueOf<typeof schema.userShape>;
 
 /** Disks and what is on them. */
-export type Storage = ValueOf<typeof schema.storage>;
+export type Storage = ValueOf<typeof schema.storageShape>;
 
 /** What files, directories and links have in common. */
 export type Node = Pick<File, 'path' | 'group' | 'overwrite' | 'user'>;
 
 /** A directory. `mode` is decimal in JSON: 493 is 0755. */
-export type Directory = ValueOf<typeof schema.directory>;
+export type Directory = ValueOf<typeof schema.directoryShape>;
 
 /** A file. `mode` is decimal in JSON: 420 is 0644. */
-export type File = ValueOf<typeof schema.file>;
+export type File = ValueOf<typeof schema.fileShape>;
 
 /** A link, symbolic unless `hard`. */
-export type Link = ValueOf<typeof schema.link>;
+export type Link = ValueOf<typeof schema.linkShape>;
 
 /** A disk and its partition table. */
-export type Disk = ValueOf<typeof schema.disk>;
+export type Disk = ValueOf<typeof schema.diskShape>;
 
 /** A filesystem on a device. */
-export type Filesystem = ValueOf<typeof schema.filesystem>;
+export type Filesystem = ValueOf<typeof schema.filesystemShape>;
 
 /** A software RAID array. */
-export type Raid = ValueOf<typeof schema.raid>;
+export type Raid = ValueOf<typeof schema.raidShape>;
 
 /** A unit: its text, its drop-ins, whether it is enabled or masked. */
-export type Unit = ValueOf<typeof schema.unit>;
+export type Unit = ValueOf<typeof schema.unitShape>;
 
 /** A drop-in of a unit. */
-export type Dropin = ValueOf<typeof schema.dropin>;
+export type Dropin = ValueOf<typeof schema.dropinShape>;

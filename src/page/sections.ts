@@ -3,7 +3,7 @@ import { html, type Html } from './html.ts';
 import { type HostView, type NowLine, pageWord, viewOf } from './host-view.ts';
 import { railPicture, stepList } from './rail-view.ts';
 import type { HostState, ObjectState, PageLine, PageState, Tone } from './state.ts';
-import { timelineSection } from './timeline-view.ts';
+import { timelineSection } from './timeline.ts';
 
 /** A section of the page, which is replaced as a whole when it changes. */
 export interface PageSection {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { layeringFailure } from '../failures.ts';
-import { goYaml, type YamlValue } from '../go-yaml/writer.ts';
+import { goYaml, type YamlValue } from './go-yaml.ts';
 import type { MachineConfigPool, PoolReference } from './machine-config-pool.ts';
 import type { MachineOSConfig } from './os-config.ts';
 import type { OSImages } from './os-images.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { throughJson } from '../api/build-name.ts';
-import { goYaml } from './writer.ts';
+import { goYaml } from './go-yaml.ts';
+import { throughJson } from './build-name.ts';
 
 const long = `RUN ${'word '.repeat(20)}end`;
 
