@@ -6,7 +6,7 @@ import { formatExtraDisks } from '../steps/disk/format-extra.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
-import { chooseImage } from '../steps/image/choose.ts';
+import { checkInputs, chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
 import { writeImage } from '../steps/image/write.ts';
 import { keepUnreported } from '../steps/finish/keep-unreported.ts';
@@ -28,7 +28,13 @@ export const preflight = [
  * Writes the operating system, with the Ignition of this host, to where the host boots from. Nothing is destroyed before,
  * and by then every input has been fetched and checked.
  */
-export const writeSystem = [formatExtraDisks, cleanDisk, writeImage, deployToExistingRoot] as const;
+export const writeSystem = [
+  checkInputs,
+  formatExtraDisks,
+  cleanDisk,
+  writeImage,
+  deployToExistingRoot,
+] as const;
 
 /** Makes the written system bootable, with the registry of its medium. */
 export const makeBootable = [

@@ -34,7 +34,11 @@ export const engineMutants: MutantsByFile = {
  * Writes the operating system, with the Ignition of this host, to where the host boots from. Nothing is destroyed before,
  * and by then every input has been fetched and checked.
  */
-export const writeSystem = [formatExtraDisks, cleanDisk, writeImage`,
+export const writeSystem = [
+  checkInputs,
+  formatExtraDisks,
+  cleanDisk,
+  writeImage`,
       to: `  chooseImage,
   cleanDisk,
 ] as const;

@@ -1,4 +1,6 @@
 // With an input that is not there, or not what it should be, no role has changed a disk.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/schema.ts';
@@ -116,6 +118,64 @@ const inputs: readonly Input[] = [
     code: 'image.writer-config',
     config: { image: { writerArgs: ['-c', '/opt/none.yaml'] } },
   },
+  {
+    name: 'an image file for coreos-installer, no such file',
+    code: 'image.file-missing',
+    config: { image: { writerArgs: ['-f', '/opt/none.raw'] } },
+  },
+  {
+    name: 'an image URL for coreos-installer, 404',
+    code: 'web.refused',
+    config: { image: { writerArgs: ['--image-url', 'http://mirror.example/none.raw'] } },
+  },
+  {
+    name: 'an image URL in its configuration file, 404',
+    code: 'web.refused',
+    config: { image: { writerArgs: ['-c', '/opt/writer.yaml'] } },
+    spoil: ({ machine }) =>
+      writeFileSync(
+        join(machine.files.root, 'opt/writer.yaml'),
+        'image-url: http://mirror.example/none.raw\n',
+      ),
+  },
+  {
+    name: 'a stream for coreos-installer, 404',
+    code: 'web.refused',
+    config: {
+      image: { writerArgs: ['-s', 'testing', '--stream-base-url', 'http://mirror.example/s/'] },
+    },
+  },
+  {
+    name: 'Ignition for coreos-installer, no such file',
+    code: 'ignition.file-not-found',
+    config: { image: { writerArgs: ['-i', '/opt/none.ign'] } },
+  },
+  {
+    name: 'Ignition for coreos-installer, no JSON',
+    code: 'ignition.not-json',
+    config: { image: { writerArgs: ['-i', '/opt/writer.yaml'] } },
+    spoil: ({ machine }) => writeFileSync(join(machine.files.root, 'opt/writer.yaml'), 'a: b'),
+  },
+  {
+    name: 'the Ignition, another digest for coreos-installer',
+    code: 'ignition.wrong-digest',
+    config: { image: { writerArgs: ['--ignition-hash', `sha256-${noSum}`] } },
+  },
+  {
+    name: 'the Ignition, a digest of no kind',
+    code: 'ignition.wrong-digest',
+    config: { image: { writerArgs: [`--ignition-hash=md5-${noSum}`] } },
+  },
+  {
+    name: 'network settings for coreos-installer, no such folder',
+    code: 'image.writer-config',
+    config: { image: { writerArgs: ['-n', '--network-dir', '/opt/none'] } },
+  },
+  {
+    name: 'the image for the running root, not in its registry',
+    code: 'command.failed',
+    config: { image: { existingRoot: 'registry.example/none:1' } },
+  },
 ];
 
 const writerEnds: readonly (readonly [string, string, readonly string[]])[] = [
@@ -135,7 +195,7 @@ const cases = kinds.flatMap((kind) =>
 
 /** Programs that change what is on a disk. */
 const destroying =
-  /^(vgchange|vgremove|pvremove|mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer)$/;
+  /^(vgchange|vgremove|pvremove|mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer|ostree)$/;
 
 describe('no disk is changed', () => {
   it.each(cases)('of a %s: %s', async (kind, _, { code, config = {}, spoil }) => {

@@ -23,6 +23,7 @@ const firstLine: Readonly<Record<string, number>> = {
   'registry/': 14,
   // The root of a live system that was made from the node image, which came with 4.19.
   'image/deploy-to-existing-root': 19,
+  'image/check-inputs': 19,
 };
 
 const lineOf = (id: string): number =>

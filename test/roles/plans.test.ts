@@ -81,7 +81,7 @@ describe('a plan of a step that decides on the host', () => {
       {},
       'lsblk,mkdir,mount,sh,test,test,umount,growpart,bash,bash,bash,mount,xfs_growfs,mkdir,sh,fsfreeze,umount',
     ],
-    ['image/choose', { image: { file: '/a.raw', sha256: 'a'.repeat(64) } }, 'od,sha256sum'],
+    ['image/choose', { image: { file: '/a.raw', sha256: 'a'.repeat(64) } }, 'od,stat,sha256sum'],
     [
       'image/choose',
       { image: { stream: '/s.json', nodeImage: 'q.example/n' } },

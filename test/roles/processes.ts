@@ -228,7 +228,7 @@ async function liveOnce(
   const mayRunAgain = new Set([
     ...ofEachLife(chooseRole(how.config)),
     ...(hasBegun(how.journal, 'image/write') ? [] : ofEachWrite),
-    ...(isDestroying(how.journal) ? [] : ['disk/resolve']),
+    ...(isDestroying(how.journal) ? [] : ['disk/resolve', 'image/check-inputs']),
   ]);
   const before = new Set([...ended].filter((step) => !mayRunAgain.has(step)));
   const life = await live(world, how);

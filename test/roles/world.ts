@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join, relative } from 'node:path';
 import type { z } from 'zod';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
+import { publish } from '../../mocks/host/images.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { deliveryOf } from '../../src/layering/manifests/delivery.ts';
@@ -118,6 +119,10 @@ export function newWorld({ plan, config, layering }: Host): World {
     makeLayered(kube, mastersOf(config, layering));
   }
   if (takesImage(config)) giveWorkerImage(machine);
+  publish(machine.images, 'registry.example/os:1', {
+    digest: `sha256:${'2'.repeat(64)}`,
+    labels: {},
+  });
   const inventory = fakeInventory({
     ignition: ignitionOf({ config, layering }),
     files: {

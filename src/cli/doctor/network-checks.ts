@@ -70,9 +70,10 @@ const serviceCheck: Check = {
 /** The images that the commands of a role pull, as far as they are configured. */
 const imagesOf = ({ role, images, image }: Config): readonly string[] => [
   ...new Set(
-    [...(role === 'bootstrap' ? [images.mco, images.controller] : []), image.nodeImage].filter(
-      (name) => name !== '',
-    ),
+    [
+      ...(role === 'bootstrap' ? [images.mco, images.controller] : []),
+      ...[image.nodeImage, image.existingRoot],
+    ].filter((name) => name !== ''),
   ),
 ];
 

@@ -83,6 +83,11 @@ it('takes each key of a configuration file that no option has for unknown', asyn
     keepsPartitions: false,
     unknown: ['--new', 'keep-all'],
     saved: [],
+    uses: [
+      { option: 'offline', value: 'true' },
+      { option: 'keep-all', value: 'true' },
+      { option: 'config-file', value: '/w.yaml' },
+    ],
   });
 });
 

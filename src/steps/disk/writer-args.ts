@@ -30,7 +30,8 @@ export function missingChanges(
   };
 }
 
-const usesIn = (writerArgs: readonly string[]): readonly WriterUse[] =>
+/** The options among arguments for coreos-installer. */
+export const usesIn = (writerArgs: readonly string[]): readonly WriterUse[] =>
   readWriterArgs(writerArgs).uses;
 
 /** Whether arguments for coreos-installer ask to take the network settings of the host along. */
@@ -55,7 +56,16 @@ interface WriterSetup {
   readonly unknown: readonly string[];
   /** Labels and numbers of the partitions that it keeps. */
   readonly saved: readonly WriterUse[];
+  /** Every option: those of configuration files first, as a later one counts. */
+  readonly uses: readonly WriterUse[];
 }
+
+/** The value of an option, or of its other name, that counts: the last one. Undefined where it is not used. */
+export const valueOf = (
+  uses: readonly WriterUse[],
+  ...options: readonly string[]
+): string | undefined =>
+  uses.findLast(({ option, value }) => options.includes(option) && value !== 'false')?.value;
 
 /**
  * Reads what coreos-installer is told. Its configuration files are on the host; their keys are the long options
@@ -74,9 +84,10 @@ export async function readWriterSetup({
     if (text === undefined) throw unreadable(path, 'it is not on the host');
     inFiles.push(...usesInFile(path, text));
   }
-  const saved = [...uses, ...inFiles].filter(({ option }) => saving.has(option));
+  const all = [...inFiles, ...uses];
+  const saved = all.filter(({ option }) => saving.has(option));
   const others = inFiles.map(({ option }) => option).filter((option) => !isWriterOption(option));
-  return { keepsPartitions: saved.length > 0, unknown: [...unknown, ...others], saved };
+  return { keepsPartitions: saved.length > 0, unknown: [...unknown, ...others], saved, uses: all };
 }
 
 function usesInFile(path: string, text: string): readonly WriterUse[] {
@@ -91,7 +102,8 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
   );
 }
 
-const unreadable = (path: string, why: string): Error =>
+/** What coreos-installer would stop at when the disk is lost already. */
+export const unreadable = (path: string, why: string): Error =>
   diskFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
 
 /** A partition as the writer chooses it. */
@@ -139,14 +151,10 @@ function isInRange(number: number, range: string): boolean {
   return (from === '' || number >= Number(from)) && (to === '' || number <= Number(to));
 }
 
-/** The argument for coreos-installer that names an image, if there is one. */
-export const namesImage = (writerArgs: readonly string[]): string | undefined => {
-  const use = usesIn(writerArgs).find(({ option }) => imageOptions.has(option));
+/** The option for coreos-installer that names an image, if there is one. */
+export const namesImage = (uses: readonly WriterUse[]): string | undefined => {
+  const use = uses.find(({ option }) => imageOptions.has(option));
   return use === undefined ? undefined : `--${use.option}`;
 };
-
-/** The URL of an image among arguments for coreos-installer. */
-export const imageUrlIn = (writerArgs: readonly string[]): string | undefined =>
-  usesIn(writerArgs).findLast(({ option }) => option === 'image-url')?.value;
 
 const imageOptions: ReadonlySet<string> = new Set(['image-url', 'image-file', 'stream', 'offline']);

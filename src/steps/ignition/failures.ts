@@ -19,8 +19,8 @@ export const ignitionSourceFailures = {
   },
   'ignition.wrong-digest': {
     kind: 'media',
-    title: 'The Ignition config does not match ignition.sha256',
-    hint: 'compare ignition.sha256 with the sha256 of the served file',
+    title: 'The Ignition config does not match the digest that is set',
+    hint: 'compare ignition.sha256, or --ignition-hash of image.writerArgs, with the digest of the file',
   },
   'ignition.oversized': {
     kind: 'input',

@@ -122,6 +122,23 @@ export async function receive(
   return { bytes, sha256 };
 }
 
+/**
+ * Compares a config with a digest as coreos-installer writes it, `sha256-HEX` or `sha512-HEX`.
+ * @throws AgentError `ignition.wrong-digest`
+ */
+export function refuseOtherHash(
+  text: string | Uint8Array,
+  { origin, hash }: { readonly origin: string; readonly hash: string | undefined },
+): void {
+  if (hash === undefined) return;
+  const [, name = '', expected = ''] = /^(sha256|sha512)-([0-9a-f]+)$/i.exec(hash) ?? [];
+  const actual = name === '' ? '' : createHash(name).update(text).digest('hex');
+  if (name !== '' && actual === expected.toLowerCase()) return;
+  throw ignitionSourceFailure('ignition.wrong-digest', `${origin} does not match --ignition-hash`, {
+    context: { origin, expected: hash, actual },
+  });
+}
+
 /** Whether a config that was saved is there unchanged; its secrets are registered. */
 export async function isSaved(
   { host, signal, hide }: Pick<StepScope<'host'>, 'host' | 'signal' | 'hide'>,

@@ -64,7 +64,8 @@ const chosen = async (input: ConfigInput['image'], more: object = {}) =>
 describe('image/choose', () => {
   it('warns of an option of the writer that is newer than ours', async () => {
     const config = { image: { writerArgs: ['--verify', 'strict', '-n'] } };
-    const { notes } = await runStep(chooseImage, { config, facts, host: fakeHost() });
+    const host = fakeHost().withFile('/etc/NetworkManager/system-connections', '');
+    const { notes } = await runStep(chooseImage, { config, facts, host });
     expect(notes[0]).toBe('warn: coreos-installer is given --verify, which is not known here');
   });
 

@@ -1,10 +1,17 @@
 import type { Config } from '../../config/schema.ts';
-import { readWriterArgs } from '../../lib/writer-args.ts';
+import type { WriterUse } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { minutes } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
+import { parseConfig } from '../../ignition/parse.ts';
+import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { TargetDisk } from '../disk/facts.ts';
+import { readWriterSetup, unreadable, usesIn, valueOf } from '../disk/writer-args.ts';
+import { inspectArgv, readInspected } from '../../os/registry-image.ts';
+import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
+import { authFile } from './overwrite-argv.ts';
+import { ignitionSourceFailure } from '../ignition/failures.ts';
 import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
@@ -28,6 +35,7 @@ import {
   renderLine,
 } from './release.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure } from './failures.ts';
 import { findInStream, type StreamImage } from './stream.ts';
 import type { Host } from '../../ports/host.ts';
@@ -50,15 +58,17 @@ export const chooseImage = step({
   explain: explainImage,
   preview: previewChoice,
   run: async (scope, { disk }) => {
-    const request = chooseImageSource(scope.config);
-    for (const option of readWriterArgs(scope.config.image.writerArgs).unknown) {
+    const { uses, unknown } = await readWriterSetup(scope);
+    const request = chooseImageSource(scope.config, uses);
+    for (const option of unknown) {
       scope.note('warn', `coreos-installer is given ${option}, which is not known here`, {
         hint: 'what it changes on the disk is not taken into account; check coreos-installer install --help',
       });
     }
-    const unverified = whyUnverified(scope.config, request);
+    const unverified = whyUnverified(scope.config, request, uses);
     if (unverified !== undefined) scope.note('warn', `nothing verifies the image: ${unverified}`);
     await checkNodeImage(scope);
+    await checkWriterFiles({ scope, disk }, uses);
     const image = await findImage({ scope, disk }, request);
     scope.note('info', 'the operating system image is chosen', {
       source: image.kind,
@@ -69,6 +79,86 @@ export const chooseImage = step({
     return image;
   },
 });
+
+/** Checks what needs the Ignition of this host, or the pull secret that it brings, right before the first loss. */
+export const checkInputs = step({
+  id: 'image/check-inputs',
+  title: 'Check what else the write needs',
+  uses: ['host'],
+  needs: { ignition: HostIgnition },
+  fetches: true,
+  freshUntil: ['disk/format-extra', 'disk/clean', 'image/write', 'image/deploy-to-existing-root'],
+  retry: { attempts: 3, every: seconds(2) },
+  limit: minutes(20),
+  preview: ({ image: { existingRoot } }) =>
+    existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)],
+  run: async (scope, { ignition: { path, origin } }) => {
+    const { host, config, signal } = scope;
+    const { existingRoot, writerArgs } = config.image;
+    if (existingRoot !== '') {
+      const argv = inspectArgv(existingRoot, authFile);
+      const { stdout } = await host.exec(argv, { signal, limit: minutes(5) });
+      readInspected(stdout, existingRoot);
+      return;
+    }
+    const hash = valueOf((await readWriterSetup(scope)).uses, 'ignition-hash');
+    if (hash === undefined || ignitionIn(writerArgs) !== undefined) return;
+    refuseOtherHash((await host.readText(path, signal)) ?? '', { origin, hash });
+  },
+});
+
+/** The Ignition that coreos-installer takes in place of that of this host. */
+const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
+  valueOf(usesIn(writerArgs), 'ignition-file', 'ignition');
+
+/** Where coreos-installer finds streams, and network settings, unless it is told (coreos-installer 0.26, `src/source.rs`, `src/cmdline`). */
+const streams = 'https://builds.coreos.fedoraproject.org/streams/';
+const networkFolder = '/etc/NetworkManager/system-connections';
+
+/**
+ * Opens what coreos-installer opens by itself, by its arguments and configuration files: an image, Ignition in place of that of
+ * this host, network settings. It would fail when the disk is lost.
+ * @throws AgentError `image.*`, `ignition.*`, `web.*`
+ */
+async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Promise<void> {
+  const { scope, disk } = search;
+  const { host, web, signal } = scope;
+  const [path, url] = [valueOf(uses, 'image-file'), valueOf(uses, 'image-url')];
+  const stream = valueOf(uses, 'stream');
+  if (path !== undefined) await checkFile(search, path);
+  if (url !== undefined) {
+    refuseUnfit(await sampleUrl(web, url, signal), { origin: shownUrl(url), disk });
+  }
+  if (stream !== undefined) {
+    const base = valueOf(uses, 'stream-base-url') ?? streams;
+    const location = new SecretUrl(new URL(`${stream}.json`, base).href);
+    await findStreamImage(search, { location, because: '--stream' });
+  }
+  // A configuration file cannot: that of this host is among the arguments.
+  const own = ignitionIn(scope.config.image.writerArgs);
+  if (own !== undefined) await checkIgnition(scope, { path: own, uses });
+  const folder = valueOf(uses, 'network-dir') ?? networkFolder;
+  if (valueOf(uses, 'copy-network') === undefined) return;
+  if ((await host.realPath(folder, signal)) === undefined) {
+    throw unreadable(folder, '--copy-network needs it, and it is not on the host');
+  }
+}
+
+/** coreos-installer takes the last Ignition file of its arguments, and compares its digest when the image is written. */
+async function checkIgnition(
+  { host, signal, hide }: StepScope<'host'>,
+  { path, uses }: { readonly path: string; readonly uses: readonly WriterUse[] },
+): Promise<void> {
+  const text = await host.readText(path, signal);
+  if (text === undefined) {
+    throw ignitionSourceFailure('ignition.file-not-found', `${path} is not on the host`, {
+      context: { path },
+    });
+  }
+  for (const secret of secretsInIgnition(text)) hide(secret);
+  parseConfig(text);
+  refuseOtherHash(text, { origin: path, hash: valueOf(uses, 'ignition-hash') });
+}
 
 /** What is looked at on the host; an image at a URL is looked at without a command. */
 function previewChoice(config: Config): readonly (readonly string[])[] {
@@ -148,12 +238,18 @@ async function findFile(
   { path, because }: { readonly path: string; readonly because: string },
 ): Promise<ChosenImage> {
   const { host, signal, config } = scope;
-  if ((await host.realPath(path, signal)) === undefined) throw fileMissing(path);
-  refuseUnfit(await sampleFile(host, path, signal), { origin: path, disk });
+  await checkFile({ scope, disk }, path);
   const { sha256 } = config.image;
   if (sha256 === '') return { kind: 'file', path, because };
   await verifyFile(host, { path, sha256 }, signal);
   return { kind: 'file', path, sha256, because };
+}
+
+/** @throws AgentError `image.file-missing`, and what `refuseUnfit` refuses */
+async function checkFile({ scope, disk }: Search, path: string): Promise<void> {
+  const { host, signal } = scope;
+  if ((await host.realPath(path, signal)) === undefined) throw fileMissing(path);
+  refuseUnfit(await sampleFile(host, path, signal), { origin: path, disk });
 }
 
 interface UrlImage {

@@ -8,7 +8,8 @@ import type { ChosenImage } from './facts.ts';
 import { findInStream } from './stream.ts';
 import { verifyFile } from './image-file.ts';
 import type { WriterSource } from './writer.ts';
-import { imageUrlIn, namesImage } from '../disk/writer-args.ts';
+import type { WriterUse } from '../../lib/writer-args.ts';
+import { namesImage, usesIn, valueOf } from '../disk/writer-args.ts';
 
 /**
  * Where the configuration wants the operating system to come from, before anything is looked at.
@@ -27,10 +28,13 @@ export type ImageRequest =
  * what the live medium has.
  * @throws AgentError `image.not-configured`, `image.digest-unusable`, `image.unverified`
  */
-export function chooseImageSource(config: Config): ImageRequest {
+export function chooseImageSource(
+  config: Config,
+  uses: readonly WriterUse[] = usesIn(config.image.writerArgs),
+): ImageRequest {
   const { image, service } = config;
-  const request = requestOf(image);
-  const unverified = whyUnverified(config, request);
+  const request = requestOf(image, uses);
+  const unverified = whyUnverified(config, request, uses);
   if (unverified !== undefined && service.url.isEmpty && !image.allowUnverified) {
     throw imageFailure('image.unverified', `nothing verifies the image: ${unverified}`, {
       context: { source: request.kind },
@@ -53,6 +57,7 @@ export function chooseImageSource(config: Config): ImageRequest {
 export function whyUnverified(
   { image }: Config,
   request: ImageRequest = requestOf(image),
+  uses: readonly WriterUse[] = usesIn(image.writerArgs),
 ): string | undefined {
   if (image.sha256 !== '') return undefined;
   const place =
@@ -60,13 +65,16 @@ export function whyUnverified(
       ? request.url.reveal()
       : request.kind === 'stream'
         ? request.location.reveal()
-        : (imageUrlIn(image.writerArgs) ?? '');
+        : (valueOf(uses, 'image-url') ?? '');
   if (!/^http:/i.test(place)) return undefined;
   return `${shownUrl(place)} is plain http, and image.sha256 is not set`;
 }
 
-function requestOf(image: Config['image']): ImageRequest {
-  const option = namesImage(image.writerArgs);
+function requestOf(
+  image: Config['image'],
+  uses: readonly WriterUse[] = usesIn(image.writerArgs),
+): ImageRequest {
+  const option = namesImage(uses);
   if (option !== undefined) {
     return { kind: 'writer-args', because: `${option} is among the coreos-installer arguments` };
   }

@@ -195,6 +195,10 @@ export const hostCommands: readonly CommandRow[] = [
     endings: needed(1, { garbage: ends('command.unreadable') }),
   },
   {
+    where: { 'image/check-inputs': ['skopeo inspect'] },
+    endings: needed(3, { garbage: ends('os.image-unreachable', 3) }),
+  },
+  {
     where: { 'image/write': ['sha256sum', 'uname'] },
     endings: needed(3, { garbage: ends('command.unreadable', 3) }),
   },
