@@ -5,6 +5,7 @@ import { measureBootstrapMemory } from './bootstrap.ts';
 import { measureController } from './controller.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';
+import { measureLeaks } from './leaks.ts';
 import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
 import { measureStartUp } from './start-up.ts';
 import { measureWaiting } from './waiting.ts';
@@ -25,6 +26,7 @@ const groups: Readonly<Record<string, Measure>> = {
   waiting: alone(measureWaiting),
   controller: measureController,
   idle: measureIdle,
+  leaks: alone(measureLeaks),
 };
 
 const page = (figures: readonly Figure[], sections: readonly string[]): string => `# Performance
