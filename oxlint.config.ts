@@ -21,13 +21,14 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   config: ['model', 'lib', 'engine/failures.ts', 'adapters/file-access.ts'],
   steps: [
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
-    ...['config/schema.ts', 'config/failures.ts'],
+    ...['reconcile', 'config/schema.ts', 'config/failures.ts'],
   ],
+  // Those of an installation are steps of its role.
   controllers: [
     ...['reconcile', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
-    'engine/failures.ts',
+    ...['engine', 'steps'],
   ],
-  roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
+  roles: ['engine', 'steps', 'controllers', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],
   page: ['engine', 'ports', 'model', 'lib'],
   adapters: ['ports', 'model', 'lib', 'engine', 'page', 'config/schema.ts'],

@@ -28,7 +28,7 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * What the controller keeps of an object that it follows: with 1,000 nodes and 10,000 requests for certificates it may
- * take 80 MiB in all. Who changes an object as a whole reads it first.
+ * take 128 MiB in all. Who changes an object as a whole reads it first.
  */
 export function kept(kind: KubeKind, object: KubeObject): KubeObject {
   const name = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;

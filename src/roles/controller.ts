@@ -1,8 +1,8 @@
 import { role } from '../engine/check.ts';
 import { lanes } from '../engine/role.ts';
+import { approveRequests } from '../controllers/installation/approve-requests.ts';
 import { applyAgentManifests } from '../steps/controller/agent-manifests.ts';
 import { announceReady } from '../steps/controller/announce-ready.ts';
-import { approveRequests } from '../steps/controller/approve-requests.ts';
 import { registerBareMetalHosts } from '../steps/controller/bare-metal-hosts.ts';
 import { completeInstallation } from '../steps/controller/complete-installation.ts';
 import { countReboots, waitForCounts } from '../steps/controller/count-reboots.ts';

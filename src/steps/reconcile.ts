@@ -1,9 +1,10 @@
 import { asAgentError } from '../engine/failures.ts';
-import { untilAborted, type Watch } from '../engine/wait.ts';
+import { type PollResult, untilAborted, type Watch } from '../engine/wait.ts';
 import { hours, type Millis, seconds } from '../model/duration.ts';
 import { together } from './cluster/kube-watch.ts';
 import type { StepScope } from '../engine/step.ts';
 import type { Clock } from '../ports/clock.ts';
+import { keyQueue } from '../reconcile/queue.ts';
 
 /** Something to be done. Of the actions of one key, one runs at a time. */
 export interface Action {
@@ -44,12 +45,8 @@ export type ReconcileScope = Pick<StepScope<unknown>, 'until' | 'note' | 'signal
 /** Controllers have no limit of their own: what they work on says when they end. */
 export const noLimit: Millis = hours(24 * 365);
 
-/** Actions that run at once. */
-const mostAtOnce = 8;
-
 /** What was done is seen within this time; until then it would be decided again. */
 const afterSuccess: Millis = seconds(1);
-const afterFailure = { first: seconds(1), longest: seconds(30) } as const;
 
 /**
  * Observes, decides and acts until nothing is missing any more. A failed action keeps nothing else waiting, and what cannot be
@@ -60,107 +57,68 @@ export async function reconcile<Seen, A extends Action>(
   sentence: string,
   { watch, every = seconds(30), observe, decide, apply }: Reconciler<Seen, A>,
 ): Promise<void> {
-  const queue = keyedQueue(scope);
-  let noted: string | undefined;
+  const noteNew = newNotes(scope);
+  const done = new Set<string | undefined>();
+  let running = 0;
+  let changed = (): void => undefined;
   const decided = async (signal: AbortSignal): Promise<Decision<A>> => {
     try {
-      return decide(await observe(signal));
+      const { actions, missing } = decide(await observe(signal));
+      return { actions: actions.filter(({ once }) => !done.has(once)), missing };
     } catch (error) {
       signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      if (noted !== message)
-        scope.note('warn', `${sentence}: looking again`, { code, reason: message });
-      noted = message;
-      return { actions: [], missing: message };
+      noteNew('', `${sentence}: looking again`, error);
+      return { actions: [], missing: asAgentError(error).message };
     }
   };
+  const perform = async (key: string, signal: AbortSignal): Promise<void> => {
+    const { actions } = await decided(signal);
+    const action = actions.find((one) => one.key === key);
+    if (action !== undefined) await apply(action, signal);
+    if (action?.once !== undefined) done.add(action.once);
+    noteNew(key);
+  };
+  const queue = keyQueue(scope, {
+    settle: afterSuccess,
+    reconcile: async (key, signal) => {
+      running += 1;
+      await perform(key, signal).finally(() => {
+        running -= 1;
+        changed();
+      });
+      return {};
+    },
+    failed: (key, error) => {
+      noteNew(key, `${key}: trying again`, error);
+    },
+  });
+  const notified: Watch = (notify, watched) => {
+    changed = notify;
+    return untilAborted(watched);
+  };
+  const poll = async (signal: AbortSignal): Promise<PollResult<undefined>> => {
+    const { actions, missing } = await decided(signal);
+    for (const { key } of actions) queue.add(key);
+    if (missing === undefined && running === 0) return { done: undefined };
+    return { status: missing ?? 'what was begun is being ended' };
+  };
   try {
-    await scope.until(
-      sentence,
-      async (signal) => {
-        const { actions, missing } = await decided(signal);
-        for (const action of actions) queue.add(action, (inner) => apply(action, inner));
-        if (missing === undefined && !queue.isBusy()) return { done: undefined };
-        return { status: missing ?? 'what was begun is being ended' };
-      },
-      { watch: together(watch, queue.watch), every, within: noLimit },
-    );
+    await scope.until(sentence, poll, { watch: together(watch, notified), every, within: noLimit });
   } finally {
     await queue.close();
   }
 }
 
-/** Work by keys: one piece of a key at a time, with growing pauses after failures. */
-interface KeyedQueue {
-  /** Begins the work unless its key is at work, in its pause, or too many others run. */
-  readonly add: (action: Action, work: (signal: AbortSignal) => Promise<void>) => void;
-  readonly isBusy: () => boolean;
-  /** Notifies when work has ended, and when a pause is over. */
-  readonly watch: Watch;
-  /** Stops the work and waits for it. */
-  readonly close: () => Promise<void>;
-}
-
-interface KeyState {
-  readonly failures: number;
-  /** The code of the failure that was noted last. */
-  readonly noted?: string;
-}
-
-function keyedQueue({ clock, signal, note }: ReconcileScope): KeyedQueue {
-  const closing = new AbortController();
-  const inner = AbortSignal.any([signal, closing.signal]);
-  const states = new Map<string, KeyState>();
-  const blocked = new Set<string>();
-  const done = new Set<string | undefined>();
-  const running = new Set<Promise<void>>();
-  let notify = (): void => undefined;
-
-  const attempt = async (
-    { key, once }: Action,
-    work: (signal: AbortSignal) => Promise<void>,
-  ): Promise<Millis> => {
-    try {
-      await work(inner);
-      states.delete(key);
-      if (once !== undefined) done.add(once);
-      return afterSuccess;
-    } catch (error) {
-      if (inner.aborted) return 0;
-      const { code, message } = asAgentError(error);
-      const { failures, noted } = states.get(key) ?? { failures: 0 };
-      if (noted !== code) note('warn', `${key}: trying again`, { code, reason: message });
-      states.set(key, { failures: failures + 1, noted: code });
-      return Math.min(afterFailure.longest, afterFailure.first * 2 ** failures);
+/** Notes what fails once for each cause; without an error it works again. */
+function newNotes({ note }: ReconcileScope) {
+  const noted = new Map<string, string>();
+  return (what: string, message = '', error?: unknown): void => {
+    if (error === undefined) {
+      noted.delete(what);
+      return;
     }
-  };
-  const release = (key: string, pause: Millis): void => {
-    const free = (): void => {
-      blocked.delete(key);
-      notify();
-    };
-    clock.sleep(pause, inner).then(free, () => undefined);
-  };
-  return {
-    add: (action, work) => {
-      const { key, once } = action;
-      if (done.has(once) || blocked.has(key) || running.size >= mostAtOnce) return;
-      blocked.add(key);
-      const run = attempt(action, work).then((pause) => {
-        running.delete(run);
-        release(key, pause);
-        notify();
-      });
-      running.add(run);
-    },
-    isBusy: () => running.size > 0,
-    watch: (changed, watched) => {
-      notify = changed;
-      return untilAborted(watched);
-    },
-    close: async () => {
-      closing.abort(new Error('there is nothing more to do'));
-      await Promise.all(running);
-    },
+    const { code, message: reason } = asAgentError(error);
+    if (noted.get(what) !== code) note('warn', message, { code, reason });
+    noted.set(what, code);
   };
 }

@@ -478,18 +478,6 @@ export const stepMutants: MutantsByFile = {
       to: 'if (pools.length > 0) {',
     },
   ],
-  'src/steps/cluster/approve-request.ts': [
-    {
-      means: 'a certificate request that was made again under the same name is approved unread',
-      from: ' || asked.uid !== uid',
-      to: '',
-    },
-    {
-      means: 'what holds beside the request is not looked at again before it is approved',
-      from: "    if (!(await isStillRight())) return { state: 'pending' };\n",
-      to: '',
-    },
-  ],
   'src/steps/controller/failures.ts': [
     {
       means: 'a controller that has lost its lease takes back what its successor needs',
@@ -497,24 +485,34 @@ export const stepMutants: MutantsByFile = {
       to: '? new AbortController().signal',
     },
   ],
-  'src/steps/controller/approve-requests.ts': [
+  'src/controllers/installation/approve-requests.ts': [
+    {
+      means: 'a certificate request that was made again under the same name is approved unread',
+      from: ' || asked.uid !== uid',
+      to: '',
+    },
+    {
+      means: 'a request is approved whose key did not sign it',
+      from: "asked.state === 'pending' && isRight",
+      to: "asked.state === 'pending'",
+    },
     {
       means: 'an address is certified to a node that took the place of another',
-      from: '  if (node?.metadata.uid !== known.nodes.get(name)?.metadata.uid) return false;\n',
+      from: '  if (node?.metadata.uid !== before.nodes.get(name)?.metadata.uid) return undefined;\n',
       to: '',
     },
     {
       means: 'an address is certified that the node no longer has',
-      from: 'new Map(now.nodes).set(name, node)',
-      to: 'now.nodes',
+      from: 'if (node !== undefined) nodes.set(name, node);',
+      to: 'nodes.set(name, before.nodes.get(name) ?? { metadata: { name } });',
     },
     {
       means: 'a host is approved that has left the inventory since the decision',
-      from: 'refusalNow(claim, { ...now, nodes })',
-      to: 'refusalNow(claim, { ...known, nodes })',
+      from: 'cluster: { ...cluster, nodes },',
+      to: 'cluster: { ...before, nodes },',
     },
     {
-      means: 'a second key of a host is approved while the first approval is on its way',
+      means: 'more masters are approved than are missing while an approval is on its way',
       from: "  book.set(request, { state: 'approved' });\n",
       to: '',
     },

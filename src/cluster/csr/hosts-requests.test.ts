@@ -334,7 +334,7 @@ describe('the book of requests', () => {
     const requests = [await made('csr')];
     const [open] = book.open(requests, 0);
     book.set(open!, { state: 'denied' });
-    book.open([], minutes(1));
+    book.keepOnly([]);
     expect(book.open(requests, minutes(1))).toHaveLength(1);
   });
 });

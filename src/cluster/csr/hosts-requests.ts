@@ -115,18 +115,19 @@ export interface OpenRequest {
  * The requests to approve now; `leave` hears of each other. They are decided in the order in which they were made: the
  * first key of a host is the one that counts.
  */
-export function decideRequests(
-  requests: readonly OpenRequest[],
+export function decideRequests<Request extends OpenRequest>(
+  requests: readonly Request[],
   cluster: KnownCluster,
   leave: (request: OpenRequest, cause: RefusalCause) => void,
-): readonly OpenRequest[] {
-  const keys = new Map(cluster.keys);
-  const now = { ...cluster, keys };
+): readonly Request[] {
+  let now = cluster;
   return requests.toSorted(byAge).filter((request) => {
     const { claim } = request;
     const cause = refusalNow(claim, now);
     if (cause !== undefined) leave(request, cause);
-    else if (claim.purpose === 'client') keys.set(claim.node, claim.key);
+    else if (claim.purpose === 'client') {
+      now = { ...now, keys: new Map(now.keys).set(claim.node, claim.key) };
+    }
     return cause === undefined;
   });
 }
@@ -176,26 +177,18 @@ interface LeftRequest {
   readonly isCounted: boolean;
 }
 
-/** Makes an empty tally; of each request it keeps no more than its cause. */
+/** Makes an empty tally. */
 export function leftTally(): LeftTally {
   const requests = new Map<string, LeftRequest>();
   const counts = new Map<RefusalCause, LeftCount>();
   const reports = new Map<RefusalCause, { readonly count: number; readonly at: Millis }>();
-  let last: LeftRequest | undefined;
-  /** Those that came together share what is known of them. */
-  const shared = (request: LeftRequest): LeftRequest => {
-    const { cause, since, isCounted } = request;
-    const isSame = last?.cause === cause && last.since === since && last.isCounted === isCounted;
-    if (!isSame) last = request;
-    return last ?? request;
-  };
   return {
     add: ({ uid, name, cause }, now) => {
       const before = requests.get(uid);
       const isNew = before?.cause !== cause;
-      if (isNew) requests.set(uid, shared({ cause, since: now, isCounted: false }));
+      if (isNew) requests.set(uid, { cause, since: now, isCounted: false });
       if (isNew || before.isCounted || now - before.since < countsAfter) return;
-      requests.set(uid, shared({ ...before, isCounted: true }));
+      requests.set(uid, { ...before, isCounted: true });
       const { count, names } = counts.get(cause) ?? { count: 0, names: [] };
       const named = names.length < mostNamed ? [...names, name] : names;
       counts.set(cause, { cause, count: count + 1, names: named });
@@ -224,17 +217,18 @@ interface OwnAnswer {
 interface FirstApproved {
   readonly uid: string;
   readonly createdAt: string;
-  readonly key: string;
 }
-
-/** What was gone is forgotten so often: to look for it among ten thousand takes a while. */
-const forgetsEvery: Millis = seconds(60);
 
 /** The requests of the cluster, with what this process did about them. */
 export interface RequestBook {
   /** Those that could be approved. Of the others those that wait are counted as left. */
-  readonly open: (requests: readonly ReadRequest[], now: Millis) => readonly OpenRequest[];
-  /** The key of the first client request of each node that was approved. */
+  readonly open: (
+    requests: readonly ReadRequest[],
+    now: Millis,
+  ) => readonly (ReadRequest & OpenRequest)[];
+  /** Forgets what was done about requests that are gone. */
+  readonly keepOnly: (requests: readonly KubeObject[]) => void;
+  /** The key of the first client request of each node that was approved; later changes reach it. */
   readonly keys: () => ReadonlyMap<string, string>;
   /** A request is being approved, or that has failed. */
   readonly set: (request: OpenRequest, answer: OwnAnswer) => void;
@@ -244,24 +238,22 @@ export interface RequestBook {
 export function requestBook(tally: LeftTally): RequestBook {
   const own = new Map<string, OwnAnswer>();
   const first = new Map<string, FirstApproved>();
-  let forgot: Millis = 0;
+  const keys = new Map<string, string>();
   const approved = ({ metadata, claim: { purpose, node, key } }: OpenRequest): void => {
     const { uid = '', creationTimestamp: createdAt = '' } = metadata;
     const before = first.get(node);
     if (purpose !== 'client' || (before !== undefined && before.createdAt <= createdAt)) return;
-    first.set(node, { uid, createdAt, key });
-  };
-  const forget = (requests: readonly ReadRequest[], now: Millis): void => {
-    if (now - forgot < forgetsEvery) return;
-    forgot = now;
-    const there = new Set(requests.map(({ metadata: { uid = '' } }) => uid));
-    tally.keepOnly(there);
-    for (const uid of own.keys()) if (!there.has(uid)) own.delete(uid);
+    first.set(node, { uid, createdAt });
+    keys.set(node, key);
   };
   return {
-    open: (requests, now) => {
-      forget(requests, now);
-      return requests.filter((request): request is ReadRequest & OpenRequest => {
+    keepOnly: (requests) => {
+      const there = new Set(requests.map(({ metadata: { uid = '' } }) => uid));
+      tally.keepOnly(there);
+      for (const uid of own.keys()) if (!there.has(uid)) own.delete(uid);
+    },
+    open: (requests, now) =>
+      requests.filter((request): request is ReadRequest & OpenRequest => {
         const { uid = '', name } = request.metadata;
         // What is read after an answer of ours is newer.
         const answer = request.state === 'pending' ? own.get(uid) : undefined;
@@ -274,15 +266,17 @@ export function requestBook(tally: LeftTally): RequestBook {
         tally.forget(uid);
         if (state === 'approved' && isOpen(request)) approved(request);
         return false;
-      });
-    },
-    keys: () => new Map([...first].map(([node, { key }]) => [node, key])),
+      }),
+    keys: () => keys,
     set: (request, answer) => {
       const { uid = '' } = request.metadata;
       const { node } = request.claim;
       own.set(uid, answer);
       if (answer.state === 'approved') approved(request);
-      else if (first.get(node)?.uid === uid) first.delete(node);
+      else if (first.get(node)?.uid === uid) {
+        first.delete(node);
+        keys.delete(node);
+      }
     },
   };
 }

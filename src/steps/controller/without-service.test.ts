@@ -14,7 +14,7 @@ import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type LeftRecord, recordObject, recordRef } from '../cluster/left-record.ts';
-import { approveRequests } from './approve-requests.ts';
+import { approveRequests } from '../../controllers/installation/approve-requests.ts';
 import {
   endOfHost,
   type HostSeen,

@@ -17,7 +17,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { recordData, recordRef } from '../cluster/left-record.ts';
+import { recordData, recordRef } from '../../steps/cluster/left-record.ts';
 import { approveRequests } from './approve-requests.ts';
 
 const host = (name: string, change: Partial<InstallingHost> = {}) =>
@@ -174,11 +174,12 @@ describe('approving certificate requests', () => {
           ? Promise.reject(kubeFailure('kube.failed', 'etcd leader changed'))
           : inner.replace(ref, object, options),
     };
-    const { approvals, put, stop } = setUp({ kube });
+    const { approvals, clock, put, stop } = setUp({ kube });
     await put('client', { name: 'first' });
     inner.drop({ kind: certificateSigningRequests, name: 'first' });
     fails = false;
     await put('client', { name: 'second' });
+    await clock.advance(seconds(2));
     expect(approvals()).toEqual(['second']);
     await stop();
   });
@@ -374,6 +375,27 @@ describe('where the service has left', () => {
     join('m0');
     await put('serving');
     expect(approvals()).toEqual(['csr-client', 'csr-serving']);
+    await stop();
+  });
+
+  it('no more masters are approved than are missing while an approval is on its way', async () => {
+    const inner = fakeKube();
+    const sent = Promise.withResolvers<undefined>();
+    const kube: FakeKube = {
+      ...inner,
+      replace: async (...given) => {
+        await sent.promise;
+        return inner.replace(...given);
+      },
+    };
+    const { approvals, clock, join, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });
+    join('m1');
+    join('m2');
+    await put('client');
+    await put('client', { name: 'one-too-many', node: 'm9' });
+    sent.resolve(undefined);
+    await clock.advance(minutes(1));
+    expect(approvals()).toEqual(['csr-client']);
     await stop();
   });
 
