@@ -314,6 +314,31 @@ describe('reporter', () => {
     expect({ refusedIn, lists }).toEqual({ refusedIn: undefined, lists: 0 });
   });
 
+  it('asks for the status at most each minute of a wait, whose texts the service takes in any', async () => {
+    const heard: string[] = [];
+    const lists: (string | undefined)[] = ['installing-in-progress', 'cancelled'];
+    const { clock, reporter, emit } = setUp(() => undefined, {
+      hostStatus: () => Promise.resolve(lists.shift()),
+      onRefused: (status) => heard.push(status),
+    });
+    const alive: RunEventBody = { type: 'step.alive', step: 'a/b' };
+    const updated = (status: string): RunEventBody => ({
+      ...{ type: 'wait.updated', step: 'a/b', sentence: 's', status, waited: 1, limit: 2 },
+    });
+    await clock.advance(seconds(70));
+    emit(alive);
+    expect(lists).toHaveLength(2);
+    await reporter.settled(seconds(10), new AbortController().signal);
+    emit(alive);
+    emit(updated('not yet'));
+    await settle();
+    expect([lists.length, heard]).toEqual([1, []]);
+    await clock.advance(seconds(60));
+    emit(updated('still not'));
+    await settle();
+    expect(heard).toEqual(['cancelled']);
+  });
+
   it('tells a status that is found beside the reports, and a lost list changes nothing', async () => {
     const heard: string[] = [];
     const lists = [Promise.reject(new Error('gone')), Promise.resolve('resetting')];

@@ -39,6 +39,9 @@ const stoppedReportLimit: Millis = seconds(2);
 /** From one text of a stage to the next; the service writes an event for each. */
 const textsApart: Millis = seconds(10);
 
+/** From one request for the status of this host to the next, while a wait lasts. */
+const statusEvery: Millis = seconds(60);
+
 /** Pause after an attempt that failed, and after each further one. */
 const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
 
@@ -94,6 +97,18 @@ export function reporterOf(options: ReporterOptions): Reporter {
     deliver(masked);
   };
 
+  const confirm = async (signal: AbortSignal): Promise<void> => {
+    answers.refused(await listedStatus(options, AbortSignal.any([signal, ended.signal])));
+  };
+
+  let confirmedAt = clock.elapsed();
+  /** A stage that the host has is accepted whatever its status is: no report of a long wait says that it is over. */
+  const confirmAtTimes = (): void => {
+    if (clock.elapsed() - confirmedAt < statusEvery || !answers.isFollowed()) return;
+    confirmedAt = clock.elapsed();
+    void confirm(ended.signal);
+  };
+
   const fail = (failure: FailureReport): void => {
     if (!isLastAdded) add({ stage: 'Failed', info: failureInfo(failure) });
     isLastAdded = true;
@@ -105,6 +120,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
       if (event.type === 'run.failed') fail(event.failure);
       if (!isLastAdded) add(climb(event));
       isLastAdded ||= event.type === 'run.finished';
+      if (event.type === 'step.alive' || event.type === 'wait.updated') confirmAtTimes();
     },
     close: () => {
       ended.abort(unsent());
@@ -114,9 +130,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
       answers.follow();
       return answers.status();
     },
-    confirm: async (signal) => {
-      answers.refused(await listedStatus(options, AbortSignal.any([signal, ended.signal])));
-    },
+    confirm,
     flush: async (signal) => {
       if (isGivenUp) return answers.status();
       const end = await firstOf({ clock, signal, within: lastReportLimit }, allSent);
@@ -247,6 +261,7 @@ interface KnownAnswers {
   readonly refused: (status: string | undefined) => void;
   /** From now on refusals are told as they come. */
   readonly follow: () => void;
+  readonly isFollowed: () => boolean;
   readonly status: () => ReportStatus;
 }
 
@@ -264,6 +279,7 @@ function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
     follow: () => {
       isFollowed = true;
     },
+    isFollowed: () => isFollowed,
     added: (report) => {
       unanswered = withNewest(unanswered, report);
     },
