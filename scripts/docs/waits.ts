@@ -185,7 +185,7 @@ const intro: readonly string[] = [
   '',
   'A wait that is not over has one of three reasons:',
   '',
-  '- **Not yet.** It may come true. The text beside the stage says what is missing. The step goes on asking until',
+  '- **Not yet.** It may come true. The text beside the stage says what is missing. The step continues to poll until',
   '  its limit, also an API server that refuses the credentials (401, 403) or the request (400).',
   '- **It cannot come true.** The step fails at once, with what says so: the last lines of a unit that systemd has',
   '  given up, for example.',

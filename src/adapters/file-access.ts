@@ -72,7 +72,7 @@ export interface FileEnd {
 }
 
 /**
- * The last bytes of a file of the host or of ours, however long it is; undefined where there is none.
+ * The last bytes of a file of the host or of Bootwright, however long it is; undefined where there is none.
  * @throws AgentError `file.not-read` for what is no regular file, `file.not-ours`; the error of the system
  */
 export async function readEndOf(
@@ -116,7 +116,7 @@ export function readTextSync(path: string, kind: FileKind): string {
 const appending = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 
 /**
- * Opens a file of ours to write to its end; makes it where there is none.
+ * Opens a file of Bootwright to write to its end; makes it where there is none.
  * @throws AgentError `file.not-ours`; the error of the system
  */
 export async function openOurs(path: string): Promise<FileHandle> {

@@ -18,7 +18,7 @@ export interface PageAddress {
 /** A page that is being served. */
 export interface PageServer {
   readonly url: string;
-  /** Sends what is left, and ends. */
+  /** Sends the rest, and ends. */
   readonly close: () => Promise<void>;
 }
 

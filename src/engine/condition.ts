@@ -1,7 +1,7 @@
 /**
  * A named question about the configuration that decides whether a step takes part. Conditions
  * are objects and not bare functions so that a role can be checked for every combination of
- * answers, and so that a plan can say why a step is left out.
+ * answers, and so that a plan can say why a step is skipped.
  */
 export type Condition<Config> =
   | {

@@ -2,7 +2,7 @@ import type { FailureContext, FailureKind } from '../model/failure.ts';
 import type { Millis } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
 
-/** A failure as it is shown and sent: flat, masked by the sinks. */
+/** A failure in events: flat, masked by the sinks. */
 export interface FailureReport {
   readonly code: string;
   readonly kind: FailureKind;
@@ -69,7 +69,7 @@ export type RunEventBody =
     })
   | (AboutStep & { readonly type: 'step.progress'; readonly progress: Progress })
   | (AboutStep & {
-      /** Work goes on that has nothing new to say; it bounds itself. */
+      /** Work continues without news; it bounds itself. */
       readonly type: 'step.alive';
       /** What is being done, where the text beside the stage does not say so. */
       readonly doing?: string;

@@ -19,12 +19,12 @@ export function fact<T>(name: string, schema: ZodType<T>): Fact<T> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of facts of many types
 export type AnyFact = Fact<any>;
 
-/** A need of a step that also runs where the step that gives the fact is left out. */
+/** A need of a step that also runs where the step that gives the fact is skipped. */
 export interface OptionalFact<T> extends Fact<T> {
   readonly isOptional: true;
 }
 
-/** The fact where a step before gives it; undefined where that step is left out, or in another role. */
+/** The fact where a step before gives it; undefined where that step is skipped, or in another role. */
 export const ifGiven = <T>(of: Fact<T>): OptionalFact<T> => ({ ...of, isOptional: true });
 
 /** Whether a step does without a fact that nothing gives. */

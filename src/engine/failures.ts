@@ -33,7 +33,7 @@ export const engineFailures = {
 /** Builds an error of the engine. */
 export const engineFailure = failuresOf(engineFailures);
 
-/** Any thrown value as an AgentError; what is not one is a bug of ours. */
+/** Any thrown value as an AgentError; anything else is a bug. */
 export function asAgentError(thrown: unknown): AgentError {
   if (thrown instanceof AgentError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

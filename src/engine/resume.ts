@@ -43,7 +43,7 @@ function pastOf(entries: readonly JournalEntry[]): Past {
   return past;
 }
 
-/** What to do with one step of a run that goes on. */
+/** What to do with one step of a resumed run. */
 export type StepAction = 'run' | 'reuse' | 'probe';
 
 /** Whether what a finished step found may have changed: no step that it must be fresh for has begun. */
@@ -83,11 +83,11 @@ export type Restart =
       readonly kind: 'resume';
       /** Steps that finished and are not run again. */
       readonly reused: number;
-      /** The steps that it goes on with, those of each lane; none when all have finished. */
+      /** The steps that it continues with, those of each lane; none when all have finished. */
       readonly next: readonly ResumedStep[];
     };
 
-/** A step that the next run goes on with. */
+/** A step that the next run continues with. */
 export interface ResumedStep {
   readonly id: string;
   readonly title: string;

@@ -21,7 +21,7 @@ export interface Role<W extends World> {
   readonly steps: readonly Item<W>[];
   /** Run in the background while the main line runs; a failure here is reported, never fatal. */
   readonly follow?: readonly AnyStep<W>[];
-  /** Run before the host is left and after each failure, in every run; a failure here is never fatal. */
+  /** Run before the reboot and after each failure, in every run; a failure here is never fatal. */
   readonly always?: readonly AnyStep<W>[];
 }
 

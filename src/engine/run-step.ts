@@ -105,7 +105,7 @@ async function execute<W extends World>(
   context.emit({ type: 'step.finished', ...about(placed), duration });
 }
 
-/** A host that is left takes its journal along: nothing depends on what that says then. */
+/** A reboot takes the journal along: nothing depends on it then. */
 async function recordFinished<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,

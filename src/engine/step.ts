@@ -27,7 +27,7 @@ export interface StepScope<Config> {
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
   /**
-   * Says that work goes on which has nothing new to say. The text beside the stage is then renewed in time, so
+   * Says that work continues without news. The text beside the stage is then renewed in time, so
    * that the service leaves the end of it to the step.
    */
   readonly alive: (doing?: string) => void;

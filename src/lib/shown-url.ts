@@ -1,9 +1,9 @@
 import { MASK } from '../model/secret.ts';
 
 /**
- * An http(s) address as it may be shown and kept: origin and path. User and password are left out,
+ * An http(s) address for logs and records: origin and path. User and password are left out,
  * and so is the query, which may hold a signature that lets anyone read. Whatever else it is, a path
- * on the host for example, stays as it is.
+ * on the host for example, stays unchanged.
  */
 export function shownUrl(address: string | URL): string {
   const url = typeof address === 'string' ? URL.parse(address) : address;
@@ -12,7 +12,7 @@ export function shownUrl(address: string | URL): string {
   return url.pathname === '/' ? url.origin : `${url.origin}${url.pathname}`;
 }
 
-/** What looks like an address and is none, as `shownText` reads it; a path on the host stays as it is. */
+/** What looks like an address and is none, as `shownText` reads it; a path on the host stays unchanged. */
 function withoutSecretParts(text: string): string {
   const scheme = /^https?:\/\//i.exec(text)?.[0];
   if (scheme === undefined) return text;

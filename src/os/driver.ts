@@ -145,7 +145,7 @@ export const asksForChange = ({ append, remove }: KernelArgumentChange): boolean
 /**
  * The kernel arguments that the boot loader has for the system that runs: `options` of the entry
  * (Boot Loader Specification) whose `ostree=` the kernel was started with. What GRUB fills in at
- * each boot, `$ignition_firstboot`, is there as it is written. Undefined when no entry fits.
+ * each boot, `$ignition_firstboot`, is there literally. Undefined when no entry fits.
  */
 export function bootEntryArguments(
   entries: readonly string[],

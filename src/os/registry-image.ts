@@ -58,7 +58,7 @@ const ManifestList = z.object({
   ),
 });
 
-/** Asks the registry for the manifest, or the list of manifests, as it is. */
+/** Asks the registry for the manifest, or the list of manifests, unparsed. */
 export const rawManifestArgv = (image: string, authFile?: string): readonly string[] => [
   ...['skopeo', 'inspect', '--raw'],
   ...(authFile === undefined ? [] : ['--authfile', authFile]),

@@ -3,7 +3,7 @@ import { type AgentError, failuresOf, type FailureTable } from '../model/failure
 /** An image that is to be handed on. */
 export interface RelaySource {
   readonly url: string;
-  /** Of the file as it is stored, lower-case hexadecimal. */
+  /** Of the stored file, lower-case hexadecimal. */
   readonly sha256?: string;
 }
 
@@ -32,7 +32,7 @@ export interface RelayedImage {
 
 /**
  * Hands an image on to a program of this machine, and with it what the program itself lacks: a
- * digest that is enforced, going on after a cut, our trust and our proxies. The end of the image is
+ * digest that is enforced, resuming after a cut, our trust and our proxies. The end of the image is
  * held back until the digest is known to be right; else the connection is cut, so that a program
  * that keeps the first sectors for last never makes the disk bootable.
  */

@@ -120,7 +120,7 @@ export interface Kube {
   ) => Promise<KubeObject>;
   /**
    * Makes or changes an object so that it says what its manifest says (server-side apply, as
-   * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of ours had and this one
+   * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of Bootwright had and this one
    * has not are taken away, those of others stay. A namespaced one without namespace goes to `default`.
    * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is missing;
    * `kube.invalid`, also without apiVersion, kind or name

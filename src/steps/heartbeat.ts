@@ -1,7 +1,7 @@
 import { type Millis, minutes } from '../model/duration.ts';
 import type { StepScope } from './step.ts';
 
-/** How often work says that it goes on. What the service hears of it follows the limit of the stage. */
+/** How often work says that it continues. What the service hears of it follows the limit of the stage. */
 const heartbeatEvery: Millis = minutes(1);
 
 type HeartbeatScope = Pick<StepScope<'clock'>, 'clock' | 'alive'>;

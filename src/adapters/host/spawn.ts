@@ -35,7 +35,7 @@ export interface RunningProcess {
   readonly stdin: Writable | undefined;
   /** Resolves when the process has ended and its pipes are closed; never rejects. */
   readonly ended: Promise<ProcessEnd>;
-  /** Ends the process and all that it started, at first by this signal; resolves when nobody is left. */
+  /** Ends the process and all that it started, at first by this signal; resolves when all have ended. */
   readonly stop: (first?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
   /** Lets our own process end although this one still runs. */
   readonly unref: () => void;
@@ -150,7 +150,7 @@ const givingUp: Millis = seconds(3.5);
 const pollInterval: Millis = 20;
 
 /**
- * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves when nobody is left, after 3.5 s
+ * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves when all have ended, after 3.5 s
  * at the latest. The group is that of the first child and holds what the child started too, which
  * is the point: the child is nsenter, and the program that writes the disk is behind it.
  */

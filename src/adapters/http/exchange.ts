@@ -9,7 +9,7 @@ import { userAgent } from '../../model/version.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
 
-/** One request as it is put on the wire. */
+/** One request on the wire. */
 export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   readonly url: URL;

@@ -16,7 +16,7 @@ export interface InstallationConnection extends Installation {
   readonly close: () => Promise<void>;
 }
 
-/** Retries of the controller that is replaced, which repeats its calls by itself; an agent has no limit. */
+/** Retries of assisted-installer-controller, which repeats its calls by itself; an agent has no limit. */
 const mostRetries = 15;
 const fewer = (worth: number): number => Math.min(worth, mostRetries);
 
@@ -117,7 +117,7 @@ const usualPause: Millis = seconds(20);
 /** However urgent it is to somebody, where the service answers within half a second. */
 const shortestPause: Millis = seconds(5);
 
-/** One request for all who follow, while anybody does; a later one goes on with what was seen before. */
+/** One request for all who follow, while anybody does; a later one starts with what was seen before. */
 function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,

@@ -1,5 +1,5 @@
 // What the agent reads of the inventory service's records (assisted-service swagger), permissive:
-// whatever else they hold is left alone.
+// whatever else they hold is ignored.
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';

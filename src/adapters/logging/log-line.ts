@@ -1,5 +1,5 @@
 // How events read in the log: a message that never changes, so that it can be searched for, and the
-// data in fields. error: a person must act; warn: worse, but going on; info: steps and decisions.
+// data in fields. error: a person must act; warn: worse, but continuing; info: steps and decisions.
 import type { RunEvent } from '../../engine/events.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
@@ -32,7 +32,7 @@ const heads: Heads = {
   'lanes.started': ['debug', 'lanes started'],
   'lane.finished': ['debug', 'lane finished'],
   'step.started': ['info', 'step started'],
-  'step.progress': ['debug', 'step goes on'],
+  'step.progress': ['debug', 'step in progress'],
   'step.alive': ['debug', 'step is at work'],
   'step.finished': ['info', 'step finished'],
   'step.retrying': ['warn', 'step is tried again'],

@@ -233,7 +233,7 @@ async function written(descriptor: number, bytes: Buffer): Promise<number> {
 /**
  * The same pipe or terminal, opened so that a write to it never blocks: a blocked write would even
  * keep our process from ending, since libuv waits for its threads. The descriptor itself is shared
- * with others, who may count on its being as it is.
+ * with others, who may count on its present state.
  */
 function nonBlocking(descriptor: number): number {
   try {

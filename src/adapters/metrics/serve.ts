@@ -33,7 +33,7 @@ const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
 
 /**
- * Serves the metrics of a run at `/metrics`, to whoever reaches the address. Where it cannot listen the run goes on, with a warning.
+ * Serves the metrics of a run at `/metrics`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
  */
 export async function serveMetrics(
   listen: ListenAddress,
@@ -102,7 +102,7 @@ function withoutMetrics(thrown: unknown, { host = '', port }: ListenAddress): Ru
     'metrics.not-served',
     `cannot listen on ${host}:${port}: ${errno}`,
   );
-  return note('warn', 'the run goes on without its metrics', { code, reason: message, hint });
+  return note('warn', 'the run continues without its metrics', { code, reason: message, hint });
 }
 
 /** The metrics of one run. */

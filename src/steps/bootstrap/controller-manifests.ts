@@ -17,7 +17,7 @@ import { step } from '../step.ts';
 import { BootstrapIgnition } from './fetch-ignition.ts';
 import { renderYaml } from './render-yaml.ts';
 
-/** The permissions of the controller: of our own, or the same as those of the controller that is replaced. */
+/** The permissions of the controller: of our own, or those of assisted-installer-controller. */
 const controllerRole = (config: Config) => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',

@@ -9,14 +9,13 @@ import {
 } from '../../cluster/controller.ts';
 import { events, pods } from '../../cluster/kinds.ts';
 import { isActive } from '../../engine/condition.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { deploysController, hasService } from '../conditions.ts';
 import { controllerLogArchive } from '../logs/collect.ts';
-import { step, type StepScope } from '../step.ts';
+import { step, type StepScope, noteFailed } from '../step.ts';
 import { followed, longestWait, together } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
@@ -87,12 +86,11 @@ async function announceLogs({ inventory, signal, note }: StepScope<'inventory'>)
   try {
     await inventory.clusterLogsState('requested', signal);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'could not announce the cluster logs to the inventory service', {
-      code,
-      reason: message,
-    });
+    noteFailed(
+      { signal, note },
+      'could not announce the cluster logs to the inventory service',
+      error,
+    );
   }
 }
 
@@ -133,8 +131,6 @@ async function uploadControllerLogs(scope: LogScope): Promise<void> {
     const archive = await controllerLogArchive(scope, { pod, sinceSeconds });
     await inventory.uploadControllerLogs(archive, signal);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'could not upload the controller log', { code, reason: message });
+    noteFailed({ signal, note }, 'could not upload the controller log', error);
   }
 }

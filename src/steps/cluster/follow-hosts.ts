@@ -175,7 +175,7 @@ function knownAddressesOf(known: KnownHosts): KnownAddresses {
   };
 }
 
-/** The logs of the machine-config-server on this host, read as far as they are written. */
+/** The logs of the machine-config-server on this host, read to their present end. */
 interface McsLogs {
   /**
    * Reads what is new in each log. Returns the files to watch, and every address that ever requested

@@ -27,7 +27,7 @@ export const leaveRecordAlone = step({
   when: all(leavesRecord, not(buildsOsImages, 'no OS image is built')),
   limit: minutes(40),
   waitsFor:
-    'the API server to take the record, at most 15 minutes; the installation goes on without it',
+    'the API server to take the record, at most 15 minutes; the installation continues without it',
   explain: () => 'for the controller, which is this program too',
   preview: () => [listAddressesArgv],
   run: async (scope) => {

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { asAgentError, engineFailure } from '../../engine/failures.ts';
+import { engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import type { StepScope } from '../step.ts';
+import { type StepScope, noteFailed } from '../step.ts';
 
 /** The node that this host will be. */
 export interface OwnNode {
@@ -62,12 +62,7 @@ async function listedHosts({
       inventory.enabledHosts(inner),
     );
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'the inventory service does not answer for this host', {
-      code,
-      reason: message,
-    });
+    noteFailed({ signal, note }, 'the inventory service does not answer for this host', error);
     return [];
   }
 }
@@ -85,9 +80,7 @@ async function hostAddresses({
     if (jsonIn(stdout) === undefined) throw unreadableOutput('ip', 'list of addresses', stdout);
     return parseAddresses(stdout);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'the addresses of this host cannot be listed', { code, reason: message });
+    noteFailed({ signal, note }, 'the addresses of this host cannot be listed', error);
     return [];
   }
 }

@@ -8,13 +8,12 @@ import {
 } from '../../cluster/etcd.ts';
 import { pods } from '../../cluster/kinds.ts';
 import { fact } from '../../engine/fact.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult, Watch } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
-import { step, type StepScope } from '../step.ts';
+import { step, type StepScope, noteFailed } from '../step.ts';
 import {
   type Followed,
   followed,
@@ -143,12 +142,11 @@ export const waitForEtcdHandover = step({
         note('warn', 'there is no etcd/cluster; cannot check that etcd has left this host');
       return { isSeen };
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      note('warn', 'could not confirm that etcd has left this host; continuing', {
-        code,
-        reason: message,
-      });
+      noteFailed(
+        { signal, note },
+        'could not confirm that etcd has left this host; continuing',
+        error,
+      );
       return { isSeen: false };
     }
   },

@@ -169,7 +169,7 @@ async function knownInstallConfig(
 const enoughMasters = 2;
 
 /**
- * How many nodes of a role must have joined before the bootstrap host goes on; 0 is no wait. One of
+ * How many nodes of a role must have joined before the bootstrap host continues; 0 is no wait. One of
  * the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
  */
 export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): number {
@@ -228,7 +228,7 @@ interface Joining {
 /** How long a report is tried before its node counts all the same; with the pause of a poll, 10 s. */
 const reportTimeout = seconds(5);
 
-/** Without an inventory service a Ready node counts as it is. */
+/** Without an inventory service a Ready node counts by itself. */
 const readyCounts: Joining = {
   prepare: () => undefined,
   statusOf: (node) => {

@@ -180,7 +180,7 @@ const mountBootArgv = (partition: string): readonly string[] => [
 ];
 
 /**
- * The same for a file system that `image/overwrite-os` has left frozen: the kernel goes on holding it
+ * The same for a file system that `image/overwrite-os` left frozen: the kernel continues to hold it
  * as writable, and refuses to mount it read-only beside that (`EBUSY`). While it is frozen nothing on
  * it changes either.
  */

@@ -176,7 +176,7 @@ async function removeVolumeGroups(
   }
 }
 
-/** Takes down what uses the disk, and waits for whoever has it open a moment; whether nothing is left. */
+/** Takes down what uses the disk, and waits for whoever has it open a moment; whether it is free then. */
 async function takeDown(
   { host, signal, until }: CleanScope,
   { attemptQuietly, problems }: Cleanup,

@@ -191,7 +191,7 @@ interface Mirror {
 
 /**
  * Makes an entry for each EFI system partition of Ignition that is there already and stays. An entry names a partition
- * by its GUID, which Ignition makes anew with the table: of those, the firmware has none after the first boot.
+ * by its GUID, which Ignition creates with the table: of those, the firmware has none after the first boot.
  */
 async function setMirrorEntries(
   scope: StepScope<'host'>,

@@ -240,7 +240,7 @@ export interface Disks {
 }
 
 /**
- * The disks of the host as they are now, the install disk among them, with all that is mounted.
+ * The present disks of the host, the install disk among them, with all that is mounted.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function readDisks(
@@ -253,7 +253,7 @@ export async function readDisks(
 }
 
 /**
- * The install disk as it is now, with all that is mounted.
+ * The present install disk, with all that is mounted.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function readTarget(

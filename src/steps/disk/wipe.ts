@@ -1,4 +1,4 @@
-// Every command of ours that takes data from a disk. They are run by disk/clean (the install disk), by
+// Every command that takes data from a disk. They are run by disk/clean (the install disk), by
 // disk/format-extra (further disks), and by image/write when it fails. guards.ts decides what may be wiped.
 import {
   isArray,
@@ -38,7 +38,7 @@ export const zeroMebibyteArgv = (path: string, atByte: number | string): readonl
   ...['oflag=seek_bytes', `seek=${atByte}`, 'conv=fsync'],
 ];
 
-/** Prints what is left of signatures; nothing when the device is clean. */
+/** Prints the remaining signatures; nothing when the device is clean. */
 export const wipefsListArgv = (path: string): readonly string[] => [
   ...['wipefs', '--noheadings', '--output', 'TYPE,OFFSET', path],
 ];
@@ -148,7 +148,7 @@ export const leftoversOn = (disk: BlockDevice): readonly BlockDevice[] =>
 
 /**
  * Commands that take down what uses a disk, from the top. The members of an array forget it
- * as soon as it is stopped, else udev puts it together again. Members on other disks are left.
+ * as soon as it is stopped, else udev puts it together again. Members on other disks remain.
  */
 export function takedownArgvs(disk: BlockDevice): readonly (readonly string[])[] {
   const members = [disk, ...partitionsOf(disk)];

@@ -1,9 +1,8 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { step } from '../step.ts';
+import { step, noteFailed } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { EtcdHandover } from '../cluster/wait-for-etcd.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 
@@ -49,12 +48,11 @@ export const findIronic = step({
         throw unreadableOutput('systemctl', `line of ${unit}`, stdout);
       return { isPresent };
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      note('warn', 'cannot list the systemd units of the host; the host reboots itself', {
-        code,
-        reason: message,
-      });
+      noteFailed(
+        { signal, note },
+        'cannot list the systemd units of the host; the host reboots itself',
+        error,
+      );
       return { isPresent: false };
     }
   },

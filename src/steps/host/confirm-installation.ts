@@ -28,7 +28,7 @@ const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-
 
 /**
  * What a run ends with, at its next step or in a wait, when the service is found to have this host in a status;
- * undefined where it goes on.
+ * undefined where it continues.
  */
 export function withdrawal({ service }: Config, hostStatus: string): AgentError | undefined {
   if (!service.stopIfCancelled || installed.has(hostStatus)) return undefined;
@@ -36,7 +36,7 @@ export function withdrawal({ service }: Config, hostStatus: string): AgentError 
   return installFailure('install.withdrawn', said, { context: { hostStatus } });
 }
 
-/** How long the service has to answer; then the installation goes on, as reports never block it. */
+/** How long the service has to answer; then the installation continues, as reports never block it. */
 const answerLimit = seconds(10);
 
 /** The only node has the role that it was given; a bootstrap host becomes a master. */
@@ -54,7 +54,7 @@ export const confirmInstallation = step({
   stageInfo: shownRole,
   uses: ['reports'],
   when: knowsHost,
-  // A run that goes on where an earlier one stopped asks again: the host may have been cancelled since.
+  // A resumed run asks again: the host may have been cancelled since.
   rerun: 'always',
   limit: minutes(1),
   waitsFor: 'the answer to the reports so far, at most 10 seconds',

@@ -51,7 +51,7 @@ const isEnforcingArgv = ['getenforce'] as const;
 interface FinalOs {
   readonly os: EncapsulatedMachineConfig;
   readonly source: PullSource;
-  /** The root of the disk is mounted at another place too, by what must go on writing to it. */
+  /** The root of the disk is mounted at another place too, by what must continue to write to it. */
   readonly isRootShared?: boolean;
 }
 
@@ -79,7 +79,7 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
 
 /**
  * Puts the final operating system on the written disk, so that its first boot is into that one. When it
- * fails, the disk boots what it did before, and nothing is left mounted.
+ * fails, the disk boots what it did before, and nothing stays mounted.
  * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
  * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`; `wait.timed-out` for another command
  */
@@ -202,12 +202,12 @@ async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> 
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
     if (code === 'command.not-found') return false;
-    note('warn', 'the mode of SELinux is not known and stays as it is', { code, reason: message });
+    note('warn', 'the mode of SELinux is not known and stays unchanged', { code, reason: message });
     return false;
   }
 }
 
-/** Why a deployment failed. Errors of ours, such as a stop, stay as they are. */
+/** Why a deployment failed. Our own errors, such as a stop, stay unchanged. */
 export function deployFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;

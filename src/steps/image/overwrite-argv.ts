@@ -37,7 +37,7 @@ export interface Overwrite {
   readonly writerArgs: readonly string[];
   /** Whether SELinux of the live system enforces; it is permissive while ostree writes. */
   readonly isEnforcing: boolean;
-  /** The root is mounted at another place too, by what must go on writing to it. */
+  /** The root is mounted at another place too, by what must continue to write to it. */
   readonly isRootShared: boolean;
 }
 

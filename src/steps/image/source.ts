@@ -160,7 +160,7 @@ interface ImageToOpen<Image extends ChosenImage = ChosenImage> {
 
 /**
  * Opens the chosen image for the writer. A file with a digest is verified; an image at a URL comes
- * through a relay of ours, which enforces the digest, goes on after a cut and knows our proxies.
+ * through Bootwright's relay, which enforces the digest, resumes after a cut and knows the proxies.
  */
 export async function openSource(
   scope: StepScope<'host' | 'imageRelay' | 'web'>,

@@ -34,7 +34,7 @@ type StreamMetadata = z.infer<typeof StreamMetadata>;
 /** The image of a stream for one kind of host. */
 export interface StreamImage {
   readonly url: string;
-  /** Of the file as it is stored, lower-case hexadecimal. */
+  /** Of the stored file, lower-case hexadecimal. */
   readonly sha256: string;
   /** Version of the image, `416.94.202410211619-0`. */
   readonly release: string;

@@ -120,7 +120,7 @@ interface WriterCall {
   /** Path of the Ignition config on the host. */
   readonly ignition: string;
   readonly source: WriterSource;
-  /** Further arguments, passed as they are. */
+  /** Further arguments, passed unchanged. */
   readonly args: readonly string[];
   /** Kernel path of the disk. */
   readonly disk: string;
@@ -152,7 +152,7 @@ function sourceArgs(source: WriterSource): readonly string[] {
   }
 }
 
-/** One progress line of the writer. It counts the image as it is stored, not bytes on the disk. */
+/** One progress line of the writer. It counts bytes of the stored image, not of the disk. */
 interface ReadSoFar {
   readonly bytes: number;
   /** Unknown when the server sent no length. */

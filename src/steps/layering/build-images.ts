@@ -281,7 +281,7 @@ async function writeFiles(
   }
 }
 
-/** Writes what the program that builds goes by beside the settings of the host, which stay as they are. */
+/** Writes what the program that builds goes by beside the settings of the host, which stay unchanged. */
 async function settingsEnv(
   work: ImageWork,
   { scratch, stagedBase }: ImageBuild,

@@ -31,7 +31,7 @@ import {
   runUndoable,
   type UndoableCommand,
 } from '../image/undoable.ts';
-import { step, type StepScope } from '../step.ts';
+import { noteFailed, step, type StepScope } from '../step.ts';
 import { withReleaseFallback, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
 import {
   type FoundImage,
@@ -215,7 +215,6 @@ export const deployOwn = step({
     return previewDeploy({ disk: disk.path, writerArgs, image, source, isRootShared: true });
   },
   run: async (scope, { disk, rendered, registry, published }) => {
-    const { note, signal } = scope;
     const image = mastersImage(published);
     if (image === undefined || registry.kind === 'release') return;
     try {
@@ -226,18 +225,10 @@ export const deployOwn = step({
         deployFinal(scope, disk, { os, source: sourceOf(image, registry), isRootShared: true }),
       );
     } catch (error) {
-      signal.throwIfAborted();
-      const failure = asAgentError(error);
-      if (!canPivotAtFirstBoot(failure)) throw error;
-      const { code, message } = failure;
-      note(
-        'warn',
-        'the built OS image is not deployed; this node will pull it and reboot once more',
-        {
-          code,
-          reason: message,
-        },
-      );
+      if (!canPivotAtFirstBoot(asAgentError(error))) throw error;
+      const what =
+        'the built OS image is not deployed; this node will pull it and reboot once more';
+      noteFailed(scope, what, error);
     }
   },
 });
@@ -291,7 +282,6 @@ export const overwriteOs = step({
   waitsFor: 'the rendered config of the pool, from the machine-config-server, at most 20 minutes',
   preview: ({ image: { writerArgs } }, { disk }) => previewDeploy({ disk: disk.path, writerArgs }),
   run: async (scope, { disk, ignition }) => {
-    const { signal, note } = scope;
     try {
       await withHeartbeat('writing the final OS image', scope, async () => {
         if (!(await canDeploy(scope))) return;
@@ -299,13 +289,8 @@ export const overwriteOs = step({
         await deployFinal(scope, disk, { os, source: { image: os.osImageURL, authFile } });
       });
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      if (code === 'disk.changed') throw error;
-      note('warn', 'the final OS image is not written; the node will reboot once more', {
-        code,
-        reason: message,
-      });
+      if (asAgentError(error).code === 'disk.changed') throw error;
+      noteFailed(scope, 'the final OS image is not written; the node will reboot once more', error);
     }
   },
 });

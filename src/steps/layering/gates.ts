@@ -89,7 +89,7 @@ async function waitForPool(
     if (pool === mastersPool && snapshot.nodes.length === 0) {
       return Promise.resolve({ status: 'there is no master node yet' });
     }
-    // The cluster may have rendered it again since, and goes on with the image then.
+    // The cluster may have rendered it again since, and keeps the image then.
     const rendered = renderedNameOf(snapshot.machineConfigPool);
     const [first, ...others] = violationsOf(snapshot, { image: final, rendered });
     if (first === undefined) return Promise.resolve({ done: true });

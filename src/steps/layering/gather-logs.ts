@@ -47,7 +47,7 @@ import { Secret } from '../../model/secret.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { collect, type Collector, type Hide, outputOf, workLimit } from '../logs/collect.ts';
-import { step, type StepScope } from '../step.ts';
+import { step, type StepScope, noteFailed } from '../step.ts';
 import { storageRun } from './build-images.ts';
 import { unlessRequested } from './conditions.ts';
 import {
@@ -117,7 +117,7 @@ type Occasion = 'before the host leaves' | 'after a failure';
 /** The first line of the index. */
 const titleOf = (occasion: Occasion): string => `gathered ${occasion}`;
 
-/** Nothing of the build is left to be gathered, and it was gathered before that. */
+/** The build is removed, and its logs were gathered before. */
 async function isGathered({ host, signal }: GatherScope): Promise<boolean> {
   const isCleared = (await host.realPath(stagingPlaces().work, signal)) === undefined;
   const index = isCleared ? await host.readText(`${bundleFolder}/index.txt`, signal) : undefined;
@@ -142,9 +142,7 @@ async function gather(scope: GatherScope, occasion: Occasion): Promise<void> {
     await bundle.close(titleOf(occasion));
     for (const argv of copyCommands(config.cluster.hostId)) await run(argv);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'the logs of the image builds are not gathered', { code, reason: message });
+    noteFailed({ signal, note }, 'the logs of the image builds are not gathered', error);
   }
 }
 

@@ -149,7 +149,7 @@ export async function putOsConfig(
 
 /**
  * Puts the user's MachineOSConfig there without a build: the cluster makes one as soon as it can. One that is there
- * stays as it is.
+ * stays unchanged.
  * @throws AgentError `layering.os-config-differs`, `kube.*`
  */
 export async function submitOsConfig(scope: StepScope<'kube'>, osConfig: Fields): Promise<void> {
@@ -181,7 +181,7 @@ const osConfigRef = (osConfig: Fields): KubeRef => ({
 });
 
 /**
- * The object as it is in the cluster: made now, or there before, perhaps by somebody else a moment ago.
+ * The object in the cluster: made now, or there before, perhaps by somebody else a moment ago.
  * @throws AgentError `kube.*`
  */
 export async function createUnlessThere(

@@ -53,7 +53,7 @@ type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
 /**
  * Hands the image of a pool over: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its status, owner.
  * Each is there before the controllers of the cluster look for it, in an order in which none of them ever sees a
- * reason to build or to take an image away. What is there already is left as it is, so that an attempt that was
+ * reason to build or to take an image away. What exists already is kept, so that an attempt that was
  * cut off at any point is taken up by the next. A pool that was rendered again meanwhile is looked at again. Where the
  * image does not fit what is rendered, the cluster builds.
  * @param early the tag that the image has been given already, as `tagEarly` gives it
@@ -231,7 +231,7 @@ const warnOfTag = (scope: HandOverScope, image: LeftImage, { code, message }: Ag
   );
 
 /**
- * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that is there is left as it is:
+ * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that exists is kept:
  * the manifests of the installation put it there, and somebody may have given it newer credentials since.
  * @throws AgentError `layering.manifest-unusable`, `kube.*`
  */

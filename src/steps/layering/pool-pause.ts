@@ -122,7 +122,7 @@ export async function reportLostImages(
 }
 
 /**
- * Ends the pauses that a hand-over has left which failed for good. It runs before the host is left, too: nobody else
+ * Ends the pauses of a hand-over that failed for good. It runs before the reboot too: nobody else
  * would end one. A pool whose nodes would lose their images by it stays paused, for another run or a person.
  */
 export const unpausePools = step({

@@ -121,7 +121,7 @@ export const sendBase = step({
   },
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind === 'off' || registry.kind === 'release') return;
-    // Where the policy is to go on, a failure is reported when the images themselves are published.
+    // Where the policy is to continue, a failure is reported when the images themselves are published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { authFile, certificates } = registry;

@@ -82,11 +82,11 @@ export interface RenderedPool {
   readonly isImageForBoth: boolean;
 }
 
-/** When a pool that is rendered otherwise is taken as it is. */
+/** When a pool that is rendered otherwise is accepted. */
 export interface OtherRendering {
   /** How long it must have been so. */
   readonly settles: Millis;
-  /** Nodes run the image already: while it is not right for what is rendered, the wait goes on. */
+  /** Nodes run the image already: while it is not right for what is rendered, the wait continues. */
   readonly mustFit: boolean;
 }
 

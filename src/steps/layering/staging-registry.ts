@@ -119,7 +119,7 @@ const unmountArgv = ['umount', mount] as const;
 
 /**
  * Ends the registry and takes what was built off the written disk, which boots with nothing of it. It comes right
- * before the host leaves, and refuses to go on where the disk would ask for the registry later.
+ * before the host leaves, and refuses to continue where the disk would ask for the registry later.
  */
 export const stopRegistry = step({
   id: 'layering/stop-registry',
@@ -254,7 +254,7 @@ async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningR
   return { kind: 'running', address, data, certificates, authFile };
 }
 
-/** Where the installation goes on without images, nothing must be in the way of the written disk. */
+/** Where the installation continues without images, nothing must be in the way of the written disk. */
 async function cleanUp({ host }: RegistryScope): Promise<void> {
   const { signal } = new AbortController();
   for (const argv of [removeRegistryArgv, ['umount', stagingPlaces().mount]]) {
@@ -263,7 +263,7 @@ async function cleanUp({ host }: RegistryScope): Promise<void> {
 }
 
 /**
- * The image of the registry: as it is set, else that of the release.
+ * The image of the registry: the configured one, else that of the release.
  * @throws AgentError `layering.no-registry-image`
  */
 async function findImage({
@@ -408,7 +408,7 @@ async function openStagingDisk(
     const free = freePercent(disk, wantedBytes);
     await run(['mkdir', '-p', mount]);
     await run(['mount', root.path, mount]);
-    // An image that was written offline, or that was deployed to, is left frozen; 1 when it is not.
+    // An image that was written offline, or that was deployed to, stays frozen; 1 when it is not.
     await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
     const share = free > 0 ? [`--free-percent=${free}`] : [];
     const grow = ['growpart', ...share, target.path, String(root.number)];

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
 import { knowsHost } from '../conditions.ts';
-import { step } from '../step.ts';
+import { step, noteFailed } from '../step.ts';
 
 /** Announces to the service that logs of this host will come. A service that does not listen holds nobody up. */
 export const announceLogs = step({
@@ -19,9 +18,7 @@ export const announceLogs = step({
     try {
       await inventory.logsState(host, 'requested', signal);
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      note('warn', 'the logs could not be announced', { code, reason: message });
+      noteFailed({ signal, note }, 'the logs could not be announced', error);
     }
   },
 });
@@ -50,9 +47,7 @@ export const uploadLogs = step({
       });
       return { isTaken: true };
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      note('warn', 'the logs could not be uploaded', { code, reason: message });
+      noteFailed({ signal, note }, 'the logs could not be uploaded', error);
       return { isTaken: false };
     }
   },

@@ -104,10 +104,10 @@ const answers: ReadonlySet<string> = new Set(['command.failed', 'command.not-fou
 /** Left by the Machine Config Daemon on every node that it manages. */
 export const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
 
-/** Two commands of ours must not change one host; other programs keep their own locks. */
+/** Two commands of Bootwright must not change one host; other programs keep their own locks. */
 const lockName = 'bootwright-node';
 
-/** Locks the host against other commands of ours as long as the process lives. */
+/** Locks the host against other commands of Bootwright as long as the process lives. */
 export const lockNode = nodeStep({
   id: 'os/lock',
   title: 'Lock the operating system against other bootwright commands',

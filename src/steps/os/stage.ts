@@ -79,7 +79,7 @@ const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
   'pull-cut': 'os.pull-cut',
 };
 
-/** Why an image could not be staged. What is no failed pull, and errors of ours such as a stop, stay as they are. */
+/** Why an image could not be staged. Whatever is no failed pull, such as a stop, stays unchanged. */
 export function stageFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;

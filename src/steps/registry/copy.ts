@@ -99,7 +99,7 @@ const mountRootArgv = (partition: string): readonly string[] => [
   ...['mount', partition, rootMount],
 ];
 
-/** Thaws the root file system: an image that was written offline is left frozen. */
+/** Thaws the root file system: an image that was written offline stays frozen. */
 const thawArgv = ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`] as const;
 
 /** Freezes the root file system, so that all is on the disk. */
@@ -200,7 +200,7 @@ async function run(
   await host.exec(argv, { signal, limit });
 }
 
-/** The root partition as it is, and how much of the disk is to stay free. */
+/** The present root partition, and how much of the disk is to stay free. */
 interface RootGrowth {
   readonly root: FoundPartition;
   readonly freePercent: number;
@@ -302,7 +302,7 @@ interface EarlierTries {
   readonly isCopyBegun: boolean;
   /** There is a copy in memory, whole or in part. */
   readonly isSaved: boolean;
-  /** The system is in the copy, or what is left of it. */
+  /** The system, or the rest of it, is in the copy. */
   readonly isInCopy: boolean;
   /** The system is on the disk, or what is back of it. */
   readonly isOnDisk: boolean;
@@ -357,7 +357,7 @@ interface Recreated {
 }
 
 /**
- * Does what is still to do. A root file system that could not be copied to memory stays as it is: it works, slower.
+ * Does what is still to do. A root file system that could not be copied to memory stays unchanged: it works, slower.
  * @throws AgentError `registry.root-lost`, `disk.changed`, `command.*`
  */
 async function recreateRoot(
