@@ -7,6 +7,7 @@ import { type Figure, type Findings, isWithin, renderTable, valueOf } from './fi
 import { measureIdle } from './idle.ts';
 import { measureLeaks } from './leaks.ts';
 import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
+import { measureNodeController } from './node-controller.ts';
 import { measureStartUp } from './start-up.ts';
 import { measureWaiting } from './waiting.ts';
 import { measureWrites } from './write.ts';
@@ -25,6 +26,7 @@ const groups: Readonly<Record<string, Measure>> = {
   'local-reaction': alone(measureLocalReaction),
   waiting: alone(measureWaiting),
   controller: measureController,
+  'node-controller': alone(measureNodeController),
   idle: measureIdle,
   leaks: alone(measureLeaks),
 };

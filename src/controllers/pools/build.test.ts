@@ -402,6 +402,41 @@ describe('build images', () => {
     await end();
   });
 
+  it('takes no digest of a Job that was made for a former build', async () => {
+    const site = cluster();
+    const end = site.start();
+    await site.advance();
+    const [job] = site.kube.objectsOf(jobs);
+    const owner = { kind: 'MachineOSBuild', name: 'former', uid: 'former' };
+    const former = { ...job!.metadata, ownerReferences: [owner] };
+    site.kube.put(jobs, { ...job!, metadata: former });
+    endJob(site.kube, { digest: digestOf('b') });
+    await site.advance(40);
+    dropPods(site.kube);
+    await site.advance(20);
+    expect(buildsOf(site.kube)).toEqual([['0', 'Prepared']]);
+    const [next] = site.kube.objectsOf(jobs);
+    expect(next?.metadata).toMatchObject({
+      ownerReferences: [{ uid: currentOf(site.kube)?.metadata.uid }],
+    });
+    await end();
+  });
+
+  it('leaves a build of its pool that somebody else has made', async () => {
+    const site = cluster();
+    site.kube.put(machineOSBuilds, {
+      metadata: { name: 'master-other' },
+      spec: { machineOSConfig: { name: 'master' }, machineConfig: { name: 'rendered-z' } },
+      status: { conditions: [{ type: 'Failed', status: 'True' }] },
+    });
+    const end = site.start();
+    await buildTo(site, 'a');
+    await site.advance(20);
+    expect(buildsOf(site.kube)).toContainEqual(['z', 'Failed']);
+    expect(buildsOf(site.kube)).toContainEqual(['0', 'Succeeded']);
+    await end();
+  });
+
   it('leaves a Job of its name that was made for another build, and one that others made meanwhile', async () => {
     const site = cluster();
     const end = site.start();
@@ -411,7 +446,7 @@ describe('build images', () => {
     const former = { ...job!.metadata, uid: 'other', ownerReferences: [owner] };
     site.kube.before('remove', () => {
       site.kube.drop({ kind: jobs, namespace, name: job!.metadata.name });
-      site.kube.put(jobs, { ...job, metadata: former });
+      site.kube.put(jobs, { ...job!, metadata: former });
     });
     site.order({ containerFile: [{ content: 'FROM configs AS final\nRUN true' }] }, 2);
     await site.advance(2);

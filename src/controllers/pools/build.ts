@@ -15,7 +15,7 @@ import {
   type PoolStores,
   type PoolView,
   readView,
-  viewOf,
+  storedView,
 } from './stores.ts';
 
 interface BuildAction extends Action {
@@ -57,7 +57,7 @@ export function buildController(
   };
   return {
     reconcile: async (pool, signal) => {
-      const seen = viewOf(pool, stores);
+      const seen = storedView(pool, stores);
       if (operatorOf(seen.snapshot.nodes, stores, clock.now()) !== undefined) return {};
       const next = nextOf(seen);
       const refusal = 'isRefused' in next ? next.waitsFor : '';

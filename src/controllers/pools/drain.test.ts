@@ -277,6 +277,10 @@ describe('drain nodes', () => {
     ['is uncordoned', (kube) => kube.put(nodes, node('drain-a'))],
     ['no longer asks for it', (kube) => kube.put(nodes, node('uncordon-a'))],
     ['asks for another drain', (kube) => kube.put(nodes, node('drain-b'))],
+    [
+      'asks for another drain and is cordoned',
+      (kube) => kube.put(nodes, node('drain-b', { spec: { unschedulable: true } })),
+    ],
     ['is gone', (kube) => kube.drop({ kind: nodes, name: 'w0' })],
     [
       'is another one of its name',

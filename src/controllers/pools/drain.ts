@@ -1,6 +1,7 @@
 import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { annotationOf, nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
+import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
 import { isCordoned, unreadyReason } from '../../layering/roll-out/node-state.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
@@ -107,7 +108,7 @@ export function drainController(
       const node = stores.nodes.get(name);
       if (node === undefined || !isDraining(node)) drains.delete(name);
       if (node === undefined || requestOf(node) === '') return {};
-      const pool = stores.pools.all().find((one) => isPoolOf(one, node, stores))?.metadata.name;
+      const [pool] = poolsOfNode(node, stores.pools.all());
       const members = pool === undefined ? [node] : stores.nodes.by('pool', pool);
       if (operatorOf(members, stores, clock.now()) !== undefined) return { after: readPodsEvery };
       const drain = isDraining(node) ? drainOf(drains, node, clock.elapsed()) : undefined;
@@ -131,9 +132,6 @@ export function drainController(
     },
   };
 }
-
-const isPoolOf = (pool: KubeObject, node: KubeObject, { nodes }: PoolStores): boolean =>
-  nodes.by('pool', pool.metadata.name).includes(node);
 
 function drainOf(drains: Map<string, Drain>, node: KubeObject, now: Millis): Drain {
   const { name, uid = name } = node.metadata;

@@ -91,6 +91,25 @@ describe('render configs', () => {
     ]);
   });
 
+  it('gives a pool nothing that it no longer selects when it is written', async () => {
+    const kube = setUp();
+    kube.put(machineConfigs, {
+      ...source('00-other'),
+      metadata: { name: '00-other', labels: { other: '' } },
+    });
+    kube.before('list', () => {
+      const machineConfigSelector = { matchLabels: { other: '' } };
+      kube.put(machineConfigPools, { ...pool, spec: { ...pool.spec, machineConfigSelector } });
+    });
+    const { clock, end } = start(kube);
+    await settle();
+    await clock.advance(60_000);
+    const given = kube.writes.filter(({ kind }) => kind === 'machineconfigpools');
+    expect(given).toHaveLength(1);
+    expect(poolOf(kube).configuration?.source).toMatchObject([{ name: '00-other' }]);
+    await end();
+  });
+
   it('renders again after a change, and back to what was there', async () => {
     const kube = setUp();
     const { clock, end } = start(kube);

@@ -261,6 +261,20 @@ describe('roll out', () => {
     );
   });
 
+  it('changes no node where the operator came right before the change', async () => {
+    const { kube, stop, start, advance } = setUp([pool('worker')], [node('w0', 'worker')]);
+    const name = 'machine-config-controller';
+    const back: Kube = {
+      ...kube,
+      get: (ref) => Promise.resolve(ref.name === name ? { metadata: { name } } : undefined),
+    };
+    const ended = start(back);
+    await advance(20);
+    expect(kube.writes).toEqual([]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
   it('leaves a pool with a node of the operator', async () => {
     const { kube, stop, start, advance } = setUp([pool('master')], masters);
     const ownerReferences = [

@@ -16,7 +16,7 @@ import {
   type PoolStores,
   type PoolView,
   readView,
-  viewOf,
+  storedView,
 } from './stores.ts';
 
 /** Failures of the controller of nodes. */
@@ -50,7 +50,7 @@ export function rollOutController(
   return {
     atOnce: 1,
     reconcile: async (pool, signal) => {
-      const seen = viewOf(pool, stores);
+      const seen = storedView(pool, stores);
       if (operatorOf(seen.snapshot.nodes, stores, scope.clock.now()) !== undefined) return {};
       const choice = choiceOf(seen);
       const plan = {

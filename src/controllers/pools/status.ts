@@ -10,7 +10,7 @@ import {
   type PoolScope,
   type PoolStores,
   type PoolView,
-  viewOf,
+  storedView,
 } from './stores.ts';
 
 interface StatusWrite extends Action {
@@ -25,7 +25,7 @@ export function statusController(
   return {
     reconcile: async (name, signal) => {
       const pool = stores.pools.get(name);
-      const seen = viewOf(name, stores);
+      const seen = storedView(name, stores);
       const now = scope.clock.now();
       if (pool === undefined || operatorOf(seen.snapshot.nodes, stores, now) !== undefined)
         return {};

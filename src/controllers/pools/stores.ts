@@ -40,8 +40,8 @@ export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
 /** The objects that roll-outs are about, as they were last seen. */
 export interface PoolStores {
   readonly pools: Informer;
-  /** By the pool that rolls out to it, by each that selects it, and those that carry a member of etcd. */
-  readonly nodes: Informer<'pool' | 'selected' | 'etcd'>;
+  /** By the pool that rolls out to it, by custom pools of which several select it, and those that carry a member of etcd. */
+  readonly nodes: Informer<'pool' | 'doubled' | 'etcd'>;
   readonly osConfigs: Informer;
   /** By their MachineOSConfig. */
   readonly builds: Informer<'osConfig'>;
@@ -73,7 +73,7 @@ export function poolStores(scope: Omit<PoolScope, 'note'>): PoolStores {
     { kind: nodeKind },
     {
       pool: (node) => selecting(node).slice(0, 1),
-      selected: selecting,
+      doubled: (node) => doubledIn(selecting(node)),
       etcd: (node) => (carriesMember(node) ? [''] : []),
     },
   );
@@ -81,7 +81,7 @@ export function poolStores(scope: Omit<PoolScope, 'note'>): PoolStores {
     const selector = (pool: KubeObject | undefined): unknown =>
       pool && partOf(pool, 'spec', 'nodeSelector');
     const isSame = before !== undefined && isDeepStrictEqual(selector(before), selector(after));
-    if (!isSame) for (const index of ['pool', 'selected'] as const) nodes.reindex(index);
+    if (!isSame) for (const index of ['pool', 'doubled'] as const) nodes.reindex(index);
   });
   const deployment = operatorDeploymentRef(namespace);
   const lease = operatorLeaseRef(namespace);
@@ -120,15 +120,14 @@ export interface PoolView {
 /** The pools other than those of all masters and all workers; a node may be in one of them. */
 const isCustom = (name: string): boolean => name !== 'master' && name !== 'worker';
 
-/** Whether two pools of some nodes select a node: the operator refuses it (`pkg/helpers`, getPoolsForNode). */
-const isDoubled = (pool: string, selecting: readonly string[]): boolean =>
-  isCustom(pool) &&
-  selecting[0] !== 'master' &&
-  selecting.includes(pool) &&
-  selecting.filter(isCustom).length > 1;
+/** The pools of some nodes that select a node where several do: the operator refuses it (`pkg/helpers`, getPoolsForNode). */
+function doubledIn(selecting: readonly string[]): readonly string[] {
+  const custom = selecting[0] === 'master' ? [] : selecting.filter(isCustom);
+  return custom.length > 1 ? custom : [];
+}
 
 /** A pool as the stores show it. */
-export function viewOf(pool: string, stores: PoolStores): PoolView {
+export function storedView(pool: string, stores: PoolStores): PoolView {
   const { pools, nodes, osConfigs, builds, jobs } = stores;
   const own = nodes.by('pool', pool);
   return {
@@ -137,10 +136,7 @@ export function viewOf(pool: string, stores: PoolStores): PoolView {
       machineConfigPool: pools.get(pool),
       osConfig: osConfigs.get(pool),
     },
-    doubled: nodes
-      .by('selected', pool)
-      .filter((node) => isDoubled(pool, poolsOfNode(node, pools.all())))
-      .map(({ metadata: { name } }) => name),
+    doubled: nodes.by('doubled', pool).map(({ metadata: { name } }) => name),
     ...(own.some(carriesMember) ? { members: nodes.by('etcd', '') } : {}),
   };
 }
@@ -175,7 +171,7 @@ export async function readView(
       builds: builds.filter((build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool),
     },
     doubled: selected
-      .filter((node) => isDoubled(pool, poolsOf(node)))
+      .filter((node) => doubledIn(poolsOf(node)).includes(pool))
       .map(({ metadata: { name } }) => name),
     ...(roles.length === 0 ? {} : { members: [...byName.values()] }),
   };
@@ -292,12 +288,17 @@ export function releaseReader({
   kube,
   clock,
 }: Pick<PoolScope, 'kube' | 'clock'>): (signal: AbortSignal) => Promise<KubeObject | undefined> {
-  let last: { readonly at: Millis; readonly found: KubeObject | undefined } | undefined;
+  let last: { readonly at: Millis; readonly found: Promise<KubeObject | undefined> } | undefined;
   return async (signal) => {
     if (last === undefined || clock.elapsed() - last.at >= readReleaseEvery) {
       const ref = { kind: controllerConfigs, name: controllerConfigName };
-      last = { found: await kube.get(ref, signal), at: clock.elapsed() };
+      last = { found: kube.get(ref, signal), at: clock.elapsed() };
     }
-    return last.found;
+    try {
+      return await last.found;
+    } catch (error) {
+      last = undefined;
+      throw error;
+    }
   };
 }

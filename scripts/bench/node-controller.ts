@@ -1,0 +1,263 @@
+// Figures of the controller of pools; as a program: its work with so many nodes, as JSON.
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build, type BuildOptions } from 'esbuild';
+import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/cluster/kinds.ts';
+import { poolControllers } from '../../src/controllers/pools/controllers.ts';
+import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { type Millis, minutes } from '../../src/model/duration.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type {
+  Kube,
+  KubeObject,
+  KubePatch,
+  KubeRef,
+  KubeSelection,
+  KubeView,
+} from '../../src/ports/kube.ts';
+import { runControllers } from '../../src/reconcile/manager.ts';
+import { type Figure, percentile } from './figure.ts';
+import { run } from './process.ts';
+
+const poolCount = 12;
+const draining = 50;
+const command = 'npm run bench -- node-controller';
+
+interface Work {
+  /** Processor time of each event, until all that follows from it is done, in seconds. */
+  readonly events: readonly number[];
+  /** Processor time of a minute in which each node changes once, in seconds. */
+  readonly minute: number;
+  readonly quietRequests: number;
+  readonly peakMiB: number;
+}
+
+/** What the controller of pools needs in a large cluster. */
+export async function measureNodeController(): Promise<readonly Figure[]> {
+  const [small, large] = [await workOf(1000), await workOf(5000)];
+  const with1000 = `with 1000 nodes in ${poolCount} pools, ${draining} of which drain`;
+  return [
+    {
+      ...{ name: `a change of a node ${with1000}, 99 of 100`, unit: 's', bound: 0.01, command },
+      measured: percentile(small.events, 99),
+    },
+    {
+      ...{
+        name: `the change that keeps its event loop the longest ${with1000}`,
+        unit: 's',
+        bound: 0.05,
+      },
+      ...{ measured: Math.max(...small.events), command },
+    },
+    {
+      ...{
+        name: 'a minute in which each of 5000 nodes changes once',
+        unit: 's',
+        bound: 6,
+        command,
+      },
+      measured: large.minute,
+      baseline: { name: 'the same of 1000 nodes', measured: small.minute },
+    },
+    {
+      ...{ name: `its requests ${with1000}, while nothing changes`, unit: 'requests per minute' },
+      // The pods of each node that drains every five seconds, and the release twice.
+      ...{ measured: small.quietRequests, bound: draining * 12 + 2, command },
+    },
+    {
+      ...{ name: `peak RSS of the controller of pools ${with1000}`, unit: 'MiB', bound: 150 },
+      ...{ measured: small.peakMiB, command },
+    },
+  ];
+}
+
+/** As the first line of `build/entry.ts` has Node run the product. */
+const asTheProduct = ['--max-semi-space-size=1'];
+
+async function workOf(nodes: number): Promise<Work> {
+  // As the product is, whose sources are not read by the program that runs.
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
+  const outfile = join(folder, 'run.mjs');
+  const entryPoints = [import.meta.filename];
+  const banner = { js: 'const require = (name) => process.getBuiltinModule(name);' };
+  const how: BuildOptions = {
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+  };
+  await build({ entryPoints, outfile, banner, ...how });
+  const { stderr } = await run([process.execPath, ...asTheProduct, outfile, `${nodes}`]);
+  await rm(folder, { recursive: true });
+  return JSON.parse(stderr) as Work;
+}
+
+const secondsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1e6;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A clock that moves only by hand. */
+function handClock() {
+  let now = 0;
+  const sleepers = new Set<{ readonly at: Millis; readonly wake: () => void }>();
+  const clock: Clock = {
+    now: () => now,
+    elapsed: () => now,
+    sleep: (duration, signal) =>
+      new Promise((resolve, reject) => {
+        const sleeper = { at: now + duration, wake: resolve };
+        sleepers.add(sleeper);
+        signal.addEventListener('abort', () => {
+          sleepers.delete(sleeper);
+          reject(signal.reason as Error);
+        });
+      }),
+  };
+  const advance = async (duration: Millis): Promise<void> => {
+    now += duration;
+    for (const sleeper of sleepers) {
+      if (sleeper.at > now) continue;
+      sleepers.delete(sleeper);
+      sleeper.wake();
+    }
+    await turn();
+  };
+  return { clock, advance };
+}
+
+const role = (name: string): string => `node-role.kubernetes.io/${name}`;
+
+/** A node as large as one that lists fifty images. */
+function nodeOf(index: number, version: number): KubeObject {
+  const drain = index < draining ? `drain-rendered-${version}` : 'uncordon-a';
+  const image = `quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:${'a'.repeat(64)}`;
+  const metadata = {
+    ...{ name: `node-${index}`, uid: `uid-${index}`, resourceVersion: `${version}` },
+    labels: { [role(`pool-${index % poolCount}`)]: '', version: `${version}` },
+    annotations: {
+      ...{ [nodeKeys.desiredConfig]: 'r1', [nodeKeys.currentConfig]: 'r1' },
+      ...{ [nodeKeys.state]: 'Done', [nodeKeys.desiredDrain]: drain },
+      [nodeKeys.lastAppliedDrain]: index < draining ? '' : drain,
+    },
+  };
+  const conditions = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'].map((type) => ({
+    ...{ type, status: type === 'Ready' ? 'True' : 'False', message: `kubelet has ${version}` },
+  }));
+  // What is kept of it, by `cluster/kept.ts`; the text is read all the same.
+  const text = JSON.stringify({ metadata, images: Array(50).fill(image), status: { conditions } });
+  const { images: _, ...node } = JSON.parse(text) as KubeObject;
+  return index < draining ? { ...node, spec: { unschedulable: true } } : node;
+}
+
+const selected = (name: string): object => ({ matchLabels: { [role(name)]: '' } });
+
+/** A cluster that only the controller's own watches and lists reach; what is written is not kept. */
+function largeCluster(count: number) {
+  const kinds: Record<string, readonly KubeObject[]> = {
+    [machineConfigPools.plural]: Array.from({ length: poolCount }, (_, index) => ({
+      metadata: { name: `pool-${index}`, uid: `${index}`, resourceVersion: '1' },
+      spec: {
+        ...{ nodeSelector: selected(`pool-${index}`), machineConfigSelector: selected('any') },
+        configuration: { name: 'r1', source: [{ name: '00' }] },
+      },
+    })),
+    [machineConfigs.plural]: [
+      {
+        metadata: { name: '00', resourceVersion: '1', labels: { [role('any')]: '' } },
+        spec: { osImageURL: 'r.test/os:1', config: { ignition: { version: '3.4.0' } } },
+      },
+    ],
+  };
+  let showPools: (view: KubeView) => void = () => undefined;
+  let nodes: readonly KubeObject[] = Array.from({ length: count }, (_, index) => nodeOf(index, 1));
+  let show: (view: KubeView) => void = () => undefined;
+  let requests = 0;
+  const pods = Array.from({ length: 30 }, (_, index) => ({
+    metadata: { name: `p${index}`, namespace: 'n', uid: `${index}`, deletionTimestamp: 'now' },
+  }));
+  const answer = <T>(value: T): Promise<T> => {
+    requests += 1;
+    return Promise.resolve(value);
+  };
+  const objectsOf = ({ kind, fieldSelector }: KubeSelection): readonly KubeObject[] =>
+    (kinds[kind.plural] ?? []).filter(
+      ({ metadata: { name } }) =>
+        fieldSelector === undefined || fieldSelector === `metadata.name=${name}`,
+    );
+  const kube = {
+    get: () => answer(undefined),
+    list: (selection: KubeSelection) =>
+      answer(selection.fieldSelector?.startsWith('spec.nodeName') ? pods : objectsOf(selection)),
+    patch: ({ kind, name }: KubeRef, { body }: KubePatch) => {
+      if (kind === machineConfigPools) {
+        const pools = kinds[kind.plural] ?? [];
+        const patched = pools.map((one) =>
+          one.metadata.name === name ? merged(one, body as KubeObject) : one,
+        );
+        kinds[kind.plural] = patched;
+        showPools({ isSynced: true, objects: patched });
+      }
+      return answer({ metadata: { name } });
+    },
+    create: (_: unknown, object: KubeObject) => answer(object),
+    follow: (selection: KubeSelection, seen: typeof show, signal: AbortSignal) => {
+      if (selection.kind === nodeKind) show = seen;
+      if (selection.kind === machineConfigPools) showPools = seen;
+      seen({ isSynced: true, objects: selection.kind === nodeKind ? nodes : objectsOf(selection) });
+      return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    },
+  } as Partial<Kube> as Kube;
+  const change = (index: number, version: number): void => {
+    nodes = nodes.with(index, nodeOf(index, version));
+    show({ isSynced: true, objects: nodes });
+  };
+  return { kube, change, requests: () => requests };
+}
+
+/** A pool after a patch of its spec or status. */
+const merged = (pool: KubeObject, { spec, status }: KubeObject): KubeObject => ({
+  ...pool,
+  metadata: { ...pool.metadata, resourceVersion: `${Number(pool.metadata.resourceVersion) + 1}` },
+  spec: { ...(pool['spec'] as object), ...(spec as object | undefined) },
+  status: { ...(pool['status'] as object | undefined), ...(status as object | undefined) },
+});
+
+async function measure(count: number): Promise<Work> {
+  const { kube, change, requests } = largeCluster(count);
+  const { clock, advance } = handClock();
+  const scope = { kube, clock, emit: () => undefined };
+  const random = { uuid: () => 'u', between: (low: number) => low };
+  const { signal } = new AbortController();
+  const pools = poolControllers({ ...scope, namespace: 'n' });
+  void runControllers({ ...scope, random, signal }, pools);
+  for (let second = 0; second < 10; second += 1) await advance(1000);
+  const events: number[] = [];
+  for (let index = 0; index < 1000; index += 1) {
+    // Every pool may be decided on again, so that the event waits for nothing.
+    await advance(1001);
+    const since = process.cpuUsage();
+    change((index * 7) % count, 2 + index);
+    await turn();
+    await turn();
+    events.push(secondsOf(process.cpuUsage(since)));
+  }
+  const before = process.cpuUsage();
+  for (let index = 0; index < count; index += 1) {
+    change(index, 5000 + index);
+    await advance(minutes(1) / count);
+  }
+  const minute = secondsOf(process.cpuUsage(before));
+  const from = requests();
+  for (let second = 0; second < 60; second += 1) await advance(1000);
+  const peak = /^VmHWM:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+  return {
+    ...{ events, minute, quietRequests: requests() - from, peakMiB: Number(peak) / 1024 },
+  };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  process.stderr.write(JSON.stringify(await measure(Number(process.argv[2]))));
+  process.exit(0);
+}
