@@ -11,7 +11,7 @@ import {
   readImageFields,
   readOSImages,
 } from '../../layering/api/os-images.ts';
-import { isFields } from '../../layering/api/schema.ts';
+import { fieldsOf } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { nameableOSConfig } from '../../layering/build/lint.ts';
 import type { SourceObject } from '../../layering/api/source-object.ts';
@@ -51,7 +51,7 @@ function imagesIn(source: SourceObject, pool: MachineConfigPool): OSImages {
   const { kind, metadata } = source.value;
   if (kind === 'MachineConfig') return imagesOfRendered(source, pool);
   if (kind !== 'ConfigMap') return readImageFields(source);
-  const name = isFields(metadata) ? metadata['name'] : undefined;
+  const name = fieldsOf(metadata)['name'];
   if (name !== imagesMap) {
     const found = typeof name === 'string' ? name : 'one without a name';
     printNote(

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from './schema.ts';
 
 /** A part of an object of the API, or undefined where there is no such part. */
 export function partOf(object: KubeObject | undefined, ...path: readonly string[]): unknown {
@@ -13,8 +13,7 @@ export function partOf(object: KubeObject | undefined, ...path: readonly string[
 
 /** A text of an object; empty where there is none. */
 export function textAt(object: KubeObject | undefined, ...path: readonly string[]): string {
-  const part = partOf(object, ...path);
-  return typeof part === 'string' ? part : '';
+  return textOf(partOf(object, ...path) as Value | undefined);
 }
 
 /** A number of an object; 0 where there is none, as Go leaves zeroes out. */
@@ -51,10 +50,7 @@ export function conditionOf(object: KubeObject | undefined, type: string): SeenC
   const condition = listAt(object, 'status', 'conditions')
     .map((one) => fieldsOf(one as Value))
     .find((one) => one['type'] === type);
-  const text = (name: string): string => {
-    const value = condition?.[name];
-    return typeof value === 'string' ? value : '';
-  };
+  const text = (name: string): string => textOf(condition?.[name]);
   return {
     status: text('status'),
     reason: text('reason'),

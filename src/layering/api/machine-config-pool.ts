@@ -2,7 +2,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { annotationOf, partOf, textAt } from './cluster-object.ts';
-import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
+import { type Fields, fieldsOf, isFields, listOf, textOf } from './schema.ts';
 
 /** A reference to an object in a pool; fields that are not set are empty. */
 export interface PoolReference {
@@ -106,7 +106,7 @@ export function endPause(
  */
 export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   const { value, place } = source;
-  const name = isFields(value['metadata']) ? value['metadata']['name'] : undefined;
+  const name = fieldsOf(value['metadata'])['name'];
   const spec = fieldsOf(value['spec']);
   const configuration = spec['configuration'];
   if (value['kind'] !== 'MachineConfigPool' || typeof name !== 'string') {
@@ -117,22 +117,17 @@ export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
       `${place(['spec', 'configuration', 'name'])}: pool ${name} has no rendered MachineConfig yet`,
     );
   }
-  const listed = configuration['source'] ?? [];
-  const sources: readonly Value[] = Array.isArray(listed) ? (listed as readonly Value[]) : [];
   return {
     name,
     configuration: {
       ...referenceOf(configuration),
-      source: sources.map((entry) => referenceOf(fieldsOf(entry))),
+      source: listOf(configuration['source']).map((entry) => referenceOf(fieldsOf(entry))),
     },
   };
 }
 
 function referenceOf(value: Fields): PoolReference {
-  const read = members.map((member) => {
-    const text = value[member];
-    return [member, typeof text === 'string' ? text : ''] as const;
-  });
+  const read = members.map((member) => [member, textOf(value[member])] as const);
   return Object.fromEntries(read) as unknown as PoolReference;
 }
 

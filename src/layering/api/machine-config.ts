@@ -5,7 +5,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
-import { type Fields, type Value, fieldsOf } from './schema.ts';
+import { type Fields, fieldsOf, listOf, textOf, type Value } from './schema.ts';
 
 /** What layering needs of a rendered MachineConfig. */
 export interface MachineConfig {
@@ -68,9 +68,9 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
     osImageURL,
     extensionsImage: imageAt('baseOSExtensionsContainerImage'),
     extensions,
-    kernelType: kernelOf(text(spec['kernelType'])),
+    kernelType: kernelOf(textOf(spec['kernelType'])),
     kernelArguments: texts(spec['kernelArguments']),
-    releaseVersion: text(fieldsOf(metadata['annotations'])[releaseVersionKey]),
+    releaseVersion: textOf(fieldsOf(metadata['annotations'])[releaseVersionKey]),
     object: value,
   };
 }
@@ -91,13 +91,12 @@ const BUILD_SETTINGS = ['policy.json', 'registries.conf'] as const;
 /** Content of `/etc/containers/policy.json` and `registries.conf` where the MachineConfig has them, by name. */
 export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, string> {
   const config = fieldsOf(fieldsOf(object['spec'])['config']);
-  const listed = fieldsOf(config['storage'])['files'];
-  const files: readonly Value[] = Array.isArray(listed) ? (listed as readonly Value[]) : [];
+  const files = listOf(fieldsOf(config['storage'])['files']);
   const found = BUILD_SETTINGS.flatMap((name) => {
     const file = files.find((one) => fieldsOf(one)['path'] === `/etc/containers/${name}`);
     const contents = fieldsOf(fieldsOf(file)['contents']);
     if (typeof contents['source'] !== 'string') return [];
-    const compression = text(contents['compression']);
+    const compression = textOf(contents['compression']);
     const content = decodeResource({
       source: contents['source'],
       ...(compression === '' ? {} : { compression }),
@@ -113,12 +112,8 @@ function kernelOf(word: string): KernelType {
   throw layeringFailure('layering.kernel-unknown', `spec.kernelType ${word} is unknown`);
 }
 
-const text = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
-
 const texts = (value: Value | undefined): readonly string[] =>
-  Array.isArray(value)
-    ? (value as readonly Value[]).filter((item): item is string => typeof item === 'string')
-    : [];
+  listOf(value).filter((item) => typeof item === 'string');
 
 const invalid = (message: string): Error =>
   layeringFailure('layering.machine-config-invalid', message);
@@ -186,12 +181,12 @@ export function packagesOfExtensions(extensions: readonly string[]): readonly st
  */
 export function credentialsWithin({ object }: MachineConfig): readonly string[] {
   const config = fieldsOf(fieldsOf(object['spec'])['config']);
-  const files = listOf(fieldsOf(config['storage'])['files']).filter((file) =>
-    holdsCredentials(fieldsOf(file['contents'])),
-  );
-  const users = listOf(fieldsOf(config['passwd'])['users']).filter(
-    ({ passwordHash }) => typeof passwordHash === 'string' && passwordHash !== '',
-  );
+  const files = listOf(fieldsOf(config['storage'])['files'])
+    .map(fieldsOf)
+    .filter((file) => holdsCredentials(fieldsOf(file['contents'])));
+  const users = listOf(fieldsOf(config['passwd'])['users'])
+    .map(fieldsOf)
+    .filter(({ passwordHash }) => typeof passwordHash === 'string' && passwordHash !== '');
   return [
     ...files.map(({ path }) => textOf(path)),
     ...users.map(({ name }) => `user ${textOf(name)}`),
@@ -220,8 +215,3 @@ function decoded(resource: Parameters<typeof decodeResource>[0]): string | undef
     return undefined;
   }
 }
-
-const listOf = (value: Value | undefined): readonly Fields[] =>
-  Array.isArray(value) ? (value as readonly Value[]).map(fieldsOf) : [];
-
-const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');

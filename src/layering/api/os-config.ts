@@ -2,7 +2,7 @@ import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
 import { fieldErrors, fieldErrorText, preparedObject } from './check-object.ts';
-import { type Fields, type Value, fieldsOf } from './schema.ts';
+import { type Fields, fieldsOf, textOf, type Value } from './schema.ts';
 
 /** A MachineOSConfig that the cluster would take, with its defaults. */
 export interface MachineOSConfig {
@@ -92,7 +92,7 @@ function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
     typeof value === 'string' ? [[key, value] as const] : [],
   );
   return {
-    name: typeof name === 'string' ? name : '',
+    name: textOf(name),
     annotations: Object.fromEntries(texts),
     spec: spec as unknown as MachineOSConfigSpec,
   };

@@ -12,6 +12,14 @@ export const isFields = (value: Value | undefined): value is Fields =>
 /** The fields of an object; none for any other value. */
 export const fieldsOf = (value: Value | undefined): Fields => (isFields(value) ? value : {});
 
+/** The entries of a list; none for any other value. */
+export const listOf = (value: Value | undefined): readonly Value[] =>
+  value !== undefined && isList(value) ? value : [];
+
+/** A text; empty for any other value. */
+export const textOf = (value: Value | undefined): string =>
+  typeof value === 'string' ? value : '';
+
 /** Whether a value is a list. */
 export const isList = (value: Value | undefined): value is readonly Value[] => Array.isArray(value);
 

@@ -12,7 +12,7 @@ import {
   readMachineOSConfig,
   segmentsOf,
 } from '../api/os-config.ts';
-import { isFields, type Value } from '../api/schema.ts';
+import { fieldsOf, listOf, textOf } from '../api/schema.ts';
 import { lintContainerfile } from '../containerfile/lint.ts';
 import { isKeyword } from '../containerfile/parse.ts';
 import { layeringFailure } from '../failures.ts';
@@ -107,13 +107,10 @@ function operatorFindings(source: SourceObject, isAccepted: boolean): readonly L
 }
 
 function containerfiles({ value, placeInText }: SourceObject): readonly LintFinding[] {
-  const spec = value['spec'];
-  const files: Value | undefined = isFields(spec) ? spec['containerFile'] : undefined;
-  if (!Array.isArray(files)) return [];
-  return (files as readonly Value[]).flatMap((file, index) => {
-    const content = isFields(file) ? file['content'] : undefined;
+  return listOf(fieldsOf(value['spec'])['containerFile']).flatMap((file, index) => {
+    const content = textOf(fieldsOf(file)['content']);
     // Without a text the image is that of the pool's MachineConfig.
-    if (typeof content !== 'string' || content.trim() === '') return [];
+    if (content.trim() === '') return [];
     const path = `spec.containerFile[${index}].content`;
     return containerfileFindings(content, (line) => placeInText(segmentsOf(path), line));
   });
@@ -157,7 +154,7 @@ export function buildableOSConfig(source: SourceObject): UsableOSConfig {
   const findings = lintObject(source);
   const config = acceptedByServer(source, findings);
   refuse(errorsIn(findings));
-  return { config, warnings: findings.map(textOf) };
+  return { config, warnings: findings.map(lineOf) };
 }
 
 /**
@@ -172,7 +169,7 @@ export function nameableOSConfig(source: SourceObject): UsableOSConfig {
     .filter((finding) => leavesNoName(finding, config))
     .map(({ path, message }) => `${source.place(segmentsOf(path))}: ${path}: ${message}`);
   refuse(nameless);
-  return { config, warnings: findings.map(textOf) };
+  return { config, warnings: findings.map(lineOf) };
 }
 
 function acceptedByServer(source: SourceObject, findings: readonly LintFinding[]): MachineOSConfig {
@@ -197,6 +194,6 @@ function refuse(errors: readonly string[]): void {
 }
 
 const errorsIn = (findings: readonly LintFinding[]): readonly string[] =>
-  findings.filter(({ severity }) => severity === 'error').map(textOf);
+  findings.filter(({ severity }) => severity === 'error').map(lineOf);
 
-const textOf = ({ place, message }: LintFinding): string => `${place}: ${message}`;
+const lineOf = ({ place, message }: LintFinding): string => `${place}: ${message}`;

@@ -12,7 +12,7 @@ import {
 } from '../api/os-build.ts';
 import { meantSpec } from '../api/meaning.ts';
 import { machineOSConfigKind } from '../api/os-config.ts';
-import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, listOf, type Value } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
 /**
@@ -228,13 +228,14 @@ function listed(before: Fields, after: Fields): readonly string[] {
 
 function itemsIn(spec: Fields, path: readonly string[], key: string): ReadonlyMap<string, Fields> {
   let part: Value | undefined = spec['config'];
-  for (const name of path) part = isFields(part) ? part[name] : undefined;
-  const items: readonly Value[] = Array.isArray(part) ? (part as readonly Value[]) : [];
+  for (const name of path) part = fieldsOf(part)[name];
   return new Map(
-    items.filter(isFields).flatMap((item) => {
-      const name = item[key];
-      return typeof name === 'string' ? [[name, item] as const] : [];
-    }),
+    listOf(part)
+      .filter(isFields)
+      .flatMap((item) => {
+        const name = item[key];
+        return typeof name === 'string' ? [[name, item] as const] : [];
+      }),
   );
 }
 

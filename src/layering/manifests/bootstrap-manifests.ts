@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
-import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from '../api/schema.ts';
 import {
   itemsOf,
   type Path,
@@ -41,11 +41,9 @@ const isOfOsConfig = (value: Value): boolean =>
  * such a one, and its image was built elsewhere.
  */
 export function isBuiltBefore({ value }: SourceObject): boolean {
-  const metadata = value['metadata'];
-  const annotations = isFields(metadata) ? metadata['annotations'] : undefined;
-  return (
-    isFields(annotations) &&
-    [buildKeys.preBuiltImage, buildKeys.currentBuild].some((key) => Object.hasOwn(annotations, key))
+  const annotations = fieldsOf(fieldsOf(value['metadata'])['annotations']);
+  return [buildKeys.preBuiltImage, buildKeys.currentBuild].some((key) =>
+    Object.hasOwn(annotations, key),
   );
 }
 
@@ -168,11 +166,8 @@ export function namesOf({ metadata }: Fields): {
   readonly name: string;
   readonly namespace: string;
 } {
-  const of = (member: string): string => {
-    const value: Value | undefined = isFields(metadata) ? metadata[member] : undefined;
-    return typeof value === 'string' ? value : '';
-  };
-  return { name: of('name'), namespace: of('namespace') };
+  const { name, namespace } = fieldsOf(metadata);
+  return { name: textOf(name), namespace: textOf(namespace) };
 }
 
 /** Where the operator looks for the Secrets of a MachineOSConfig. */

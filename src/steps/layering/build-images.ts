@@ -1,6 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
-import { isFields } from '../../layering/api/schema.ts';
+import { fieldsOf, textOf } from '../../layering/api/schema.ts';
 import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
 import {
   type BuildPlan,
@@ -193,9 +193,7 @@ async function trustedCertificates({ host, signal }: BuildScope): Promise<string
   const text = await host.readText(trustManifest, signal);
   if (text === undefined) return '';
   const [object] = readObjects({ path: trustManifest, text });
-  const data = object?.value['data'];
-  const bundle = isFields(data) ? data['ca-bundle.crt'] : undefined;
-  return typeof bundle === 'string' ? bundle : '';
+  return textOf(fieldsOf(object?.value['data'])['ca-bundle.crt']);
 }
 
 function previewOf(): readonly (readonly string[])[] {
