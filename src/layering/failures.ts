@@ -114,6 +114,7 @@ export const layeringFailures = {
   },
   'layering.digest-changed': {
     kind: 'remote',
+    isFinal: true,
     title: 'A registry changed the digest of an image',
     hint: 'turn off conversion and recompression of images in that registry: nodes pull by digest',
   },
@@ -129,6 +130,7 @@ export const layeringFailures = {
   },
   'layering.no-builder': {
     kind: 'host',
+    isFinal: true,
     title: 'The host has neither buildah nor podman',
     hint: 'boot the host from an image that has one of them, or install one',
   },
@@ -189,6 +191,7 @@ export const layeringFailures = {
   },
   'layering.store-taken': {
     kind: 'host',
+    isFinal: true,
     title: 'The run folder of the image store belongs to another user',
     hint: 'remove it, or give another folder with --storage',
   },
@@ -229,6 +232,7 @@ export const layeringFailures = {
   },
   'layering.not-stashed': {
     kind: 'host',
+    isFinal: true,
     title: 'A MachineOSConfig that was among the manifests is missing',
     hint: 'something else changed /opt/openshift during the installation; boot the live medium and install again',
   },
@@ -255,6 +259,7 @@ export const layeringFailures = {
   },
   'layering.served-lost': {
     kind: 'host',
+    isFinal: true,
     title: 'A file that an earlier step wrote to the host is missing',
     hint: 'run again with --fresh; nothing else may change these files during the installation',
   },
@@ -266,6 +271,7 @@ export const layeringFailures = {
   },
   'layering.manifest-unusable': {
     kind: 'host',
+    isFinal: true,
     title: 'A manifest that layering needs is missing or holds something else',
     hint: 'check the file that the message names, and what else changes it',
   },
@@ -281,6 +287,7 @@ export const layeringFailures = {
   },
   'layering.build-in-the-way': {
     kind: 'cluster',
+    isFinal: true,
     title: 'Another MachineOSBuild already has the name that the hand-over needs',
     hint: 'find out who created it; if it is not needed, run oc delete machineosbuild NAME, then run again',
   },

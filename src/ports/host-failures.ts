@@ -34,11 +34,13 @@ export const hostFailures = {
   },
   'file.not-ours': {
     kind: 'host',
+    isFinal: true,
     title: 'A file of the program is a link, or another user can write it',
     hint: 'find out who put it there, remove it, then run again',
   },
   'file.too-large': {
     kind: 'host',
+    isFinal: true,
     title: 'A file is larger than files of its kind are',
     hint: 'check that the path is right, and what writes to that file',
   },

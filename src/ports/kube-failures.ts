@@ -35,6 +35,7 @@ export const kubeFailures = {
   },
   'kube.invalid': {
     kind: 'remote',
+    isFinal: true,
     title: 'The API server refuses an object',
     hint: 'the message names the field; compare the release of the cluster with what is supported',
   },

@@ -103,10 +103,11 @@ describe('objects that are there before', () => {
       digestedImagePushSpec: 'x',
       conditions: conditionsOf('succeeded', new Date(0)),
     };
-    const { failure } = await tryStep(
+    const { failure, events } = await tryStep(
       handOverServed,
       handOverTo(siteCluster([machineOSBuilds, theirs(status)])),
     );
+    expect(events.map(({ type }) => type)).not.toContain('step.retrying');
     expect(failure).toMatchObject({
       code: 'layering.build-in-the-way',
       message: expect.stringContaining('it has Succeeded with image x') as string,

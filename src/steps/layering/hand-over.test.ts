@@ -28,6 +28,7 @@ import {
   machineOSConfigs,
   secrets,
 } from '../../cluster/kinds.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over.ts';
@@ -198,6 +199,18 @@ describe('a cluster that does not keep what is written', () => {
     };
     const { failure } = await tryStep(handOverServed, handOverTo(deaf));
     expect(failure).toMatchObject({ code: 'layering.not-kept' });
+  });
+
+  it.each([
+    kubeFailure('kube.invalid', 'spec.x: unknown'),
+    layeringFailure('layering.manifest-unusable', 'no Secret'),
+    layeringFailure('layering.digest-changed', 'another'),
+  ])('is asked once for what it refuses for good: $code', async (refusal) => {
+    const kube = siteCluster();
+    const refusing: Kube = { ...kube, create: () => Promise.reject(refusal) };
+    const { failure, events } = await tryStep(handOverServed, handOverTo(refusing));
+    expect(failure).toMatchObject({ code: refusal.code, message: refusal.message });
+    expect(events.map(({ type }) => type)).not.toContain('step.retrying');
   });
 
   it('is asked again while it is away', async () => {
