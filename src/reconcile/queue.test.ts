@@ -142,6 +142,20 @@ describe('a queue', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
+  it('is closed only once what is at work has ended', async () => {
+    const ending = Promise.withResolvers<Result>();
+    const { queue } = setUp({ reconcile: () => ending.promise });
+    queue.add('a');
+    await settle();
+    const seen: string[] = [];
+    const closed = queue.close().then(() => seen.push('closed'));
+    await settle();
+    seen.push('ended');
+    ending.resolve({});
+    await closed;
+    expect(seen).toEqual(['ended', 'closed']);
+  });
+
   it('remembers nothing of keys that have run', async () => {
     const { queue, clock } = setUp({ reconcile: () => Promise.resolve({}), settle: seconds(1) });
     for (let number = 0; number < 50; number += 1) queue.add(`${number}`);
