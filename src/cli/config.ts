@@ -125,7 +125,7 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
 }
 
 /** Of an image that is installed all the same; where it would be refused, that is an error already. */
-function findUnverified(config: Config): readonly string[] {
+export function findUnverified(config: Config): readonly string[] {
   if (config.service.url.isEmpty && !config.image.allowUnverified) return [];
   try {
     const why = whyUnverified(config);

@@ -120,19 +120,27 @@ interface Listened {
 
 function answerOf(event: RunEvent, { steps, config, before }: Listened): CheckAnswer | undefined {
   if (event.type === 'note' && event.level === 'warn') {
-    const { hint, reason } = event.fields;
-    const more = hint ?? reason;
-    return {
-      ...{ state: 'warning', says: event.message },
-      ...(typeof more === 'string' ? { hint: more } : {}),
-    };
+    return warned(event, before.get(event.step));
   }
   if (event.type !== 'step.finished') return undefined;
-  const warned = before.get(event.step);
-  if (warned?.state === 'warning') return warned;
+  const earlier = before.get(event.step);
+  if (earlier?.state === 'warning') return earlier;
   const step = steps.find(({ id }) => id === event.step);
   const chosen = explained(step, config);
   return ok(chosen ?? step?.title ?? '');
+}
+
+/** A warning of a step, with what it warned of before. */
+function warned(
+  { message, fields }: Pick<Extract<RunEvent, { type: 'note' }>, 'message' | 'fields'>,
+  earlier: CheckAnswer | undefined,
+): CheckAnswer {
+  const more = fields['hint'] ?? fields['reason'];
+  return {
+    state: 'warning',
+    says: earlier?.state === 'warning' ? `${earlier.says}; ${message}` : message,
+    ...(typeof more === 'string' ? { hint: more } : {}),
+  };
 }
 
 function explained(step: Step | undefined, config: Config): string | undefined {

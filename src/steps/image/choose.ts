@@ -66,7 +66,11 @@ export const chooseImage = step({
       });
     }
     const unverified = whyUnverified(scope.config, request, uses);
-    if (unverified !== undefined) scope.note('warn', `nothing verifies the image: ${unverified}`);
+    if (unverified !== undefined) {
+      scope.note('warn', `nothing verifies the image: ${unverified}`, {
+        hint: 'set image.sha256, or take the image by https',
+      });
+    }
     await checkNodeImage(scope);
     await checkWriterFiles({ scope, disk }, uses);
     const image = await findImage({ scope, disk }, request);

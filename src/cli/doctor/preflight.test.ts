@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeWeb } from '../../../test/support/fake-web.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import { seconds } from '../../model/duration.ts';
+import { master } from '../../roles/master.ts';
+import { TargetDisk } from '../../steps/disk/facts.ts';
+import { chooseImage } from '../../steps/image/choose.ts';
+import { explainImage } from '../../steps/image/source.ts';
+import { step } from '../../steps/step.ts';
+import { findUnverified, withRefusals } from '../config.ts';
+import { checkPreflight } from './preflight.ts';
+
+const findDisk = step({
+  ...{ id: 'disk/resolve', title: 'Find the disk', preflight: true, limit: seconds(5) },
+  uses: [],
+  gives: TargetDisk,
+  run: () =>
+    Promise.resolve({
+      ...{ path: '/dev/sda', asked: '/dev/sda', name: 'sda', majorMinor: '8:0', type: 'disk' },
+      ...{ sizeBytes: 120e9, sectorBytes: 512, serial: '', wwn: '', byId: [] },
+    }),
+});
+
+const plain = 'http://mirror.example/metal.raw';
+const secure = 'https://mirror.example/metal.raw';
+const service = { url: 'http://svc.example' };
+const args = (url: string) => ({ writerArgs: ['--image-url', url] });
+
+/** What doctor says of the image; nothing is asked of a real host. */
+async function doctor(config: Config) {
+  const image = Buffer.alloc(4096);
+  const host = fakeHost()
+    .on(['uname', any])
+    .prints('x86_64')
+    .on(['skopeo', rest])
+    .fails(1, 'no route');
+  const found = await checkPreflight({
+    role: { ...master, steps: [findDisk, chooseImage] },
+    config,
+    ports: {
+      ...{ host, clock: fakeClock(), web: fakeWeb().with(plain, image).with(secure, image) },
+    } as never,
+    signal: new AbortController().signal,
+  });
+  return found.find(({ check }) => check === 'image/choose');
+}
+
+describe('an image that nothing verifies', () => {
+  it.each<[string, ConfigInput, 'failed' | 'warning' | 'ok']>([
+    ['by http, without a service', { image: { url: plain } }, 'failed'],
+    ['by http, allowed', { image: { url: plain, allowUnverified: true } }, 'warning'],
+    ['by http, as a service asks', { image: { url: plain }, service }, 'warning'],
+    ['among the arguments', { image: args(plain) }, 'failed'],
+    ['among the arguments of a service', { image: args(plain), service }, 'warning'],
+    ['by https', { image: { url: secure } }, 'ok'],
+    ['by https among the arguments', { image: args(secure) }, 'ok'],
+    ['with a digest', { image: { url: plain, sha256: 'a'.repeat(64) } }, 'ok'],
+  ])('is told alike by doctor, plan and validate: %s', async (...[, input, state]) => {
+    const config = Config.parse({ role: 'master', ...input });
+    const finding = await doctor(config);
+    expect(finding).toMatchObject({ state });
+    const refusals = withRefusals([], config).map(({ code }) => code);
+    expect(refusals.includes('image.unverified')).toBe(state === 'failed');
+    expect(finding?.code === 'image.unverified').toBe(state === 'failed');
+    expect(findUnverified(config)).toHaveLength(state === 'warning' ? 1 : 0);
+    expect(explainImage(config).includes('nothing verifies')).toBe(state !== 'ok');
+    if (state === 'warning') {
+      expect(findUnverified(config)).toEqual([finding?.says]);
+      expect(finding?.hint).toContain('image.sha256');
+    }
+  });
+
+  it('stays said by doctor where there is more to say', async () => {
+    const image = { url: plain, nodeImage: 'registry.example/os:4.20.1' };
+    const finding = await doctor(Config.parse({ role: 'master', image, service }));
+    expect(finding).toMatchObject({ state: 'warning' });
+    expect(finding?.says).toMatch(/plain http.*; .*node image/);
+  });
+});
