@@ -3,6 +3,11 @@ import type { MutantsByFile } from './mutant.ts';
 /** Mutants of the ways to the host, the inventory service and the cluster. */
 export const adapterMutants: MutantsByFile = {
   'src/adapters/file-access.ts': [
+    {
+      means: 'a part of a file stays when its source fails',
+      from: 'await rm(chosen, { force: true }).catch(() => undefined);',
+      to: '',
+    },
     { means: 'anybody can read the journal', from: 'appending, 0o600', to: 'appending, 0o644' },
     {
       means: 'a link in place of a file of ours is followed',
@@ -86,8 +91,8 @@ export const adapterMutants: MutantsByFile = {
   'src/adapters/host/direct-files.ts': [
     {
       means: 'a file is empty after a power loss',
-      from: '    await file.sync();\n    return { bytes',
-      to: '    return { bytes',
+      from: '  await file.sync();\n  return { bytes',
+      to: '  return { bytes',
     },
     {
       means: 'the name of a file is lost with the power',
@@ -95,11 +100,6 @@ export const adapterMutants: MutantsByFile = {
       to: '',
     },
     { means: 'a file has the mode that umask leaves', from: 'await file.chmod(mode);', to: '' },
-    {
-      means: 'a part of a file stays when its source fails',
-      from: 'await rm(temporary, { force: true }).catch(() => undefined);',
-      to: '',
-    },
   ],
   'src/adapters/host/host-lock.ts': [
     {
@@ -295,7 +295,7 @@ export const adapterMutants: MutantsByFile = {
   'src/adapters/kube/denials.ts': [
     {
       means: 'what is forbidden is asked again',
-      from: 'refused.set(permission, failure);',
+      from: 'refused.set(permission, { failure, until });',
       to: '',
     },
     {
