@@ -478,6 +478,13 @@ export const stepMutants: MutantsByFile = {
       to: 'if (pools.length > 0) {',
     },
   ],
+  'src/steps/controller/dns-address.ts': [
+    {
+      means: 'a service is removed that has taken the name of the one to remove',
+      from: 'namespace, name, uid }, signal)',
+      to: 'namespace, name }, signal)',
+    },
+  ],
   'src/steps/controller/failures.ts': [
     {
       means: 'a controller that has lost its lease takes back what its successor needs',

@@ -65,6 +65,20 @@ describe('freeing the address', () => {
     expect(written()).toHaveLength(2);
   });
 
+  it('leaves another service that has taken the name of the one that had it', async () => {
+    const kube = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
+    kube.before('remove', () => {
+      kube.drop({ kind: services, namespace: 'shop', name: 'cart' });
+      kube.put(services, service('shop', 'cart', '172.30.0.99'));
+    });
+    const { clock, controller, ended, written } = setUp(kube);
+    await clock.advance(minutes(1));
+    expect(kube.objectsOf(services)).toMatchObject([{ spec: { clusterIP: '172.30.0.99' } }]);
+    expect(written()).toEqual([]);
+    controller.abort(new Error('the test is over'));
+    await ended;
+  });
+
   it('removes the next one that gets it', async () => {
     const { clock, ended, kube, written } = setUp();
     await clock.advance(seconds(5));

@@ -50,9 +50,9 @@ export const freeDnsAddress = controllerStep({
       }),
       decide: dnsConflicts,
       apply: async ({ key, service: { metadata } }, signal) => {
-        const { name, namespace = '' } = metadata;
+        const { name, namespace = '', uid } = metadata;
         try {
-          await kube.remove({ kind: serviceKind, namespace, name }, signal);
+          await kube.remove({ kind: serviceKind, namespace, name, uid }, signal);
         } catch (error) {
           if (!isForbidden(error)) throw error;
           mayNotRemove = true;
