@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkConfig } from '../config/load.ts';
 import type { SettingKey } from '../config/settings.ts';
-import { withRefusals } from './config.ts';
+import { findNoVersion, withRefusals } from './config.ts';
 
 const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
   checkConfig([
@@ -14,6 +14,15 @@ const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
   ]).config;
 
 const mco = { 'images.mco': 'q.example/mco:1' };
+
+it.each([
+  [{ role: 'bootstrap' }, 1],
+  [{ role: 'master', 'cluster.controlPlaneCount': 1 }, 1],
+  [{ role: 'bootstrap', 'cluster.openshiftVersion': '4.20.1' }, 0],
+  [{ role: 'worker' }, 0],
+] as const)('warns of a release that only bootstrap.ign may name: %j', (settings, count) => {
+  expect(findNoVersion(configOf(settings))).toHaveLength(count);
+});
 
 describe('withRefusals', () => {
   it.each([

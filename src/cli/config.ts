@@ -31,8 +31,8 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
  */
 export async function runConfigValidate(line: InstallLine): Promise<number> {
   const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
-  const unverified = findUnverified(loaded.config);
-  const warnings = [...warningsOf(loaded), ...unverified];
+  const { config } = loaded;
+  const warnings = [...warningsOf(loaded), ...findUnverified(config), ...findNoVersion(config)];
   const all = withRefusals(mistakes, loaded.config);
   if (line.format === 'json') {
     print(renderFindingsJson(all, warnings));
@@ -134,6 +134,12 @@ export function findUnverified(config: Config): readonly string[] {
     return [];
   }
 }
+
+/** Of a host that starts a cluster; what bootstrap.ign says is not known yet. */
+export const findNoVersion = (config: Config): readonly string[] =>
+  config.cluster.openshiftVersion === '' && /bootstrap|single/.test(chooseRole(config).name)
+    ? ['cluster.openshiftVersion is not set: bootstrap.ign must name the release']
+    : [];
 
 /** Prints the JSON Schema of a configuration file. */
 export function runConfigSchema(): number {
