@@ -25,7 +25,7 @@ export interface YamlReading extends Pick<SchemaOptions, 'customTags'> {
   readonly hasAliases?: boolean;
 }
 
-/** No object of a cluster, and no configuration, is nested as deeply. */
+/** No object of a cluster, and no configuration, is nested as deeply; the composer calls itself for each level. */
 const deepest = 200;
 
 /** Characters of the longest text that is read: an object of a cluster has at most 3 MiB. */
@@ -106,20 +106,18 @@ function tokensOf(text: string, lines: LineCounter | undefined): CST.Token[] | F
     if (parser.stack.length > deepest + 2) return { offset: parser.offset, problem: TOO_DEEP };
   }
   tokens.push(...parser.end());
-  return tokens.map(structureFinding).find((finding) => finding !== undefined) ?? tokens;
+  return tokens.map(keyFinding).find((finding) => finding !== undefined) ?? tokens;
 }
 
-/** What the composer would take too long for: it calls itself, and reads an explicit key twice. */
-function structureFinding(token: CST.Token): Finding | undefined {
-  const left: { readonly token: CST.Token; readonly depth: number }[] = [{ token, depth: 0 }];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const { token: held, depth } = next;
-    if (depth > deepest) return { offset: held.offset, problem: TOO_DEEP };
+/** What the composer would take too long for: it reads an explicit key twice. */
+function keyFinding(token: CST.Token): Finding | undefined {
+  const left: CST.Token[] = [token];
+  for (let held = left.pop(); held !== undefined; held = left.pop()) {
     const items = CST.isCollection(held) ? held.items : [];
     const key = items.map((item) => item.key ?? null).find((one) => CST.isCollection(one));
     if (key) return { offset: key.offset, problem: BAD_KEY };
     const below = held.type === 'document' ? [held.value] : items.map(({ value }) => value);
-    for (const value of below) if (value) left.push({ token: value, depth: depth + 1 });
+    for (const value of below) if (value) left.push(value);
   }
   return undefined;
 }
