@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { fakeKube } from '../../test/support/fake-kube.ts';
+import { nodes } from '../cluster/kinds.ts';
+import { readAgain } from './write.ts';
+
+const live = new AbortController().signal;
+const ref = { kind: nodes, name: 'a' };
+const node = (uid: string) => ({ metadata: { name: 'a', uid } });
+
+it('reads an object again, and none that has its name from one that is gone', async () => {
+  const kube = fakeKube().put(nodes, node('1'));
+  expect(await readAgain(kube, { ref, seen: node('1') }, live)).toMatchObject(node('1'));
+  kube.drop(ref);
+  expect(await readAgain(kube, { ref, seen: node('1') }, live)).toBeUndefined();
+  kube.put(nodes, node('2'));
+  expect(await readAgain(kube, { ref, seen: node('1') }, live)).toBeUndefined();
+});
