@@ -1,7 +1,7 @@
 import { checkConfig } from '../../src/config/load.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 import { renderYaml } from '../../src/steps/bootstrap/render-yaml.ts';
-import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
+import { nodeAgentManifests } from '../../src/controllers/node/manifests.ts';
 import {
   buildAccountManifests,
   nodeControllerManifests,

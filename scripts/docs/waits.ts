@@ -6,7 +6,6 @@ import { renderDuration } from '../../src/model/duration.ts';
 import { stageLimits } from '../../src/model/stage.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
-import { nodeAgent } from '../../src/roles/node-agent.ts';
 import { noLimit } from '../../src/steps/reconcile.ts';
 import { everyFailure } from './errors.ts';
 import { codeCell, table } from './markdown.ts';
@@ -80,7 +79,6 @@ const waits: Readonly<Record<string, Wait>> = {
     failsOn: ['layering.not-rendered', ...bootkube],
   },
   'logs/keep-unreported': { endedBy: 'itself' },
-  'node-agent/keep-node': { endedBy: 'run' },
 };
 
 const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [
@@ -101,7 +99,6 @@ function waitingSteps(): readonly WaitingStep[] {
     ...allRoles.flatMap(stepsOf),
     ...stepsOf(controller),
     ...stepsOf(controllerWithoutService),
-    ...stepsOf(nodeAgent),
   ];
   const found = new Map<string, WaitingStep>();
   for (const { id, waitsFor, limit } of steps) {

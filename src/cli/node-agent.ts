@@ -1,7 +1,8 @@
 import { systemClock } from '../adapters/clock.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import { nodeAgent } from '../roles/node-agent.ts';
+import { nodeAgent } from '../controllers/node/agent.ts';
+import { runControllers } from '../reconcile/manager.ts';
 import { clusterCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { runningHost } from './node.ts';
@@ -31,13 +32,13 @@ export async function runNodeAgent(call: NodeAgentCall): Promise<number> {
     'bootwright.role': 'node-agent',
     'k8s.node.name': nodeName,
   });
-  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, run }) => {
+  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     const common = { clock: systemClock, random: systemRandom };
     const kube = kubeCluster({ ...common, credentials, emit });
     const host = runningHost(environment, emit);
     try {
-      const ports = { kube, host, clock: systemClock };
-      await run({ role: nodeAgent, config: { nodeName }, ports });
+      const ports = { ...common, kube, host, emit };
+      await runControllers({ ...ports, signal }, nodeAgent({ ...ports, nodeName }));
     } finally {
       await kube.close();
     }

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import type { Host } from '../../src/ports/host.ts';
-import { applyChange, hostChange, isChange } from '../../src/steps/node-agent/host-files.ts';
-import { wantedHost, type WantedHost } from '../../src/steps/node-agent/wanted-host.ts';
+import { applyChange, hostChange, isChange } from '../../src/controllers/node/host-files.ts';
+import { wantedHost, type WantedHost } from '../../src/controllers/node/wanted-host.ts';
 import { configFile, machineConfig } from '../support/agent-node.ts';
 import { standInNsenter } from './real/host-subjects.ts';
 

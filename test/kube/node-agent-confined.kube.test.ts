@@ -11,7 +11,7 @@ import {
 } from '../../src/cluster/kinds.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import { agentName } from '../../src/steps/node-agent/permissions.ts';
+import { agentName } from '../../src/controllers/node/permissions.ts';
 import { deploy } from './new-cluster.ts';
 import { until } from './pivoted-cluster.ts';
 import { agentAccess, clusterRoles, nodeOf, serviceAccountOf, transportOf } from './rig.ts';

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { noJournal } from '../../src/adapters/journal.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   machineConfigPools,
@@ -13,14 +12,18 @@ import {
   pods,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
-import { runRole } from '../../src/engine/run.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
 import { conditionsOf } from '../../src/layering/api/os-build.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import { nodeAgent } from '../../src/roles/node-agent.ts';
-import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
-import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
-import { agentNode, configFile, machineConfig, osBuild } from '../support/agent-node.ts';
+import { nodeAgentManifests } from '../../src/controllers/node/manifests.ts';
+import { agentNamespaceRules, agentRules } from '../../src/controllers/node/permissions.ts';
+import {
+  agentNode,
+  configFile,
+  machineConfig,
+  osBuild,
+  startAgent,
+} from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';
 import { until } from './pivoted-cluster.ts';
 import { unusedPermissions } from './permissions.ts';
@@ -131,17 +134,7 @@ describe('the agent of a node on a real API server', () => {
   const stop = new AbortController();
   const { host, seen } = agentNode();
   const start = (signal: AbortSignal) =>
-    runRole({
-      role: nodeAgent,
-      config: { nodeName: name },
-      ports: { kube: cluster, host, clock: systemClock },
-      clock: systemClock,
-      journal: noJournal,
-      header: { version: '1', fingerprint: 'f', bootId: 'b' },
-      run: 'test',
-      sinks: [],
-      signal,
-    }).catch(() => undefined);
+    startAgent({ nodeName: name, kube: cluster, host, clock: systemClock, signal });
 
   it('leaves a node to the daemon, then switches it with its own permissions', async () => {
     await annotate({

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { noJournal } from '../../src/adapters/journal.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import {
@@ -19,7 +18,6 @@ import {
   pods,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
-import { runRole } from '../../src/engine/run.ts';
 import {
   annotationOf,
   conditionOf,
@@ -29,10 +27,9 @@ import {
 import { renderedNameOf } from '../../src/layering/api/machine-config-pool.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject, KubeView } from '../../src/ports/kube.ts';
-import { nodeAgent } from '../../src/roles/node-agent.ts';
-import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
+import { agentNamespaceRules, agentRules } from '../../src/controllers/node/permissions.ts';
 import { nodeControllerRules } from '../../src/controllers/pools/manifests.ts';
-import { agentNode, configFile } from '../support/agent-node.ts';
+import { agentNode, configFile, startAgent } from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';
 import { deploy, putNode } from './new-cluster.ts';
 import { putEtcdMember, until } from './pivoted-cluster.ts';
@@ -99,17 +96,13 @@ async function runAgent(nodeName: string, kubeconfig: string): Promise<void> {
       seen.atBoot = resolve;
     });
     const pod = new AbortController();
-    const ended = runRole({
-      role: nodeAgent,
-      config: { nodeName },
-      ports: { kube, host, clock: systemClock },
+    const ended = startAgent({
+      nodeName,
+      kube,
+      host,
       clock: systemClock,
-      journal: noJournal,
-      header: { version: '1', fingerprint: 'f', bootId: 'b' },
-      run: nodeName,
-      sinks: [],
       signal: AbortSignal.any([pod.signal, stop.signal]),
-    }).catch(() => undefined);
+    });
     await Promise.race([rebooted, ended]);
     pod.abort(new Error('the host reboots'));
     await ended;

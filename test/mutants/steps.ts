@@ -45,7 +45,7 @@ export const stepMutants: MutantsByFile = {
       to: 'readArguments(scope, snapshot)',
     },
   ],
-  'src/steps/node-agent/prepare.ts': [
+  'src/controllers/node/prepare.ts': [
     {
       means: 'a node reboots into what its pool has no longer',
       from: '  await checkTarget(scope, change);\n  if (!disruption',
@@ -62,7 +62,7 @@ export const stepMutants: MutantsByFile = {
       to: 'if (isBegun === undefined) await dropNextBoot',
     },
   ],
-  'src/steps/node-agent/disruption.ts': [
+  'src/controllers/node/disruption.ts': [
     {
       means: 'a policy for a path counts for paths that begin like it',
       from: "path.startsWith(`${one.replace(/\\/$/, '')}/`)",
@@ -106,7 +106,19 @@ export const stepMutants: MutantsByFile = {
       to: "!['', 'False', 'Unknown'].includes",
     },
   ],
-  'src/steps/node-agent/keep-node.ts': [
+  'src/controllers/node/node-object.ts': [
+    {
+      means: 'what was decided for a node is written to its successor',
+      from: '{ uid, annotations }',
+      to: '{ annotations }',
+    },
+  ],
+  'src/controllers/node/agent.ts': [
+    {
+      means: 'a host reboots for a node that is another one by now',
+      from: ' || found.metadata.uid !== scope.uid',
+      to: '',
+    },
     {
       means: 'an agent reads and changes the host of a node that the operator runs',
       from: 'if (await isOperators(scope)) {',
@@ -133,7 +145,7 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/steps/node-agent/host-files.ts': [
+  'src/controllers/node/host-files.ts': [
     {
       means: 'an authority that a MachineConfig changes is never written',
       from: 'if (isRenewed(file.path) && !isOther) return false;',
@@ -377,7 +389,7 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/steps/node-agent/change-node.ts': [
+  'src/controllers/node/change-node.ts': [
     {
       means: 'a degraded node is done although its host has drifted',
       from: "if (checks || node.state === 'Degraded') await checkDrift",
@@ -411,7 +423,7 @@ export const stepMutants: MutantsByFile = {
       to: 'hasSucceeded',
     },
   ],
-  'src/steps/node-agent/permissions.ts': [
+  'src/controllers/node/permissions.ts': [
     {
       means: 'an agent may write what the controller writes',
       from: '...[nodeKeys.state, nodeKeys.reason, nodeKeys.desiredDrain],',

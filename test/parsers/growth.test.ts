@@ -72,7 +72,7 @@ const makers = new Set([
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
   'steps/heartbeat.ts#withHeartbeat',
-  'steps/node-agent/manifests.ts#accountManifests',
+  'controllers/node/manifests.ts#accountManifests',
 ]);
 
 /** Readers whose further arguments are not told by their types. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { noJournal } from '../../src/adapters/journal.ts';
 import {
   machineConfigPools,
   machineConfigs,
@@ -9,18 +8,19 @@ import {
   validatingAdmissionPolicyBindings,
 } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { runRole } from '../../src/engine/run.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
-import { nodeAgent } from '../../src/roles/node-agent.ts';
-import { agentKeys, agentName } from '../../src/steps/node-agent/permissions.ts';
+import { nodeAgent } from '../../src/controllers/node/agent.ts';
+import { runControllers } from '../../src/reconcile/manager.ts';
+import { agentKeys, agentName } from '../../src/controllers/node/permissions.ts';
 import { coreOsNode, type NodeWorld } from './core-os-node.ts';
 import { fakeClock } from './fake-clock.ts';
 import { any, rest } from './fake-host.ts';
 import { fakeKube } from './fake-kube.ts';
+import { fakeRandom } from './fake-random.ts';
 import { imageOf } from './os-samples.ts';
 
 /** Annotations of a node by their short names. */
@@ -98,7 +98,7 @@ const confine =
   (patch: Kube['patch']): Kube['patch'] =>
   (ref, change, signal) => {
     const { metadata, ...more } = change.body as KubeObject;
-    const { annotations = {}, ...others } = metadata;
+    const { annotations = {}, uid: _, ...others } = metadata;
     const foreign = Object.keys(annotations).filter((key) => !agentKeys.includes(key as never));
     return Object.keys({ ...more, ...others }).length + foreign.length === 0
       ? patch(ref, change, signal)
@@ -106,6 +106,17 @@ const confine =
   };
 
 const bootIdPath = '/proc/sys/kernel/random/boot_id';
+
+/** Starts the agent of a node, which ends with its signal. */
+export const startAgent = (
+  given: Omit<Parameters<typeof nodeAgent>[0], 'emit'> & {
+    readonly emit?: Parameters<typeof nodeAgent>[0]['emit'];
+    readonly signal: AbortSignal;
+  },
+): Promise<void> => {
+  const scope = { emit: () => undefined, random: fakeRandom(), ...given };
+  return runControllers(scope, nodeAgent(scope)).catch(() => undefined);
+};
 
 /** A node with its host, its agent, and a controller that drains at once. */
 export function agentNode({
@@ -272,17 +283,11 @@ export function agentNode({
   const start = (
     ports: { readonly host?: Host; readonly kube?: Kube; readonly signal?: AbortSignal } = {},
   ) =>
-    runRole({
-      role: nodeAgent,
-      config: { nodeName: name },
-      ports: { kube: ports.kube ?? confined, host: ports.host ?? host, clock },
-      clock,
-      journal: noJournal,
-      header: { version: '1', fingerprint: 'f', bootId: 'b' },
-      run: 'test',
-      sinks: [(event) => events.push(event)],
+    startAgent({
+      ...{ kube: ports.kube ?? confined, host: ports.host ?? host, clock, nodeName: name },
+      emit: (body) => events.push({ ...body, at: clock.now(), run: 'test' }),
       signal: ports.signal ?? stopped.signal,
-    }).catch(() => undefined);
+    });
   /** Lets the controller and the agent act for a while; an agent that rebooted its host is started again by the kubelet. */
   const passes = async (times = 12, every = seconds(10)): Promise<void> => {
     const { reboots } = seen;

@@ -21,14 +21,37 @@ import {
   type NodeImageName,
   parseImageName,
 } from '../../os/registry-image.ts';
-import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
+import { type NodeRequest, type CommandScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import { ask, findAuthFile, readArguments } from './read-host.ts';
 import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
+
+/** What is known before a change. */
+interface Seen {
+  readonly snapshot: OsSnapshot;
+}
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
  * host has no skopeo, the pull itself is the first to find out.
  */
+export async function planApply(scope: CommandScope, { snapshot }: Seen): Promise<ApplyPlan> {
+  const { config, note } = scope;
+  const name = parseImageName(config.image);
+  // Asked before the registry, which a host that has nothing to do may not even reach.
+  const early = name.digest === undefined ? undefined : decideApply(snapshot.status, pinned(name));
+  if (early === 'booted' || early === 'staged') return planFor(early, snapshot, scope);
+  const found = await inspect(scope, name);
+  const decision = decideApply(snapshot.status, { image: name.text, digest: found?.digest });
+  const plan = await planFor(decision, snapshot, scope);
+  if (found === undefined) return plan;
+  note('info', `the image is ${found.digest}`, { architecture: found.architecture });
+  const missing = missingBytes(found, readLayers((await ask(scope, layersArgv)) ?? ''));
+  // A name with a digest cannot come to mean something else.
+  const moving = name.digest === undefined ? { digest: found.digest } : {};
+  return { ...plan, ...moving, missingBytes: missing };
+}
+
+/** Plans a change of the host. */
 export const checkImage = nodeStep({
   id: 'os/check-image',
   title: 'Check the image and decide how to apply it',
@@ -38,23 +61,7 @@ export const checkImage = nodeStep({
   preflight: true,
   limit: minutes(15),
   preview: ({ image }) => [inspectArgv(image), architectureArgv, layersArgv],
-  run: async (scope, { snapshot }) => {
-    const { config, note } = scope;
-    const name = parseImageName(config.image);
-    // Asked before the registry, which a host that has nothing to do may not even reach.
-    const early =
-      name.digest === undefined ? undefined : decideApply(snapshot.status, pinned(name));
-    if (early === 'booted' || early === 'staged') return planFor(early, snapshot, scope);
-    const found = await inspect(scope, name);
-    const decision = decideApply(snapshot.status, { image: name.text, digest: found?.digest });
-    const plan = await planFor(decision, snapshot, scope);
-    if (found === undefined) return plan;
-    note('info', `the image is ${found.digest}`, { architecture: found.architecture });
-    const missing = missingBytes(found, readLayers((await ask(scope, layersArgv)) ?? ''));
-    // A name with a digest cannot come to mean something else.
-    const moving = name.digest === undefined ? { digest: found.digest } : {};
-    return { ...plan, ...moving, missingBytes: missing };
-  },
+  run: planApply,
 });
 
 const pinned = ({ text, digest }: NodeImageName) => ({ image: text, digest });
@@ -63,7 +70,7 @@ const pinned = ({ text, digest }: NodeImageName) => ({ image: text, digest });
 async function planFor(
   decision: ApplyDecision,
   snapshot: OsSnapshot,
-  scope: NodeScope,
+  scope: CommandScope,
 ): Promise<ApplyPlan> {
   if (decision === 'switch' || decision === 'upgrade') return { kind: decision };
   const { kernelArguments } = scope.config;
@@ -75,7 +82,10 @@ async function planFor(
   return { kind: isAsWanted ? 'nothing' : 'keep' };
 }
 
-async function inspect(scope: NodeScope, name: NodeImageName): Promise<RegistryImage | undefined> {
+async function inspect(
+  scope: CommandScope,
+  name: NodeImageName,
+): Promise<RegistryImage | undefined> {
   const { note } = scope;
   const auth = await findAuthFile(scope);
   const asked = await inspectOrFail(scope, inspectArgv(name.text, auth?.path));
@@ -92,7 +102,7 @@ async function inspect(scope: NodeScope, name: NodeImageName): Promise<RegistryI
 }
 
 async function inspectOrFail(
-  { host, signal, config }: NodeScope,
+  { host, signal, config }: CommandScope,
   argv: readonly string[],
 ): Promise<string | undefined> {
   try {
@@ -143,22 +153,32 @@ export const checkSpace = nodeStep({
   needs: { plan: ApplyPlan },
   limit: minutes(1),
   preview: () => [freeSpaceArgv],
-  skipIf: ({ plan: { kind, missingBytes } }) => {
-    if (kind === 'nothing' || kind === 'keep') return 'no image is to be pulled';
-    return missingBytes === undefined ? 'the size of the image is not known' : undefined;
-  },
-  run: async ({ host, signal }, { plan: { missingBytes = 0 } }) => {
-    const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
-    const free = readFreeBytes(stdout);
-    const needed = bytesForPull(missingBytes);
-    if (free === undefined) throw unreadableOutput('df', 'free bytes', stdout);
-    if (free >= needed) return;
-    throw osFailure(
-      'os.no-space',
-      `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`,
-      { context: { free, needed, pulled: missingBytes } },
-    );
-  },
+  skipIf: ({ plan }) => whyNoSpaceNeeded(plan),
+  run: (scope, { plan }) => checkFreeSpace(scope, plan),
 });
+
+function whyNoSpaceNeeded({ kind, missingBytes }: ApplyPlan): string | undefined {
+  if (kind === 'nothing' || kind === 'keep') return 'no image is to be pulled';
+  return missingBytes === undefined ? 'the size of the image is not known' : undefined;
+}
+
+/** @throws AgentError `os.no-space` */
+export async function checkFreeSpace(
+  { host, signal }: Pick<CommandScope, 'host' | 'signal'>,
+  plan: ApplyPlan,
+): Promise<void> {
+  if (whyNoSpaceNeeded(plan) !== undefined) return;
+  const { missingBytes = 0 } = plan;
+  const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
+  const free = readFreeBytes(stdout);
+  const needed = bytesForPull(missingBytes);
+  if (free === undefined) throw unreadableOutput('df', 'free bytes', stdout);
+  if (free >= needed) return;
+  throw osFailure(
+    'os.no-space',
+    `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`,
+    { context: { free, needed, pulled: missingBytes } },
+  );
+}
 
 const mebibytes = (bytes: number): number => Math.ceil(bytes / (1024 * 1024));

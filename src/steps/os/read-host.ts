@@ -7,7 +7,7 @@ import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host, HostLock } from '../../ports/host.ts';
 import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
-import { type NodeScope, OsSnapshot, nodeStep } from './step.ts';
+import { type CommandScope, OsSnapshot, nodeStep } from './step.ts';
 
 /** A host, and when to stop asking it. */
 interface AskedHost {
@@ -152,7 +152,7 @@ async function checkOperator({
   signal,
   note,
   config: { records },
-}: NodeScope): Promise<void> {
+}: CommandScope): Promise<void> {
   const found = await ask({ host, signal }, ['test', '-e', machineConfigFile]);
   if (records && found === undefined) {
     throw osFailure('os.not-operators', `${machineConfigFile} is not on this host`);
@@ -208,7 +208,7 @@ export const localLimit = minutes(15);
 
 /** Runs commands that change the host, one after the other; what they say is the step's progress. */
 export async function runCommands(
-  { host, signal, progress }: Pick<NodeScope, 'host' | 'signal' | 'progress'>,
+  { host, signal, progress }: Pick<CommandScope, 'host' | 'signal' | 'progress'>,
   argvs: readonly Argv[],
   longest: Millis = pullLimit,
 ): Promise<void> {

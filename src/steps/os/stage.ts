@@ -2,7 +2,7 @@ import { minutes } from '../../model/duration.ts';
 import { drivers } from '../../os/choose-driver.ts';
 import { asksForChange, type StageKind, type StageRequest } from '../../os/driver.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
-import { type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
+import { type CommandScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import {
   findAuthFile,
   linkAuthArgvs,
@@ -31,21 +31,37 @@ export const stageOsImage = nodeStep({
       ? 'the host runs this image already'
       : 'this image boots next already';
   },
-  run: async (scope, { snapshot, plan }) => {
-    if (plan.kind === 'nothing') return;
-    const request = stageRequest(scope, snapshot, plan.kind);
-    const auth = await findAuthFile(scope);
-    try {
-      if (auth?.isKubelets === true) await runCommands(scope, linkAuthArgvs);
-      await stage(scope, snapshot, request);
-    } catch (error) {
-      throw stageFailure(error, scope.config.image);
-    }
-  },
+  run: stagePlanned,
 });
 
+/** What is known of a change, and what is to be done. */
+interface Planned {
+  readonly snapshot: OsSnapshot;
+  readonly plan: ApplyPlan;
+}
+
+/** @throws AgentError `os.*`, `command.*` */
+export async function stagePlanned(
+  scope: CommandScope,
+  { snapshot, plan }: Planned,
+): Promise<void> {
+  if (plan.kind === 'nothing') return;
+  const request = stageRequest(scope, snapshot, plan.kind);
+  const auth = await findAuthFile(scope);
+  try {
+    if (auth?.isKubelets === true) await runCommands(scope, linkAuthArgvs);
+    await stage(scope, snapshot, request);
+  } catch (error) {
+    throw stageFailure(error, scope.config.image);
+  }
+}
+
 /** Kernel arguments are changed against what the next boot has right before: a pull takes long, and brings those of what it follows. */
-async function stage(scope: NodeScope, snapshot: OsSnapshot, request: StageRequest): Promise<void> {
+async function stage(
+  scope: CommandScope,
+  snapshot: OsSnapshot,
+  request: StageRequest,
+): Promise<void> {
   const { kernelArguments } = scope.config;
   const driver = drivers[snapshot.driver];
   if (!asksForChange(kernelArguments)) return runCommands(scope, driver.stageArgvs(request));
@@ -57,7 +73,7 @@ async function stage(scope: NodeScope, snapshot: OsSnapshot, request: StageReque
 }
 
 function stageRequest(
-  { config: { image } }: NodeScope,
+  { config: { image } }: CommandScope,
   { status: { booted } }: OsSnapshot,
   kind: StageKind,
 ): StageRequest {
@@ -103,13 +119,19 @@ export const removeOldImages = nodeStep({
   needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   limit: minutes(20),
   skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'there is nothing to do' : undefined),
-  run: async (scope, { snapshot }) => {
-    try {
-      await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status), localLimit);
-    } catch (error) {
-      scope.signal.throwIfAborted();
-      if (!(error instanceof AgentError)) throw error;
-      scope.note('warn', `earlier images were not removed: ${error.message}`, { code: error.code });
-    }
-  },
+  run: cleanUp,
 });
+
+/** Removes what earlier images left. */
+export async function cleanUp(
+  scope: CommandScope,
+  { snapshot }: Pick<Planned, 'snapshot'>,
+): Promise<void> {
+  try {
+    await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status), localLimit);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    scope.note('warn', `earlier images were not removed: ${error.message}`, { code: error.code });
+  }
+}

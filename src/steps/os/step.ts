@@ -28,6 +28,9 @@ export const nodeStep = stepsOf<NodeCommandWorld>();
 /** What a step of a command of a node has at hand. */
 export type NodeScope = Scope<NodeCommandWorld, 'host'>;
 
+/** What the commands of a change are run with: by a step of a role, or by the agent of a node. */
+export type CommandScope = Pick<NodeScope, 'host' | 'signal' | 'note' | 'progress' | 'config'>;
+
 const OsSnapshotSchema = z.object({
   driver: z.enum(driverNames),
   /** Why this driver. */

@@ -6,7 +6,7 @@ import {
   Rollback,
   NextBoot,
   type NodeRequest,
-  type NodeScope,
+  type CommandScope,
   ApplyPlan,
   OsSnapshot,
   nodeStep,
@@ -23,24 +23,30 @@ export const verifyNextBoot = nodeStep({
   needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   gives: NextBoot,
   limit: minutes(10),
-  run: async (scope, { snapshot, plan }) => {
-    const status = await readStatus(scope, snapshot.driver);
-    const another = nextOf(status);
-    if (another === undefined && plan.kind === 'upgrade') {
-      scope.note('info', 'this image name points to no newer image');
-      return nextBoot(status);
-    }
-    const { image } = scope.config;
-    const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
-    if (next?.image !== image) throw notStaged(image, next ?? status.booted);
-    noteMovedName(scope, plan, next);
-    scope.note('info', `${image} boots next`, { checksum: next.checksum });
-    return nextBoot(status);
-  },
+  run: verifyPlanned,
 });
 
+/** @throws AgentError `os.not-staged` */
+export async function verifyPlanned(
+  scope: CommandScope,
+  { snapshot, plan }: { readonly snapshot: OsSnapshot; readonly plan: ApplyPlan },
+): Promise<NextBoot> {
+  const status = await readStatus(scope, snapshot.driver);
+  const another = nextOf(status);
+  if (another === undefined && plan.kind === 'upgrade') {
+    scope.note('info', 'this image name points to no newer image');
+    return nextBoot(status);
+  }
+  const { image } = scope.config;
+  const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
+  if (next?.image !== image) throw notStaged(image, next ?? status.booted);
+  noteMovedName(scope, plan, next);
+  scope.note('info', `${image} boots next`, { checksum: next.checksum });
+  return nextBoot(status);
+}
+
 /** A tag may have been moved between the look at the registry and the pull. */
-function noteMovedName({ note }: NodeScope, { digest }: ApplyPlan, next: OsDeployment): void {
+function noteMovedName({ note }: CommandScope, { digest }: ApplyPlan, next: OsDeployment): void {
   if (digest === undefined || next.digest === undefined || digest === next.digest) return;
   note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
 }

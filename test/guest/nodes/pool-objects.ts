@@ -14,7 +14,7 @@ import { annotationOf, nodeKeys, textAt } from '../../../src/layering/api/cluste
 import { buildKeys, conditionsOf } from '../../../src/layering/api/os-build.ts';
 import { operatorNamespace } from '../../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { nodeAgentManifests } from '../../../src/steps/node-agent/manifests.ts';
+import { nodeAgentManifests } from '../../../src/controllers/node/manifests.ts';
 import { deployedKinds, serviceAccountOf } from '../../kube/rig.ts';
 
 /** The pool of the machines; no operator runs it. */

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { agentNode, configFile, machineConfig } from '../../test/support/agent-node.ts';
-import { changing } from '../../test/support/applied-node.ts';
-import { rest } from '../../test/support/fake-host.ts';
+import { agentNode, configFile, machineConfig } from '../../../test/support/agent-node.ts';
+import { changing } from '../../../test/support/applied-node.ts';
+import { rest } from '../../../test/support/fake-host.ts';
 import {
   bootcEntry,
   bootcOutput,
   imageOf,
   originFile,
   sum,
-} from '../../test/support/os-samples.ts';
-import { splitLine } from '../../mocks/host/kernel-arguments.ts';
+} from '../../../test/support/os-samples.ts';
+import { splitLine } from '../../../mocks/host/kernel-arguments.ts';
 import {
   deployments,
   machineConfigPools,
@@ -18,10 +18,10 @@ import {
   nodes,
   pods,
   validatingAdmissionPolicyBindings,
-} from '../cluster/kinds.ts';
-import { hostFailure } from '../ports/host-failures.ts';
-import type { Host } from '../ports/host.ts';
-import { kubeFailure } from '../ports/kube-failures.ts';
+} from '../../cluster/kinds.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
+import type { Host } from '../../ports/host.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 
 type Agent = ReturnType<typeof agentNode>;
 
@@ -369,6 +369,21 @@ describe('a node that is to have what its pool has not', () => {
   });
 });
 
+describe('a node whose object is replaced in the middle of a pass', () => {
+  it('is given nothing that was decided for the one before', async () => {
+    const { annotate, annotations, kube, passes, start, stopped } = agentNode();
+    annotate(toNext);
+    kube.before('patch', () => {
+      kube.drop({ kind: nodes, name: 'w0' }).put(nodes, { metadata: { name: 'w0' } });
+    });
+    const ended = start();
+    await passes();
+    expect(annotations()).toEqual({ state: 'Done' });
+    stopped.abort(new Error('the test ends'));
+    await ended;
+  });
+});
+
 describe('a node whose API server refuses its agent', () => {
   it.each(['kube.denied', 'kube.unreachable', 'kube.invalid'] as const)(
     'is not degraded by that: %s',
@@ -405,7 +420,11 @@ describe('a node of the Machine Config Operator', () => {
     expect(annotations()).toMatchObject(done);
   });
 
-  it.each(['pod', 'desired', 'build', 'drain'] as const)(
+  const replaceNode = (kube: Agent['kube']): void => {
+    kube.drop({ kind: nodes, name: 'w0' }).put(nodes, { metadata: { name: 'w0' } });
+  };
+
+  it.each(['pod', 'desired', 'build', 'drain', 'node'] as const)(
     'is looked at once more before anything is written: %s',
     async (change) => {
       const { annotate, annotations, host, kube, passes, putPod, seen, start, stopped } = agentNode(
@@ -428,6 +447,7 @@ describe('a node of the Machine Config Operator', () => {
             if (change === 'desired') annotate({ desiredConfig: 'c3' });
             if (change === 'build') kube.drop({ kind: machineOSBuilds, name: 'worker-c2-2' });
             if (change === 'drain') annotate({ lastAppliedDrain: 'drain-c1' });
+            if (change === 'node' && reads === 2) replaceNode(kube);
             return kube.get(ref, signal);
           },
         },

@@ -1,15 +1,20 @@
 import { nodes } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import { noLimit } from '../reconcile.ts';
-import { gapIn } from '../../ports/kube-failures.ts';
-import { followedOne } from '../cluster/kube-watch.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { informer } from '../../reconcile/informer.ts';
+import { type Controller, type Controllers, type Emit, notesOf } from '../../reconcile/manager.ts';
+import type { Progress } from '../../engine/events.ts';
 import { changeNode, isAtRest } from './change-node.ts';
 import { nodeAgentFailure } from './failures.ts';
-import { isSettled } from './finish.ts';
-import { annotate, isOperators, type NodeState, nodeState } from './node-object.ts';
-import { daemonRuns, isRebooting } from './prepare.ts';
-import { nodeAgentStep, type NodeAgentScope } from './world.ts';
+import {
+  annotate,
+  isOperators,
+  type NodeState,
+  nodeState,
+  type NodeAgentScope,
+} from './node-object.ts';
+import { daemonRuns, isRebooting, isSettled } from './prepare.ts';
 
 /** What failed last, until something else is desired. */
 interface Failing {
@@ -39,34 +44,49 @@ const checkEvery: Millis = minutes(10);
 /** Longer than pods and the host's own services may take to end. */
 const rebootLimit: Millis = minutes(30);
 
-/** Keeps the node as its annotations desire it, for ever. */
-export const keepNode = nodeAgentStep({
-  id: 'node-agent/keep-node',
-  title: 'Keep the node as its pool desires',
-  uses: ['kube', 'host', 'clock'],
-  limit: noLimit,
-  waitsFor: 'The node has what its annotations desire.',
-  run: async (scope) => {
-    const { kube, until, config, clock } = scope;
-    const node = followedOne(kube, { kind: nodes, name: config.nodeName });
-    const pace: Pace = { checkAt: 0 };
-    await until<undefined>(
-      `${config.nodeName} has what it should have`,
-      async () => {
-        const [object] = node.view().objects;
-        const gap = gapIn(node.view());
-        if (gap !== undefined) return { status: gap };
-        if (object === undefined) return { status: 'there is no such node' };
-        if (clock.elapsed() < (pace.leavesBy ?? 0)) return { status: isRebooting };
-        const state = nodeState(object);
-        const isDue = pace.rests === undefined || clock.elapsed() >= pace.checkAt;
-        if (!isDue && isAtRest(state)) return { status: pace.rests ?? '' };
-        return { status: await attempt(scope, pace, state) };
-      },
-      { watch: node.watch, every, within: noLimit },
-    );
-  },
-});
+const id = 'node-agent/keep-node';
+
+/** Keeps a node of a cluster at the image and configuration that its pool desires, until it is stopped. */
+export function nodeAgent({
+  emit,
+  nodeName,
+  ...ports
+}: Pick<Ports, 'kube' | 'host' | 'clock'> & {
+  readonly nodeName: string;
+  readonly emit: Emit;
+}): Controllers {
+  const node = informer(ports, { kind: nodes, fieldSelector: `metadata.name=${nodeName}` });
+  const pace: Pace = { checkAt: 0 };
+  const common = {
+    ...ports,
+    config: { nodeName },
+    note: notesOf(emit, id),
+    progress: (progress: Progress) => emit({ type: 'step.progress', step: id, progress }),
+  };
+  const controller: Controller = {
+    ...{ id, title: 'Keep the node as its pool desires', about: (name) => `node ${name}` },
+    ...{ idle: 'the node is watched', reads: [node], keys: () => [nodeName] },
+    watch: (add) => node.onChange(() => add(nodeName)),
+    reconcile: async (name, signal) => {
+      const object = node.get(name);
+      const status =
+        object === undefined
+          ? 'there is no such node'
+          : await pass({ ...common, signal, uid: object.metadata.uid }, pace, nodeState(object));
+      return { after: every, status };
+    },
+  };
+  return { name: 'node-agent', informers: [node], controllers: [controller] };
+}
+
+/** What is done for a node now; of one that has all that it should have, nothing is asked before it is to be checked. */
+function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<string> {
+  const now = scope.clock.elapsed();
+  if (now < (pace.leavesBy ?? 0)) return Promise.resolve(isRebooting);
+  return pace.rests === undefined || now >= pace.checkAt || !isAtRest(state)
+    ? attempt(scope, pace, state)
+    : Promise.resolve(pace.rests);
+}
 
 /** Takes the node nearer to what it should have, unless that failed just now. */
 async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<string> {
@@ -76,7 +96,7 @@ async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Pro
   if (failing?.desired === desired && clock.elapsed() < failing.at) return failing.reason;
   const reread = async (): Promise<NodeState> => {
     const found = await kube.get({ kind: nodes, name: config.nodeName }, signal);
-    return found === undefined ? {} : nodeState(found);
+    return found === undefined || found.metadata.uid !== scope.uid ? {} : nodeState(found);
   };
   const checks = clock.elapsed() >= pace.checkAt;
   pace.rests = undefined;

@@ -4,7 +4,7 @@ import { type Fields, fieldsOf, type Value } from '../../layering/api/schema.ts'
 import type { KubeObject } from '../../ports/kube.ts';
 import type { HostChange } from './host-files.ts';
 import type { WantedFile, WantedHost } from './wanted-host.ts';
-import type { NodeAgentScope } from './world.ts';
+import type { NodeAgentScope } from './node-object.ts';
 
 /** One thing that a change asks for once it is written (OpenShift, `NodeDisruptionPolicyStatusAction`). */
 interface Action {

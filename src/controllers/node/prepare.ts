@@ -1,17 +1,26 @@
 import { minutes } from '../../model/duration.ts';
-import { restartArgv } from '../../os/driver.ts';
+import { asksForChange, restartArgv } from '../../os/driver.ts';
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { nextOf } from '../../os/status.ts';
-import { dropNextBoot } from '../os/roll-back.ts';
-import { stageForNextBoot } from '../os/stage-image.ts';
+import { dropNextBoot } from '../../steps/os/roll-back.ts';
+import { checkFreeSpace, planApply } from '../../steps/os/check-image.ts';
+import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.ts';
+import { cleanUp, stagePlanned } from '../../steps/os/stage.ts';
+import type { CommandScope, NodeRequest } from '../../steps/os/step.ts';
+import { recordPath, verifyPlanned } from '../../steps/os/verify.ts';
 import { argumentChange, argumentsAfter, type Change, hasArguments } from './change.ts';
 import { type Disruption, readDisruption, rebootNeeded } from './disruption.ts';
-import { complete } from './finish.ts';
-import { applyChange, type HostChange, hostChange, isChange } from './host-files.ts';
-import { isSame, type Marker, writeMarker } from './marker.ts';
-import { annotate, checkTarget, isOperators, targetOf } from './node-object.ts';
-import type { NodeAgentScope } from './world.ts';
+import { applyChange, type HostChange, hostChange, isChange, run } from './host-files.ts';
+import { isSame, type Marker, removeMarker, writeMarker } from './marker.ts';
+import {
+  annotate,
+  checkTarget,
+  isOperators,
+  type NodeState,
+  targetOf,
+  type NodeAgentScope,
+} from './node-object.ts';
 
 /** What a node waits for while another runs it, or while it goes down. */
 export const daemonRuns = 'the Machine Config Operator runs this node';
@@ -118,6 +127,31 @@ async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
   });
 }
 
+/**
+ * Has an image booted next, by the steps of `node apply`, for a program that does so again and again. The image that ran
+ * before is deployed again too: its old deployment would boot with the /etc that it had then.
+ * @throws AgentError `os.*`
+ */
+async function stageForNextBoot(scope: NodeAgentScope, request: NodeRequest): Promise<void> {
+  const lock = await lockHost(scope);
+  try {
+    await stageLocked({ ...scope, config: request });
+  } finally {
+    await lock.release();
+  }
+}
+
+async function stageLocked(scope: CommandScope): Promise<void> {
+  const snapshot = await readHost(scope, asksForChange(scope.config.kernelArguments));
+  const plan = await planApply(scope, { snapshot });
+  if (plan.kind !== 'nothing') {
+    await cleanUp(scope, { snapshot });
+    await checkFreeSpace(scope, plan);
+    await stagePlanned(scope, { snapshot, plan });
+  }
+  await verifyPlanned(scope, { snapshot, plan });
+}
+
 /** What is written to the host, and what that asks for. */
 interface Written {
   readonly files: HostChange;
@@ -157,4 +191,37 @@ export async function runArgvs(
   { argvs }: Disruption,
 ): Promise<void> {
   for (const argv of argvs) await host.exec(argv, { signal, limit: minutes(5) });
+}
+
+/** Where the Machine Config Daemon keeps its records. */
+const recordFolder = '/etc/machine-config-daemon';
+
+/** Says that the node has what it should have, on the host and in the cluster. */
+export async function complete(scope: NodeAgentScope, change: Change): Promise<string> {
+  const { host, signal } = scope;
+  const { target, node, object } = change;
+  await run(scope, ['mkdir', '-p', recordFolder]);
+  await host.writeFile(machineConfigFile, JSON.stringify(object), { signal, mode: 0o600 });
+  if (target.image === undefined) await host.remove(recordPath, signal);
+  else await host.writeFile(recordPath, target.image, { signal, mode: 0o644 });
+  const { config: currentConfig, image: currentImage } = target;
+  await annotate(scope, node, { currentConfig, currentImage });
+  return finish(scope, { ...node, ...target, currentConfig });
+}
+
+/** What a node waits for that has what it should have. */
+export const isSettled = 'the node has what it should have';
+
+/** Has the node uncordoned where it was drained, and ends. */
+export async function finish(scope: NodeAgentScope, node: NodeState): Promise<string> {
+  const { desiredDrain = '', lastAppliedDrain, desiredConfig = '' } = node;
+  await removeMarker(scope.host, scope.signal);
+  const uncordon = `uncordon-${desiredConfig}`;
+  if (desiredDrain.startsWith('drain-')) await annotate(scope, node, { desiredDrain: uncordon });
+  const isUncordoned = desiredDrain === '' || lastAppliedDrain === uncordon;
+  if (desiredDrain.startsWith('drain-') || (!isUncordoned && desiredDrain === uncordon)) {
+    return `the controller uncordons this node: ${uncordon}`;
+  }
+  await annotate(scope, node, { state: 'Done', reason: undefined });
+  return isSettled;
 }

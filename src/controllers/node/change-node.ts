@@ -1,8 +1,8 @@
 import { describe } from '../../os/decide.ts';
 import { areInForce, without } from '../../os/driver.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
-import { readHost } from '../os/read-host.ts';
-import { dropNextBoot } from '../os/roll-back.ts';
+import { readHost } from '../../steps/os/read-host.ts';
+import { dropNextBoot } from '../../steps/os/roll-back.ts';
 import {
   type Asked,
   type Change,
@@ -14,7 +14,6 @@ import {
 } from './change.ts';
 import { readDisruption } from './disruption.ts';
 import { nodeAgentFailure } from './failures.ts';
-import { complete, finish } from './finish.ts';
 import { applyChange, hostChange, isChange, changedNames } from './host-files.ts';
 import {
   arrivalOf,
@@ -26,10 +25,16 @@ import {
   removeMarker,
   writeMarker,
 } from './marker.ts';
-import { annotate, checkTarget, findConfig, type NodeState, targetOf } from './node-object.ts';
-import { prepare, runArgvs } from './prepare.ts';
+import {
+  annotate,
+  checkTarget,
+  findConfig,
+  type NodeState,
+  targetOf,
+  type NodeAgentScope,
+} from './node-object.ts';
+import { complete, finish, prepare, runArgvs } from './prepare.ts';
 import { type WantedHost, wantedHost } from './wanted-host.ts';
-import type { NodeAgentScope } from './world.ts';
 
 /**
  * Takes a node nearer to what it should have, by one look at node, host and marker, and resolves with what it then waits

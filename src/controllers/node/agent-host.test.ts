@@ -1,12 +1,17 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { agentNode, bytesFile, configFile, machineConfig } from '../../test/support/agent-node.ts';
-import { changing } from '../../test/support/applied-node.ts';
-import type { NodeWorld } from '../../test/support/core-os-node.ts';
-import { imageOf } from '../../test/support/os-samples.ts';
-import { machineConfigs, machineConfigurations, nodes } from '../cluster/kinds.ts';
-import { any } from '../../test/support/fake-host.ts';
-import { wantedHost } from '../steps/node-agent/wanted-host.ts';
+import {
+  agentNode,
+  bytesFile,
+  configFile,
+  machineConfig,
+} from '../../../test/support/agent-node.ts';
+import { changing } from '../../../test/support/applied-node.ts';
+import type { NodeWorld } from '../../../test/support/core-os-node.ts';
+import { imageOf } from '../../../test/support/os-samples.ts';
+import { machineConfigs, machineConfigurations, nodes } from '../../cluster/kinds.ts';
+import { any } from '../../../test/support/fake-host.ts';
+import { wantedHost } from './wanted-host.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };

@@ -15,7 +15,21 @@ import { operatorReasonNow } from '../../layering/roll-out/operator-now.ts';
 import { nodeAgentFailure } from './failures.ts';
 import type { Target } from './marker.ts';
 import { agentName } from './permissions.ts';
-import type { NodeAgentScope } from './world.ts';
+import type { Ports } from '../../ports/ports.ts';
+import type { Note } from '../../reconcile/write.ts';
+import type { CommandScope } from '../../steps/os/step.ts';
+
+/** What the agent of a node has at hand in one pass. */
+export interface NodeAgentScope
+  extends Pick<Ports, 'kube' | 'host' | 'clock'>, Omit<CommandScope, 'config' | 'note'> {
+  readonly config: {
+    /** Name of the node that it runs on. */
+    readonly nodeName: string;
+  };
+  /** Of the node that was seen: another one of its name is not written to. */
+  readonly uid: string | undefined;
+  readonly note: Note;
+}
 
 /** What the annotations of a node say; undefined where there is none. */
 export type NodeState = Readonly<Partial<Record<keyof typeof nodeKeys, string>>>;
@@ -38,7 +52,7 @@ export const targetOf = (
 
 /** Writes annotations of the own node; undefined removes one. Writes nothing when they are there. */
 export async function annotate(
-  { kube, config, signal }: NodeAgentScope,
+  { kube, config, signal, uid }: NodeAgentScope,
   before: NodeState,
   after: Readonly<Partial<Record<keyof typeof nodeKeys, string | undefined>>>,
 ): Promise<void> {
@@ -49,7 +63,7 @@ export async function annotate(
   const annotations = Object.fromEntries(
     names.map((name) => [nodeKeys[name], after[name] ?? null]),
   );
-  const body = { metadata: { annotations } };
+  const body = { metadata: { uid, annotations } };
   await kube.patch({ kind: nodes, name: config.nodeName }, { type: 'merge', body }, signal);
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { agentNode, configFile, machineConfig } from '../../test/support/agent-node.ts';
-import { rest } from '../../test/support/fake-host.ts';
-import { imageOf } from '../../test/support/os-samples.ts';
-import { machineConfigs, nodes } from '../cluster/kinds.ts';
-import { hostFailure } from '../ports/host-failures.ts';
-import type { Host } from '../ports/host.ts';
+import { agentNode, configFile, machineConfig } from '../../../test/support/agent-node.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { imageOf } from '../../../test/support/os-samples.ts';
+import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
+import type { Host } from '../../ports/host.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path/posix';
 import { minutes } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
-import { unreadableOutput } from '../host-commands.ts';
+import { unreadableOutput } from '../../steps/host-commands.ts';
 import { unitFolder, type WantedFile, type WantedHost, type WantedUnit } from './wanted-host.ts';
 
 interface ReachedHost {

@@ -8,16 +8,21 @@ import {
 import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { readBootId } from '../host-commands.ts';
-import { machineConfigFile, readArguments, readHost } from '../os/read-host.ts';
+import { readBootId } from '../../steps/host-commands.ts';
+import { machineConfigFile, readArguments, readHost } from '../../steps/os/read-host.ts';
 import type { OsStatus } from '../../os/status.ts';
-import { checkRequest } from '../os/check-image.ts';
-import type { OsSnapshot } from '../os/step.ts';
+import { checkRequest } from '../../steps/os/check-image.ts';
+import type { OsSnapshot } from '../../steps/os/step.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { isSame, type Marker, type Target } from './marker.ts';
-import { configMissing, findConfig, type NodeState, readConfig } from './node-object.ts';
+import {
+  configMissing,
+  findConfig,
+  type NodeState,
+  readConfig,
+  type NodeAgentScope,
+} from './node-object.ts';
 import { wantedHost, type WantedHost } from './wanted-host.ts';
-import type { NodeAgentScope } from './world.ts';
 
 /** What is under way, once everything that it needs was read. */
 export interface Change {
