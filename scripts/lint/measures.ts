@@ -30,33 +30,33 @@ interface Measures extends RoomSize {
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
-  adapters: [61, 8_459],
-  cli: [48, 6_893],
-  cluster: [18, 2_295],
-  config: [20, 2_507],
-  controllers: [0, 0],
-  engine: [17, 2_096],
-  ignition: [20, 3_265],
-  layering: [46, 8_019],
-  lib: [15, 1_165],
+  adapters: [56, 8_544],
+  cli: [47, 6_891],
+  cluster: [17, 2_285],
+  config: [19, 2_505],
+  controllers: [26, 4_341],
+  engine: [15, 2_116],
+  ignition: [15, 2_255],
+  layering: [45, 8_113],
+  lib: [16, 1_207],
   'main.ts': [1, 31],
   model: [6, 266],
-  os: [10, 1_130],
-  page: [16, 2_066],
-  ports: [13, 748],
-  reconcile: [0, 0],
-  reporting: [7, 1_032],
-  roles: [12, 443],
-  steps: [170, 25_685],
+  os: [9, 1_129],
+  page: [15, 2_063],
+  ports: [12, 776],
+  reconcile: [6, 1_029],
+  reporting: [7, 1_048],
+  roles: [8, 417],
+  steps: [122, 21_250],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 144, sharedNames: 10, median: 90 },
-  mocks: { lines: 17_440 },
-  scripts: { lines: 7_090 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 112, sharedNames: 8, median: 90 },
+  mocks: { lines: 17_623 },
+  scripts: { lines: 7_533 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),
