@@ -47,7 +47,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [6, 1_029],
   reporting: [7, 1_048],
   roles: [8, 417],
-  steps: [122, 21_250],
+  steps: [122, 21_252],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

@@ -129,6 +129,9 @@ const place = '/mnt';
 /** The Ignition of this host as the first start reads it (coreos-installer, `install.rs`). */
 const onDisk = `${place}/ignition/config.ign`;
 
+/** Beside the Ignition that was fetched: that one stays as a resumed run knows it. */
+const overlaidFile = (path: string): string => path.replace(/(\.ign)?$/, '-overlaid.ign');
+
 /**
  * Lets the first boot run with the image laid over what the machine-config-server serves: the node joins as one
  * that runs the image. It comes after the image was written, when it is certain that the first boot ends in it.
@@ -148,7 +151,7 @@ export const overlayWorkerConfig = step({
   limit: minutes(15),
   preview: (_config, { ignition }) => [
     lsblkArgv,
-    ...overlayCommands('<boot partition>', ignition.path).map(({ argv }) => argv),
+    ...overlayCommands('<boot partition>', overlaidFile(ignition.path)).map(({ argv }) => argv),
   ],
   run: async (scope, { disk, ignition, image }) => {
     if (image.kind === 'release') return;
@@ -158,13 +161,12 @@ export const overlayWorkerConfig = step({
     // A host that boots with a broken config is lost until a person comes.
     parseValidConfig(whole);
     parseValidConfig(overlaid);
-    await host.writeFile(ignition.path, whole, { signal, mode: 0o600 });
+    const file = overlaidFile(ignition.path);
+    await host.writeFile(file, whole, { signal, mode: 0o600 });
     const written = await findWrittenDisk(scope, disk);
     await removeStaleMounts(scope, written.disk, [`${place}/boot`, place]);
-    await runUndoable(
-      scope,
-      overlayCommands(written.boot.path, ignition.path),
-      ({ argv, accept = [0] }) => host.exec(argv, { signal, accept, limit: minutes(2) }),
+    await runUndoable(scope, overlayCommands(written.boot.path, file), ({ argv, accept = [0] }) =>
+      host.exec(argv, { signal, accept, limit: minutes(2) }),
     );
   },
 });

@@ -12,6 +12,7 @@ import type { WorkerBoot, WorkerImage } from './facts.ts';
 import { workerFiles } from './find-worker-image.ts';
 
 const { ignition, image, rendered, repository } = workerCase;
+const overlaid = ignition.replace('.ign', '-overlaid.ign');
 const sda = coreOsDisk('sda');
 const found = { image, rendered, served: workerFiles.served, authFile: workerFiles.authFile };
 
@@ -44,11 +45,13 @@ describe('layering/overlay-worker-config', () => {
   it('makes an Ignition with which the node joins as one that runs the image', async () => {
     const host = hostWith();
     await runStep(overlayWorkerConfig, settings(host));
-    const pointer = readPointer(parseConfig(host.textOf(ignition) ?? '').config);
+    const pointer = readPointer(parseConfig(host.textOf(overlaid) ?? '').config);
     expect(pointer.kind).toBe('embedded');
     const served = readServedConfig(pointer.kind === 'embedded' ? pointer.content : '');
     expect(servedImageProblem(served, image)).toBeUndefined();
-    expect(host.files.get(ignition)?.mode).toBe(0o600);
+    expect(host.files.get(overlaid)?.mode).toBe(0o600);
+    // A run that is resumed compares it with what was fetched.
+    expect(host.textOf(ignition)).toBe(workerPointer);
   });
 
   it('puts it on the disk in one stroke, though an earlier step left that frozen', async () => {
@@ -58,10 +61,10 @@ describe('layering/overlay-worker-config', () => {
     expect(commands.filter((command) => !command.startsWith('lsblk'))).toEqual([
       'mount /dev/sda3 /mnt',
       'fsfreeze --unfreeze /mnt',
-      `install -D --mode=0600 ${ignition} /mnt/ignition/config.ign.new`,
+      `install -D --mode=0600 ${overlaid} /mnt/ignition/config.ign.new`,
       'sync --file-system /mnt',
       'mv --force /mnt/ignition/config.ign.new /mnt/ignition/config.ign',
-      `cmp ${ignition} /mnt/ignition/config.ign`,
+      `cmp ${overlaid} /mnt/ignition/config.ign`,
       'fsfreeze --freeze /mnt',
       'umount /mnt',
     ]);

@@ -45,11 +45,11 @@ const free = [
 ];
 
 /** A cluster that takes no MachineOSBuild. */
-const refusing = (kube: FakeKube): Kube => ({
+const refusing = (kube: FakeKube, code: 'kube.invalid' | 'kube.busy' = 'kube.invalid'): Kube => ({
   ...kube,
   create: (into, object, signal) =>
     into.kind.plural === 'machineosbuilds'
-      ? Promise.reject(kubeFailure('kube.invalid', 'no'))
+      ? Promise.reject(kubeFailure(code, 'no'))
       : kube.create(into, object, signal),
 });
 
@@ -143,7 +143,7 @@ describe('the pause of the pools', () => {
   it('is named by a run that is stopped between two attempts', async () => {
     const stop = new AbortController();
     const { events } = await tryStep(handOverServed, {
-      ...runOn(refusing(bothPools())),
+      ...runOn(refusing(bothPools(), 'kube.busy')),
       clock: fakeClock({ auto: false }),
       signal: stop.signal,
       heard: ({ type }) => {
