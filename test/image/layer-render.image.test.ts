@@ -64,50 +64,57 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a rendered build context', () => {
-  it('is built by plain podman, and the image holds what the pool and the user asked for', async () => {
-    const files = { osConfig: join(folder, 'os.yaml'), renderedConfig: join(folder, 'mc.json') };
-    const out = join(folder, 'out');
-    const content =
-      'FROM configs AS final\nRUN cp /etc/from-the-pool /usr/share/by-the-user && \\\n\tostree container commit\n';
-    writeFileSync(files.osConfig, JSON.stringify(osConfig(content)));
-    writeFileSync(files.renderedConfig, JSON.stringify(machineConfig));
-    expect(await runLayerRender({ ...files, out })).toBe(0);
+  it.each([
+    ['a stage of its own', 'FROM configs AS final\n'],
+    ['no FROM: it continues the last stage of the operator', ''],
+  ])(
+    'is built by plain podman, and has what the pool and the user asked for, with %s',
+    async (_, from) => {
+      const files = { osConfig: join(folder, 'os.yaml'), renderedConfig: join(folder, 'mc.json') };
+      const out = mkdtempSync(join(folder, 'out-'));
+      const content = `${from}RUN cp /etc/from-the-pool /usr/share/by-the-user && \\\n\tostree container commit\n`;
+      writeFileSync(files.osConfig, JSON.stringify(osConfig(content)));
+      writeFileSync(files.renderedConfig, JSON.stringify(machineConfig));
+      expect(await runLayerRender({ ...files, out })).toBe(0);
 
-    await store.run('podman', 'build', '--isolation', 'chroot', '--tag', image, out);
+      await store.run('podman', 'build', '--isolation', 'chroot', '--tag', image, out);
 
-    const [made] = JSON.parse(await store.run('podman', 'image', 'inspect', image)) as object[];
-    expect(made).toMatchObject({
-      Labels: {
-        machineconfig: renderedName,
-        machineconfigpool: 'worker',
-        baseOSContainerImage: base,
-      },
-    });
-    await withImageRoot(store, image, (root) => {
-      const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-      expect(JSON.parse(read('/etc/machine-config-daemon/currentconfig'))).toEqual(machineConfig);
-      expect(read('/etc/from-the-pool')).toBe('pool\n');
-      // The context is for its owner alone; the certificates of the image are for every program.
-      const anchors = join(root, '/etc/pki/ca-trust/source/anchors');
-      expect(
-        readdirSync(anchors).map((name) => statSync(join(anchors, name)).mode & 0o777),
-      ).toEqual([0o644]);
-      expect(read('/usr/share/by-the-user')).toBe('pool\n');
-      expect(read('/etc/systemd/system/pool.service')).toContain('ExecStart=/bin/true');
-      expect(read('/etc/systemd/system-preset/20-ignition.preset')).toContain(
-        'enable pool.service',
-      );
-      expect(read('/usr/lib/tmpfiles.d/layered-packages.conf')).toContain('d /var/lib/ipsec/nss ');
-      const commit = 'ostree container commit';
-      expect(read('/usr/share/calls').trim().split('\n')).toEqual([
-        commit,
-        'update-ca-trust ',
-        commit,
-        commit,
-      ]);
-      const left = ['/tmp/config.ign', '/tmp/machineconfig.json.gz'];
-      expect(left.filter((path) => existsSync(join(root, path)))).toEqual([]);
-      return Promise.resolve();
-    });
-  });
+      const [made] = JSON.parse(await store.run('podman', 'image', 'inspect', image)) as object[];
+      expect(made).toMatchObject({
+        Labels: {
+          machineconfig: renderedName,
+          machineconfigpool: 'worker',
+          baseOSContainerImage: base,
+        },
+      });
+      await withImageRoot(store, image, (root) => {
+        const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+        expect(JSON.parse(read('/etc/machine-config-daemon/currentconfig'))).toEqual(machineConfig);
+        expect(read('/etc/from-the-pool')).toBe('pool\n');
+        // The context is for its owner alone; the certificates of the image are for every program.
+        const anchors = join(root, '/etc/pki/ca-trust/source/anchors');
+        expect(
+          readdirSync(anchors).map((name) => statSync(join(anchors, name)).mode & 0o777),
+        ).toEqual([0o644]);
+        expect(read('/usr/share/by-the-user')).toBe('pool\n');
+        expect(read('/etc/systemd/system/pool.service')).toContain('ExecStart=/bin/true');
+        expect(read('/etc/systemd/system-preset/20-ignition.preset')).toContain(
+          'enable pool.service',
+        );
+        expect(read('/usr/lib/tmpfiles.d/layered-packages.conf')).toContain(
+          'd /var/lib/ipsec/nss ',
+        );
+        const commit = 'ostree container commit';
+        expect(read('/usr/share/calls').trim().split('\n')).toEqual([
+          commit,
+          'update-ca-trust ',
+          commit,
+          commit,
+        ]);
+        const left = ['/tmp/config.ign', '/tmp/machineconfig.json.gz'];
+        expect(left.filter((path) => existsSync(join(root, path)))).toEqual([]);
+        return Promise.resolve();
+      });
+    },
+  );
 });
