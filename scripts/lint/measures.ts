@@ -56,7 +56,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 112, sharedNames: 8, median: 90 },
   mocks: { lines: 17_623 },
-  scripts: { lines: 7_533 },
+  scripts: { lines: 7_540 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),

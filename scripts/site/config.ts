@@ -8,7 +8,7 @@ const folderPages = ['README.md', 'docs/README.md', 'docs/adr/README.md'];
 
 const indexOf = (path: string): string => path.replace(/(^|\/)README\.md$/, '$1index.md');
 
-/** The part of a token of markdown-it that links need. */
+/** The part of a token of markdown-it that the rules need. */
 interface Token {
   readonly type: string;
   readonly children: readonly Token[] | null;
@@ -51,6 +51,12 @@ const followLinks: Rule = ({ tokens, env }) => {
       token.attrSet('target', '_self');
     }
   }
+};
+
+/** Vue would read `{{.Digest}}` in a command as a template of its own. */
+const keepCode: Rule = ({ tokens }) => {
+  for (const token of tokens.flatMap(({ children }) => children ?? []))
+    if (token.type === 'code_inline') token.attrSet('v-pre', '');
 };
 
 /** The anchor of a heading as the forge makes it, so that one link is right in both. */
@@ -105,6 +111,7 @@ export const siteConfig = {
     anchor: { slugify: anchorOf },
     config: (md: MarkdownIt) => {
       md.core.ruler.push('tree-links', followLinks);
+      md.core.ruler.push('plain-code', keepCode);
     },
   },
   themeConfig: {

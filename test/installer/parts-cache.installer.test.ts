@@ -115,7 +115,9 @@ describe('a part of the cache', () => {
   it('waits for no one who has died while building it', async () => {
     const part = samplePart('echo content > file');
     await dieWithLock(join(folder.path, 'bootwright', 'parts', 'sample.lock'));
-    expect(await ensureNoting(part)).toHaveLength(1);
+    // The kernel may take a moment to free the lock.
+    expect((await ensureNoting(part)).at(-1)).toContain('sample: making');
+    expect(buildCount()).toBe(1);
   });
 });
 
