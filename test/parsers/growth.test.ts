@@ -66,13 +66,14 @@ const makers = new Set([
   'layering/registry/credentials.ts#certificateCommands',
   'layering/registry/credentials.ts#pullSecretOf',
   'layering/registry/staging-registry.ts#answerArgv',
+  'controllers/pools/stores.ts#storedView',
   'os/status.ts#renderOrigin',
-  'steps/controller/permissions.ts#rule',
+  'layering/manifests/service-account.ts#rule',
+  'layering/manifests/service-account.ts#accountManifests',
   'steps/disk/target.ts#nameDifference',
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
   'steps/heartbeat.ts#withHeartbeat',
-  'controllers/node/manifests.ts#accountManifests',
 ]);
 
 /** Readers whose further arguments are not told by their types. */
@@ -81,6 +82,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     text,
     (problem: string) => new Error(problem),
   ],
+  'adapters/kube/list.ts#parsed': (text) => [text, () => true],
   'layering/build/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
   'layering/api/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
@@ -92,7 +94,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     text,
     { isInError: true, failedOperators: ['odf'] },
   ],
-  'steps/node-controller/build-writes.ts#jobEnd': (message) => [
+  'controllers/pools/build-writes.ts#jobEnd': (message) => [
     'b',
     {
       metadata: { name: 'build-b' },
@@ -105,13 +107,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
       },
     ],
   ],
-  'steps/node-controller/pools-view.ts#operatorOfPool': (text) => [
-    text,
-    {
-      ...{ pools: [], nodes: [], osConfigs: [], builds: [] },
-      operator: { deployment: undefined, pods: [] },
-    },
-  ],
+  'steps/ignition/fetch-host.ts#refuseOtherHash': (hash) => ['x', { origin: 'x', hash }],
   'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
     text,
     { image: 'h/i@sha256:0', source: 'x' },

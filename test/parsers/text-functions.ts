@@ -15,7 +15,7 @@ export interface TextFunction {
 
 /** Folders without effects, and the adapters that read what other machines send. */
 const pattern =
-  'src/{lib,model,ignition,cluster,os,layering,steps,config,engine,reporting,adapters/http,adapters/kube}/**/*.ts';
+  'src/{lib,model,ignition,cluster,os,layering,steps,reconcile,controllers,config,engine,reporting,adapters/http,adapters/kube}/**/*.ts';
 
 /** Every exported function of the product that a text is handed to. */
 export const textFunctions = (): readonly TextFunction[] =>

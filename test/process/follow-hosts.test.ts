@@ -42,7 +42,12 @@ function start(hosts: number) {
     ),
   });
   const end = runStep(followHosts, {
-    config: { role: 'bootstrap', service: { url: 'http://svc.example' } },
+    // Where images may be built, programs of the host are asked whether the config server is blocked.
+    config: {
+      role: 'bootstrap',
+      service: { url: 'http://svc.example' },
+      layering: { mode: 'off' },
+    },
     facts: { controlPlane: { units: [] } },
     // No command may run: without a path there is no nsenter.
     host: nsenterHost({ root, environment: { PATH: '/nonexistent' } }),

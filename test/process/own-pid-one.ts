@@ -20,7 +20,7 @@ export async function runThere(script: string, ...args: readonly string[]): Prom
     [
       ...['--mount', '--pid', '--fork', '--mount-proc', '--', 'sh', '-c'],
       // The shell stays as process 1 and takes in orphans, as the first process of a host does.
-      'mount -t tmpfs none /run/lock && "$@" & wait $!',
+      'mkdir -p /run/lock && mount -t tmpfs none /run/lock && "$@" & wait $!',
       ...['sh', process.execPath, script, ...args],
     ],
     { timeout: 60_000, env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted-token' } },
