@@ -47,3 +47,23 @@ export async function runPools(
   );
   return { failure, events, notes };
 }
+
+type Verb = 'get' | 'create' | 'patch' | 'evict';
+
+/** The cluster of a controller that is killed with the answer to one of its requests of these verbs; the first has number 0. */
+export function killedBy(
+  kube: Kube,
+  { verbs, last, killed }: { verbs: readonly Verb[]; last: number; killed: AbortController },
+): Kube {
+  let requests = 0;
+  const counted = (verb: Verb): unknown => {
+    const request = kube[verb] as (...given: readonly unknown[]) => Promise<unknown>;
+    return async (...given: readonly unknown[]) => {
+      const answer = await request(...given);
+      if (requests === last) killed.abort(new Error('killed'));
+      requests += 1;
+      return answer;
+    };
+  };
+  return { ...kube, ...Object.fromEntries(verbs.map((verb) => [verb, counted(verb)])) };
+}

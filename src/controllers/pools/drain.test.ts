@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { runPools } from '../../../test/support/run-pools.ts';
+import { killedBy, runPools } from '../../../test/support/run-pools.ts';
 import { deployments, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { mustLeave } from '../../layering/roll-out/blocked-drain.ts';
@@ -408,19 +408,7 @@ describe('drain nodes', () => {
       const { kube, run, stop, advance, applied, now } = setUp(node('drain-a'));
       kube.put(pods, pod('p'));
       const killed = new AbortController();
-      let requests = 0;
-      const count = async <T>(request: () => Promise<T>): Promise<T> => {
-        const answer = await request();
-        if (requests === last) killed.abort(new Error('killed'));
-        requests += 1;
-        return answer;
-      };
-      const dying: Kube = {
-        ...kube,
-        patch: (...given) => count(() => kube.patch(...given)),
-        evict: (...given) => count(() => kube.evict(...given)),
-        get: (...given) => count(() => kube.get(...given)),
-      };
+      const dying = killedBy(kube, { verbs: ['get', 'patch', 'evict'], last, killed });
       const first = run(dying, killed.signal);
       await advance();
       await first;

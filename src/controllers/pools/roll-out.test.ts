@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { runPools } from '../../../test/support/run-pools.ts';
+import { killedBy, runPools } from '../../../test/support/run-pools.ts';
 import { etcds, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { seconds } from '../../model/duration.ts';
@@ -293,19 +293,7 @@ describe('roll out', () => {
     for (let last = 0; last < 2; last += 1) {
       const { kube, stop, start, advance, chosen, finish } = setUp([pool('master')], masters);
       const killed = new AbortController();
-      let requests = 0;
-      const count = async <T>(request: () => Promise<T>): Promise<T> => {
-        const answer = await request();
-        if (requests === last) killed.abort(new Error('killed'));
-        requests += 1;
-        return answer;
-      };
-      const dying: Kube = {
-        ...kube,
-        get: (...given) => count(() => kube.get(...given)),
-        patch: (...given) => count(() => kube.patch(...given)),
-        create: (...given) => count(() => kube.create(...given)),
-      };
+      const dying = killedBy(kube, { verbs: ['get', 'patch', 'create'], last, killed });
       const first = start(dying, killed.signal);
       await advance();
       await first;
