@@ -135,7 +135,7 @@ export async function openOurs(path: string): Promise<FileHandle> {
 
 /**
  * Puts a file in its place once it is whole, under a temporary name before that. What stands at the usual temporary name is
- * never opened: what an earlier run of ours has left is removed, and beside anything else, which somebody may have planted,
+ * never opened: what an earlier run has left there is removed, and beside anything else, which somebody may have planted,
  * the name is one that nobody can know.
  * @throws the error of the system; what `write` throws, and nothing is left then
  */
@@ -157,7 +157,7 @@ export async function replaceFile<T>(
   }
 }
 
-/** Whether nothing stands there, or no longer: a regular file of ours with one name. */
+/** Whether nothing stands there, or no longer: a regular file with one name that root or this user owns. */
 async function removeLeftover(path: string): Promise<boolean> {
   try {
     const stats = await lstat(path);

@@ -32,7 +32,7 @@ const mostAtOnce = 8;
 
 /**
  * Decides, and does what is decided once more by a fresh reading right before it. This is the one place where a decision on
- * stores meets the cluster as it is: the writes of the table name the resourceVersion of what was read here. An action that
+ * stores meets the cluster: the writes of the table name the resourceVersion of what was read here. An action that
  * fails keeps no other waiting.
  * @throws the first failure, after all actions have ended; the signal's reason
  */

@@ -70,7 +70,7 @@ export async function recordEvent(
   }
 }
 
-/** The object as it is now; undefined where it is gone, or another one of its name. */
+/** The object, read again; undefined where it is gone, or another one of its name. */
 export async function readAgain(
   kube: Pick<Kube, 'get'>,
   { ref, seen }: { readonly ref: KubeRef; readonly seen: KubeObject },

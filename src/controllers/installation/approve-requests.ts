@@ -62,7 +62,7 @@ export const approveRequests = controllerStep({
 
 type RequestScope = ControllerScope<'installation' | 'kube' | 'clock'>;
 
-/** A request to decide on: as it is shown, or as it was read again. */
+/** A request to decide on: from the store, or read again. */
 interface Candidate extends OpenRequest {
   readonly found: KubeObject;
 }
@@ -178,7 +178,7 @@ const approvalOf = (request: Candidate): Approval => ({
   request,
 });
 
-/** What decides, as it is now. A node that is another than the one that is shown is a change that is still to come. */
+/** What decides, read again. A node that is another than the one that is shown is a change that is still to come. */
 async function readAgain(
   work: Work,
   { node: name, requests, cluster: before }: Seen,
@@ -198,7 +198,7 @@ async function readAgain(
   };
 }
 
-/** A request as it is now; undefined where it is another one, was answered, or has a wrong key. */
+/** A request, read again; undefined where it is another one, was answered, or has a wrong key. */
 async function readRequestAgain(
   { scope: { kube }, book }: Work,
   request: Candidate,

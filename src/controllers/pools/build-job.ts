@@ -28,7 +28,7 @@ const longestJob = hours(3);
 
 /** What a build is run from. */
 export interface BuildRun extends Omit<BuildObjects, 'machineConfigPool'> {
-  /** The MachineOSBuild, as it is in the cluster. */
+  /** The MachineOSBuild in the cluster. */
   readonly build: KubeObject;
   readonly namespace: string;
   /** The image of this program. */

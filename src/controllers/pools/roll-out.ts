@@ -91,7 +91,7 @@ function choiceOf({ snapshot, doubled, members }: PoolView): PoolChoice {
   return { ...chooseNode({ pool, nodes, target, ...counted }), target };
 }
 
-/** The pool as it is now; undefined while the operator runs it, or the node that changes next. */
+/** The pool, read again; undefined while the operator runs it, or the node that changes next. */
 async function readAgain(
   scope: PoolScope,
   pool: string,
