@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openContainerStore, withImageRoot } from '../../scripts/image/agent-image.ts';
 import { runLayerRender } from '../../src/cli/layer/render.ts';
+import { lintContainerfile } from '../../src/layering/containerfile/lint.ts';
 import { buildLayeringBase } from './lane/layering-base.ts';
 
 const store = openContainerStore();
@@ -63,6 +64,15 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+async function renderContext(content: string): Promise<string> {
+  const files = { osConfig: join(folder, 'os.yaml'), renderedConfig: join(folder, 'mc.json') };
+  const out = mkdtempSync(join(folder, 'out-'));
+  writeFileSync(files.osConfig, JSON.stringify(osConfig(content)));
+  writeFileSync(files.renderedConfig, JSON.stringify(machineConfig));
+  expect(await runLayerRender({ ...files, out })).toBe(0);
+  return out;
+}
+
 describe('a rendered build context', () => {
   it.each([
     ['a stage of its own', 'FROM configs AS final\n'],
@@ -70,12 +80,8 @@ describe('a rendered build context', () => {
   ])(
     'is built by plain podman, and has what the pool and the user asked for, with %s',
     async (_, from) => {
-      const files = { osConfig: join(folder, 'os.yaml'), renderedConfig: join(folder, 'mc.json') };
-      const out = mkdtempSync(join(folder, 'out-'));
       const content = `${from}RUN cp /etc/from-the-pool /usr/share/by-the-user && \\\n\tostree container commit\n`;
-      writeFileSync(files.osConfig, JSON.stringify(osConfig(content)));
-      writeFileSync(files.renderedConfig, JSON.stringify(machineConfig));
-      expect(await runLayerRender({ ...files, out })).toBe(0);
+      const out = await renderContext(content);
 
       await store.run('podman', 'build', '--isolation', 'chroot', '--tag', image, out);
 
@@ -117,4 +123,35 @@ describe('a rendered build context', () => {
       });
     },
   );
+
+  it.each([
+    [`ARG BASE=${base}\nFROM \${BASE} AS tools`, false],
+    [`FROM \${BASE:-${base}} AS tools`, true],
+    [`FROM ${base} AS tools\nARG BASE`, true],
+  ])('has a FROM that podman and the lint judge alike: %j', async (tools, isBuilt) => {
+    const rest = [
+      'RUN touch /usr/share/tool',
+      'FROM configs AS final',
+      'COPY --from=tools /usr/share/tool /usr/share/tool',
+      'RUN ostree container commit',
+    ].join('\n');
+    const found = lintContainerfile(`${tools}\n${rest}\n`);
+    expect(found.some(({ severity }) => severity === 'error')).toBe(!isBuilt);
+
+    // What the lint refuses is not rendered, so it is put into a context afterwards.
+    const accepted = `FROM ${base} AS tools`;
+    const out = await renderContext(`${accepted}\n${rest}\n`);
+    const file = join(out, 'Containerfile');
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(accepted, () => tools),
+    );
+    const build = store.run('podman', 'build', '--isolation', 'chroot', out);
+    expect(
+      await build.then(
+        () => true,
+        (error: unknown) => String(error),
+      ),
+    ).toEqual(isBuilt || expect.stringContaining('no FROM statement found'));
+  });
 });

@@ -12,6 +12,8 @@ describe('lintContainerfile', () => {
     ['a comment alone, which changes nothing', '# nothing yet\n'],
     ['an ARG alone', 'ARG A=x\n'],
     ['an ARG and what continues it', `ARG A=x\nRUN dnf install -y $A && ${commit.slice(4)}`],
+    ['an ARG that no FROM uses', `ARG A=x\n${final}${commit}`],
+    ['a FROM whose variable has a default', `FROM \${A:-configs} AS final\n${commit}`],
     ['a stage that is built on what continues it', `RUN a\n${final}${commit}`],
     ['a build in a stage of its own', `FROM golang AS b\nRUN cp x /opt/x\n${final}${commit}`],
     ['a stage between', `FROM configs AS mine\nFROM mine AS final\n${commit}`],
@@ -39,6 +41,14 @@ describe('lintContainerfile', () => {
     [`WORKDIR /usr/local\n${final}COPY a b\n${commit}`, [[3, 'lost-path', 'error']]],
     [`RUN x\nFROM ubi9 AS final\n${commit}`, [[2, 'final-stage', 'error']]],
     [`RUNN x\n${commit}`, [[1, 'syntax', 'error']]],
+    // Builders of the operator's file find no image: its own first FROM comes before each ARG of this text.
+    [`ARG A=ubi9\nFROM \${A} AS b\n${final}${commit}`, [[2, 'syntax', 'error']]],
+    [`ARG A=configs\nFROM $A AS final\n${commit}`, [[2, 'syntax', 'error']]],
+    [`FROM ubi9:$V AS b\n${final}${commit}`, [[1, 'syntax', 'error']]],
+    [`${final}ARG A=configs\nFROM "$A" AS b\n${final}${commit}`, [[3, 'syntax', 'error']]],
+    [`ENV A=/opt\n${final}COPY a $A/x\n${commit}`, [[3, 'lost-path', 'error']]],
+    [`ARG A=/opt\n${final}COPY a $A/x\n${commit}`, [[3, 'lost-path', 'error']]],
+    [`ARG A=ubi9\nFROM \${A:-golang} AS final\n${commit}`, [[2, 'final-stage', 'error']]],
     [`FROM ubi9 AS final\n${commit}`, [[1, 'final-stage', 'error']]],
     [`FROM configs\n${commit}`, [[1, 'final-stage', 'warning']]],
     [`FROM configs AS other\n${commit}`, [[1, 'final-stage', 'warning']]],
@@ -77,6 +87,13 @@ describe('lintContainerfile', () => {
   it('says what to write instead', () => {
     const [finding] = lintContainerfile(`${final}RUNN x\n${commit}`);
     expect(finding?.message).toBe('RUNN is not an instruction of a Containerfile: write RUN');
+  });
+
+  it('says where an ARG of a FROM belongs', () => {
+    const [finding] = lintContainerfile(`ARG A=x\nFROM $A AS b\n${final}${commit}`);
+    expect(finding?.message).toMatch(
+      /^FROM \$A has no value for A, as the ARG in line 1 belongs to /,
+    );
   });
 
   it('shows the line that it did not read as a shell would', () => {

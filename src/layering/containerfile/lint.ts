@@ -6,7 +6,9 @@ import {
   MAX_CONTAINERFILE,
   parseContainerfile,
   type BuildStage,
+  expanded,
   stagesOf,
+  type Variables,
 } from './parse.ts';
 
 /** The rules of the lint, by names that are stable. */
@@ -52,11 +54,10 @@ export function lintContainerfile(content: string): readonly ContainerfileFindin
   const isCommentAlone = instructions.length === 0 && content.trim() !== '';
   if (isCommentAlone) return [];
   const stages = stagesOf(instructions);
-  const first = instructions.findIndex(({ keyword }) => keyword === 'FROM');
-  const outer = stages[0]?.base === '' ? 0 : Math.max(first, 0);
-  const placed = placedInstructions(stages, instructions.slice(0, outer));
+  const placed = placedInstructions(stages);
   const found = [
     ...instructions.flatMap(syntaxFindings),
+    ...baseFindings(stages),
     ...stageFindings(stages),
     ...stages
       .filter(({ isOnConfigs }) => isOnConfigs)
@@ -112,13 +113,32 @@ function fromProblem(words: readonly string[]): string | undefined {
   return `${problem}: write FROM IMAGE, or FROM IMAGE AS NAME`;
 }
 
+/** A variable of a word in which those with a value have it. */
+const VARIABLE = /\$\{?(\w*)/;
+
+/** A FROM knows no ARG of this text: all of it comes after the first FROM of the operator's template. */
+function baseFindings(stages: readonly BuildStage[]): readonly ContainerfileFinding[] {
+  const before = stages[0]?.base === '' ? stages[0].instructions : [];
+  return stages.flatMap(({ base, line, isMalformed }) => {
+    const [, name = ''] = VARIABLE.exec(base) ?? [];
+    if (isMalformed || name === '') return [];
+    const set = before.find(({ variables }) => variables.some(([one]) => one === name));
+    const problem = `FROM ${base} has no value for ${name}`;
+    const reason =
+      set === undefined
+        ? "no ARG of this text comes before the first FROM of the operator's template"
+        : `the ${set.keyword} in line ${set.line} belongs to the last stage of the operator's template, which comes before this text`;
+    return [error('syntax', line, `${problem}, as ${reason}: write the name of the image`)];
+  });
+}
+
 function stageFindings(stages: readonly BuildStage[]): readonly ContainerfileFinding[] {
   const last = stages.at(-1);
   if (last === undefined) {
     return [error('final-stage', 1, 'there is no stage: begin with FROM configs AS final')];
   }
   // A FROM that no builder understands has been reported already.
-  if (last.isMalformed) return [];
+  if (last.isMalformed || VARIABLE.test(last.base)) return [];
   if (!last.isOnConfigs) {
     const problem = `the last stage is built on ${last.base}, so the MachineConfig of the pool is not in the image`;
     return [error('final-stage', last.line, `${problem}: write FROM configs AS final`)];
@@ -226,14 +246,10 @@ interface Context {
 /**
  * The instructions of every stage with their paths. A stage continues with the folder and the variables of the one that
  * it is built on.
- * @param before the instructions before the first stage, whose ARGs hold where a stage asks for them
  */
 function placedInstructions(
   stages: readonly BuildStage[],
-  before: readonly Instruction[],
 ): ReadonlyMap<BuildStage, readonly PlacedInstruction[]> {
-  const outer = emptyContext();
-  for (const instruction of before) apply(outer, instruction, new Map());
   const ends = new Map<BuildStage, Context>();
   return new Map(
     stages.map((stage) => {
@@ -242,7 +258,7 @@ function placedInstructions(
       ends.set(stage, context);
       const placed = stage.instructions.map((instruction) => {
         const paths = pathsOf(instruction, context);
-        apply(context, instruction, outer.defaults);
+        apply(context, instruction);
         return { instruction, paths };
       });
       return [stage, placed] as const;
@@ -258,21 +274,21 @@ const copyOf = ({ folder, environment, defaults }: Context): Context => ({
   defaults: new Map(defaults),
 });
 
-function apply(
-  context: Context,
-  { keyword, words, variables }: Instruction,
-  outer: ReadonlyMap<string, string>,
-): void {
+function apply(context: Context, { keyword, words, variables }: Instruction): void {
   const { environment, defaults } = context;
   if (keyword === 'WORKDIR') {
     context.folder = absolutePath(words.join(' '), context) ?? '';
   }
-  const values = variables.flatMap(([name, value]) => {
-    const given = value === undefined ? outer.get(name) : expanded(value, context);
-    return given === undefined ? [] : [[name, given] as const];
-  });
+  const values = variables.flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, expanded(value, valuesIn(context))] as const],
+  );
   for (const [name, value] of values) (keyword === 'ENV' ? environment : defaults).set(name, value);
 }
+
+const valuesIn =
+  ({ environment, defaults }: Context): Variables =>
+  (name) =>
+    environment.get(name) ?? defaults.get(name);
 
 function pathsOf(instruction: Instruction, context: Context): readonly string[] {
   const { keyword, words } = instruction;
@@ -296,7 +312,7 @@ const absolutePaths = (words: readonly string[], context: Context): readonly str
 
 /** A path from the top, if that can be known: one that begins with an unknown variable could be anywhere. */
 function absolutePath(word: string, context: Context): string | undefined {
-  const path = expanded(word, context);
+  const path = expanded(word, valuesIn(context));
   if (path.startsWith('/')) return cleanPath(path);
   const { folder } = context;
   return folder === '' || path.startsWith('$') ? undefined : cleanPath(`${folder}/${path}`);
@@ -323,46 +339,3 @@ function namedToWrite(line: string): readonly string[] {
       .filter((word) => word.startsWith('/'));
   });
 }
-
-/** One thing of a word: quotes, an escape, a variable, or plain letters. */
-// linear: a word is cut at LONGEST before.
-const TOKEN =
-  /'(?<single>[^']*)'|"(?<double>(?:\\[\s\S]|[^"\\])*)"|\\(?<escaped>[\s\S])|\$\{(?<name>\w+)(?:(?<operator>:?[-+])(?<other>[^}]*))?\}|\$(?<short>[A-Za-z_]\w*)|(?<plain>[\s\S])/g;
-
-/** As long as a path can be; what is longer is cut, so that no value can grow without end. */
-const LONGEST = 4096;
-
-/**
- * A word as the builder takes it: without quotes, and with the values of variables. One whose value is not known
- * stays as it is written.
- */
-const expanded = (word: string, context: Context): string =>
-  word
-    .slice(0, LONGEST)
-    .replaceAll(TOKEN, (token, ...rest) => {
-      const groups = rest.at(-1) as Readonly<Record<string, string | undefined>>;
-      const { single, double, escaped, name, short } = groups;
-      if (double !== undefined) return expandedInQuotes(double, context);
-      const variable = name ?? short ?? '';
-      const value = context.environment.get(variable) ?? context.defaults.get(variable);
-      return single ?? escaped ?? otherOf(groups, { value, context }) ?? value ?? token;
-    })
-    .slice(0, LONGEST);
-
-/** What `${NAME:-OTHER}` and `${NAME:+OTHER}` mean where the value is not what counts. */
-function otherOf(
-  { operator, other = '' }: Readonly<Record<string, string | undefined>>,
-  { value, context }: { readonly value: string | undefined; readonly context: Context },
-): string | undefined {
-  if (operator === undefined) return undefined;
-  const isSet = value !== undefined && (value !== '' || !operator.startsWith(':'));
-  if (operator.endsWith('-')) return isSet ? undefined : expanded(other, context);
-  return isSet ? expanded(other, context) : '';
-}
-
-/** In double quotes only a few characters can be escaped, and single quotes mean nothing. */
-const expandedInQuotes = (text: string, context: Context): string =>
-  text
-    .split(/(\\["$\\]|')/)
-    .map((part, index) => (index % 2 === 0 ? expanded(part, context) : part.slice(-1)))
-    .join('');

@@ -102,7 +102,10 @@ function variablesOf(parsed: Parsed): Instruction['variables'] {
 
 /** A stage of a Containerfile. */
 export interface BuildStage {
-  /** What it is built from: an image or an earlier stage. Empty for the stage of the operator's template, which continues. */
+  /**
+   * What it is built from: an image or an earlier stage. Empty for the stage of the operator's template, which continues.
+   * A variable without a value stays as it is written.
+   */
   readonly base: string;
   /** The earlier stage that it is built on, if it is one. */
   readonly parent?: BuildStage;
@@ -118,20 +121,20 @@ export interface BuildStage {
 }
 
 /**
- * The stages in their order. What is before the first FROM continues the last stage of the operator's template (machine-config-operator,
- * `Containerfile.on-cluster-build-template`); ARGs alone before a FROM belong to none. Names know no case.
+ * The stages in their order. What is before the first FROM, an ARG too, continues the last stage of the operator's template
+ * (machine-config-operator, `Containerfile.on-cluster-build-template`): builders give a FROM the ARGs before the first FROM of the whole
+ * file alone, which is the template's. Names know no case.
  */
 export function stagesOf(instructions: readonly Instruction[]): readonly BuildStage[] {
   const starts = instructions.flatMap(({ keyword }, index) => (keyword === 'FROM' ? [index] : []));
   const named = new Map<string, BuildStage>();
   const before = instructions.slice(0, starts[0]);
-  const isContinued =
-    before.length === instructions.length || before.some(({ keyword }) => keyword !== 'ARG');
-  const continued = isContinued && before.length > 0 ? [templateStage(before)] : [];
+  const continued = before.length > 0 ? [templateStage(before)] : [];
   for (const stage of continued) named.set(stage.name, stage);
   const own = starts.map((start, at) => {
     const { words = [], line = 1 } = instructions[start] ?? {};
-    const [base = '', , name = ''] = words;
+    const [image = '', , name = ''] = words;
+    const base = expanded(image, () => undefined);
     const isNamed = isNamedStage(words);
     const parent = named.get(base.toLowerCase());
     const stage: BuildStage = {
@@ -156,3 +159,49 @@ const templateStage = (instructions: readonly Instruction[]): BuildStage => ({
 
 const isNamedStage = (words: readonly string[]): boolean =>
   words.length === 3 && words[1]?.toUpperCase() === 'AS';
+
+/** The value of a variable, where it is known. */
+export type Variables = (name: string) => string | undefined;
+
+/** One thing of a word: quotes, an escape, a variable, or plain letters. */
+// linear: a word is cut at LONGEST before.
+const TOKEN =
+  /'(?<single>[^']*)'|"(?<double>(?:\\[\s\S]|[^"\\])*)"|\\(?<escaped>[\s\S])|\$\{(?<name>\w+)(?:(?<operator>:?[-+])(?<other>[^}]*))?\}|\$(?<short>[A-Za-z_]\w*)|(?<plain>[\s\S])/g;
+
+/** As long as a path can be; what is longer is cut, so that no value can grow without end. */
+const LONGEST = 4096;
+
+/**
+ * A word as the builder takes it: without quotes, and with the values of variables. One whose value is not known
+ * stays as it is written.
+ */
+export const expanded = (word: string, values: Variables): string =>
+  word
+    .slice(0, LONGEST)
+    .replaceAll(TOKEN, (token, ...rest) => {
+      const groups = rest.at(-1) as Readonly<Record<string, string | undefined>>;
+      const { single, double, escaped, name, short } = groups;
+      if (double !== undefined) return expandedInQuotes(double, values);
+      const variable = name ?? short ?? '';
+      const value = values(variable);
+      return single ?? escaped ?? otherOf(groups, { value, values }) ?? value ?? token;
+    })
+    .slice(0, LONGEST);
+
+/** What `${NAME:-OTHER}` and `${NAME:+OTHER}` mean where the value is not what counts. */
+function otherOf(
+  { operator, other = '' }: Readonly<Record<string, string | undefined>>,
+  { value, values }: { readonly value: string | undefined; readonly values: Variables },
+): string | undefined {
+  if (operator === undefined) return undefined;
+  const isSet = value !== undefined && (value !== '' || !operator.startsWith(':'));
+  if (operator.endsWith('-')) return isSet ? undefined : expanded(other, values);
+  return isSet ? expanded(other, values) : '';
+}
+
+/** In double quotes only a few characters can be escaped, and single quotes mean nothing. */
+const expandedInQuotes = (text: string, values: Variables): string =>
+  text
+    .split(/(\\["$\\]|')/)
+    .map((part, index) => (index % 2 === 0 ? expanded(part, values) : part.slice(-1)))
+    .join('');
