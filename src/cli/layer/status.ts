@@ -111,7 +111,8 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
   const { pool, isLayered, isPaused, image, nodes, nextBuild, origin } = progress;
   const title: Row = [`pool ${pool}${isPaused ? ' (paused)' : ''}`];
   const isOnImages = nodes.some((one) => one.currentImage !== '' || one.desiredImage !== '');
-  if (!isLayered && !isOnImages) return [title, ['layered', 'no']];
+  const toDo = progress.actions.map((one): Row => ['to do', one]);
+  if (!isLayered && !isOnImages) return [title, ['layered', 'no'], ...toDo];
   return [
     title,
     ['run by', runnerText(progress)],
@@ -124,7 +125,7 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
     ['nodes', countText(progress)],
     ...nodes.map((node): Row => [`  ${node.name}`, nodeText(node, image)]),
     ...progress.violations.map((one): Row => ['violation', `${violationText(one)} (${one.title})`]),
-    ...progress.actions.map((one): Row => ['to do', one]),
+    ...toDo,
   ];
 }
 

@@ -196,4 +196,21 @@ describe('who runs a pool', () => {
     ]);
     expect(poolProgress('master', rollOutCluster({}, { operator: none })).actions).toEqual([]);
   });
+
+  it.each<[string, LayeredPool]>([
+    ['with nodes that wait', { node: old }],
+    ['with nothing to wait for', {}],
+  ])('never advises what takes images off nodes of a pool that a hand-over holds, %s', (_, one) => {
+    const pool = { configuration: { name: masterRendered }, paused: true };
+    const cluster = rollOutCluster({ ...one, pool });
+    const annotations = { 'bootwright.io/paused-for-hand-over': '2026-11-23T11:00:00Z' };
+    const held = cluster.pools.map((found) => ({
+      ...found,
+      metadata: { ...found.metadata, annotations },
+    }));
+    for (const osConfigs of [cluster.osConfigs, []]) {
+      const { actions } = poolProgress('master', { ...cluster, osConfigs, pools: held });
+      expect(actions).toEqual([expect.stringContaining('layer unpause --kubeconfig')]);
+    }
+  });
 });

@@ -1,6 +1,7 @@
 import { type Millis, renderDuration } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, nodeKeys, partOf, textAt } from '../api/cluster-object.ts';
+import { isPaused, pausedSince } from '../api/machine-config-pool.ts';
 import {
   imageOrigin,
   type ImageOrigin,
@@ -190,12 +191,12 @@ type Unadvised = Omit<PoolProgress, 'actions'>;
 
 function actionsOf(
   progress: Unadvised,
-  { nodes }: PoolSnapshot,
+  { nodes, machineConfigPool }: PoolSnapshot,
   blocked: readonly KubeObject[],
 ): readonly string[] {
-  const { pool, isPaused, isLayered, runner, nextBuild } = progress;
+  const { pool, isLayered, runner, nextBuild } = progress;
   const waiting = progress.nodes.filter(({ waitsFor }) => waitsFor !== '');
-  if (!isLayered && waiting.length === 0) return [];
+  if (!isLayered && waiting.length === 0) return unpauseAdvice(machineConfigPool, false);
   const degraded = nodes.filter((node) => isDegraded(node)).map(({ metadata }) => metadata.name);
   return [
     ...(runner.by === '' && (waiting.length > 0 || nextBuild !== undefined)
@@ -214,10 +215,21 @@ function actionsOf(
           `let ${shortList(blocked.map(({ metadata: { name } }) => name))} be drained: run more replicas of what the budget protects, or delete the pod`,
         ]
       : []),
-    ...(isPaused && waiting.length > 0
-      ? [
-          `unpause the pool: oc patch machineconfigpool/${pool} --type merge -p '{"spec":{"paused":false}}'`,
-        ]
-      : []),
+    ...unpauseAdvice(machineConfigPool, waiting.length > 0),
   ];
+}
+
+/** The pause of a hand-over may be all that keeps images on nodes: `layer unpause` looks before it ends one. */
+function unpauseAdvice(pool: KubeObject | undefined, isWaitedFor: boolean): readonly string[] {
+  if (pool === undefined || !isPaused(pool)) return [];
+  const { name } = pool.metadata;
+  if (pausedSince(pool, 'handOver') !== '')
+    return [
+      `run the installation again, which has paused the pool, or: bootwright layer unpause --kubeconfig FILE --pool ${name}`,
+    ];
+  return isWaitedFor
+    ? [
+        `unpause the pool: oc patch machineconfigpool/${name} --type merge -p '{"spec":{"paused":false}}'`,
+      ]
+    : [];
 }
