@@ -152,6 +152,25 @@ describe('a run that nobody wants any more', () => {
     expect(world.did).toEqual([]);
   });
 
+  it('makes no further attempt, and does not end the pause before it', async () => {
+    const halt = new AbortController();
+    let attempts = 0;
+    const failing: typeof findDisk = {
+      ...findDisk,
+      retry: { attempts: 2, every: limit },
+      run: () => {
+        attempts += 1;
+        halt.abort(withdrawn);
+        throw failure('toy.broken', 'not now');
+      },
+    };
+    const { error } = await runToy(toy({ steps: [failing] }), {
+      clock: fakeClock({ auto: false }),
+      halt: halt.signal,
+    });
+    expect([error, attempts]).toEqual([withdrawn, 1]);
+  });
+
   it('waits for no fact that a lane which has ended would give', async () => {
     const halt = new AbortController();
     const withoutFact: typeof findDisk = {

@@ -226,7 +226,7 @@ async function runAttempts<W extends World>(
       first ??= error;
       const failure = reportOf(error);
       context.emit({ type: 'step.retrying', ...about(placed), failure, attempt, attempts: most });
-      await context.clock.sleep(every, signal);
+      await context.clock.sleep(every, orHalted(context, signal));
     }
   }
 }

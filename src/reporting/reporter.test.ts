@@ -314,29 +314,24 @@ describe('reporter', () => {
     expect({ refusedIn, lists }).toEqual({ refusedIn: undefined, lists: 0 });
   });
 
-  it('asks for the status at most each minute of a wait, whose texts the service takes in any', async () => {
+  it('asks for the status each minute once somebody has waited for answers, though nothing is reported', async () => {
     const heard: string[] = [];
     const lists: (string | undefined)[] = ['installing-in-progress', 'cancelled'];
-    const { clock, reporter, emit } = setUp(() => undefined, {
+    const { clock, reporter } = setUp(() => undefined, {
       hostStatus: () => Promise.resolve(lists.shift()),
       onRefused: (status) => heard.push(status),
     });
-    const alive: RunEventBody = { type: 'step.alive', step: 'a/b' };
-    const updated = (status: string): RunEventBody => ({
-      ...{ type: 'wait.updated', step: 'a/b', sentence: 's', status, waited: 1, limit: 2 },
-    });
     await clock.advance(seconds(70));
-    emit(alive);
     expect(lists).toHaveLength(2);
-    await reporter.settled(seconds(10), new AbortController().signal);
-    emit(alive);
-    emit(updated('not yet'));
-    await settle();
+    const { signal } = new AbortController();
+    await reporter.settled(seconds(10), signal);
+    await reporter.settled(seconds(10), signal);
+    await clock.advance(seconds(60));
     expect([lists.length, heard]).toEqual([1, []]);
     await clock.advance(seconds(60));
-    emit(updated('still not'));
-    await settle();
     expect(heard).toEqual(['cancelled']);
+    reporter.close();
+    expect(clock.sleeping()).toBe(0);
   });
 
   it('tells a status that is found beside the reports, and a lost list changes nothing', async () => {

@@ -39,7 +39,7 @@ const stoppedReportLimit: Millis = seconds(2);
 /** From one text of a stage to the next; the service writes an event for each. */
 const textsApart: Millis = seconds(10);
 
-/** From one request for the status of this host to the next, while a wait lasts. */
+/** From one request for the status of this host to the next. */
 const statusEvery: Millis = seconds(60);
 
 /** Pause after an attempt that failed, and after each further one. */
@@ -101,13 +101,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
     answers.refused(await listedStatus(options, AbortSignal.any([signal, ended.signal])));
   };
 
-  let confirmedAt = clock.elapsed();
-  /** A stage that the host has is accepted whatever its status is: no report of a long wait says that it is over. */
-  const confirmAtTimes = (): void => {
-    if (clock.elapsed() - confirmedAt < statusEvery || !answers.isFollowed()) return;
-    confirmedAt = clock.elapsed();
-    void confirm(ended.signal);
-  };
+  let confirming: Promise<void> | undefined;
 
   const fail = (failure: FailureReport): void => {
     if (!isLastAdded) add({ stage: 'Failed', info: failureInfo(failure) });
@@ -120,7 +114,6 @@ export function reporterOf(options: ReporterOptions): Reporter {
       if (event.type === 'run.failed') fail(event.failure);
       if (!isLastAdded) add(climb(event));
       isLastAdded ||= event.type === 'run.finished';
-      if (event.type === 'step.alive' || event.type === 'wait.updated') confirmAtTimes();
     },
     close: () => {
       ended.abort(unsent());
@@ -128,6 +121,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
     settled: async (within, signal) => {
       await firstOf({ clock, signal, within }, allSent);
       answers.follow();
+      confirming ??= untilEnded(clock, ended.signal, confirm);
       return answers.status();
     },
     confirm,
@@ -142,6 +136,22 @@ export function reporterOf(options: ReporterOptions): Reporter {
       return answers.status();
     },
   };
+}
+
+/**
+ * Asks for the status of this host again and again. A stage that the host has is accepted whatever its status is, and a wait may
+ * report nothing: neither says that it is over.
+ */
+async function untilEnded(
+  clock: Clock,
+  ended: AbortSignal,
+  confirm: Reports['confirm'],
+): Promise<void> {
+  for (;;) {
+    await clock.sleep(statusEvery, ended).catch(() => undefined);
+    if (ended.aborted) return;
+    await confirm(ended);
+  }
 }
 
 /** Reports on their way to the service. */
@@ -261,7 +271,6 @@ interface KnownAnswers {
   readonly refused: (status: string | undefined) => void;
   /** From now on refusals are told as they come. */
   readonly follow: () => void;
-  readonly isFollowed: () => boolean;
   readonly status: () => ReportStatus;
 }
 
@@ -279,7 +288,6 @@ function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
     follow: () => {
       isFollowed = true;
     },
-    isFollowed: () => isFollowed,
     added: (report) => {
       unanswered = withNewest(unanswered, report);
     },

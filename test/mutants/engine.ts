@@ -181,7 +181,7 @@ export const writeSystem = [formatExtraDisks, writeImage`,
     },
     {
       means: 'attempts follow each other without a pause',
-      from: 'await context.clock.sleep(every, signal);',
+      from: 'await context.clock.sleep(every, orHalted(context, signal));',
       to: '',
     },
     {

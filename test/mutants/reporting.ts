@@ -48,6 +48,11 @@ export const reportingMutants: MutantsByFile = {
   ],
   'src/reporting/reporter.ts': [
     {
+      means: 'a wait that reports nothing never learns that the service wants its host back',
+      from: 'confirming ??= untilEnded(clock, ended.signal, confirm)',
+      to: 'confirming ??= Promise.resolve()',
+    },
+    {
       means: 'texts of one stage are sent as they come',
       from: 'const textsApart: Millis = seconds(10);',
       to: 'const textsApart: Millis = 0;',

@@ -50,6 +50,8 @@ interface StepRun<Needs extends NeedsOf> extends Partial<AllPorts> {
   /** Values of the facts it needs, under the step's own names for them. */
   readonly facts?: NeedValues<Needs>;
   readonly signal?: AbortSignal;
+  /** Aborted when nobody wants the run any more. */
+  readonly halt?: AbortSignal;
   /** What earlier steps have read. */
   readonly secrets?: readonly string[];
   /** The step was begun by an earlier run that did not come to its end. */
@@ -110,6 +112,7 @@ export async function tryStep<
     past,
     facts,
     beforeLeaving: () => Promise.resolve(),
+    halt: run.halt,
     hide: (secret: Secret): void => {
       hidden.push(secret.reveal());
       secrets.register(secret);

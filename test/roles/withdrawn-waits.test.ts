@@ -1,0 +1,73 @@
+// A service that wants a host back is heard within a minute or so, whatever the host waits for: nothing in these worlds changes, so
+// that no wait reports anything.
+import { expect, it } from 'vitest';
+import { configMaps } from '../../src/cluster/kinds.ts';
+import { isLanes, linesFor } from '../../src/engine/role.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { hours, minutes, seconds } from '../../src/model/duration.ts';
+import { reporterOf } from '../../src/reporting/reporter.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
+import { withdrawal } from '../../src/steps/host/confirm-installation.ts';
+import { bootkubeHost, withInstallConfig } from '../support/cluster-objects.ts';
+import { fakeClock } from '../support/fake-clock.ts';
+import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import { fakeKube } from '../support/fake-kube.ts';
+import { tryStep } from '../support/run-step.ts';
+import { corners } from './corners.ts';
+
+const stepsOf = (config: Config) =>
+  linesFor(chooseRole(config), config).flatMap((item) =>
+    isLanes(item) ? Object.values(item.lanes).flat() : [item],
+  );
+
+/** Each step of a role that may wait for hours, once, by its role. */
+const waits = new Map(
+  corners.flatMap(({ config }) =>
+    stepsOf(config).flatMap((step) =>
+      step.waitsFor !== undefined && step.limit > hours(20)
+        ? [[`${config.role}: ${step.id}`, { step, config }] as const]
+        : [],
+    ),
+  ),
+);
+
+it.each([...waits])('%s', async (_, { step, config }) => {
+  const clock = fakeClock();
+  const host = bootkubeHost();
+  const halt = new AbortController();
+  let status = 'installing-in-progress';
+  const reporter = reporterOf({
+    ...{ ladder: chooseRole(config).ladder, clock },
+    send: () => Promise.resolve(),
+    hostStatus: () => Promise.resolve(status),
+    onRefused: (refused) => halt.abort(withdrawal(config, refused)),
+    emit: () => undefined,
+  });
+  await reporter.settled(seconds(10), halt.signal);
+  void clock.sleep(hours(1), halt.signal).then(
+    () => (status = 'resetting-pending-user-action'),
+    () => undefined,
+  );
+  const inventory = fakeInventory({
+    hosts: [inventoryHost({ stage: 'Installing' }), inventoryHost({ id: 'w', role: 'worker' })],
+  });
+  const kube = withInstallConfig(
+    fakeKube(),
+    'controlPlane: {replicas: 2}\narbiter: {replicas: 1}',
+  ).put(configMaps, {
+    metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
+    data: { invoker: 'agent-installer' },
+  });
+  const run = {
+    ...{ clock, host, inventory, kube, halt: halt.signal, heard: reporter.sink },
+    config: {
+      ...{ role: config.role, service: { url: 'http://inventory.example' } },
+      ...{ bootstrap: { etcdOverride: 'always' }, cluster: { openshiftVersion: '4.21.0' } },
+    },
+    facts: { controlPlane: { units: ['bootkube.service'] } },
+  };
+  const { failure } = await tryStep({ ...step, when: undefined } as never, run as never);
+  expect(failure).toMatchObject({ code: 'install.withdrawn' });
+  expect(clock.now()).toBeLessThanOrEqual(hours(1) + minutes(1));
+  reporter.close();
+});
