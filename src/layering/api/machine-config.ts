@@ -31,6 +31,10 @@ const RENDERED = /^rendered-(?<pool>.+)-[0-9a-f]{32}$/;
 /** Annotation of a rendered MachineConfig with the version of its release. */
 export const releaseVersionKey = 'machineconfiguration.openshift.io/release-image-version';
 
+/** Annotation with who rendered it; the Machine Config Operator names no build without both. */
+export const controllerVersionKey =
+  'machineconfiguration.openshift.io/generated-by-controller-version';
+
 /**
  * Reads a rendered MachineConfig.
  * @throws AgentError `layering.wrong-object`, `layering.machine-config-invalid`, `layering.extension-unknown`,

@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isNode, isScalar, type YAMLMap } from 'yaml';
 import { parseYaml } from '../../lib/yaml-text.ts';
-import { readMachineConfig, releaseVersionKey } from '../api/machine-config.ts';
+import {
+  readMachineConfig,
+  controllerVersionKey,
+  releaseVersionKey,
+} from '../api/machine-config.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
@@ -138,9 +142,6 @@ function withValue(object: Fields, path: readonly string[], value: Value): Field
     [name]: further.length === 0 ? value : withValue(fieldsOf(inner), further, value),
   };
 }
-
-/** Without it the Machine Config Operator cannot name a build. */
-const controllerVersionKey = 'machineconfiguration.openshift.io/generated-by-controller-version';
 
 /**
  * The MachineConfig that the machine-config-server of the bootstrap host looks up for a pool: that of the status.

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
 import { renderPool } from './render.ts';
 
-const role = 'machineconfiguration.openshift.io/role';
+const operatorKey = 'machineconfiguration.openshift.io';
+const role = `${operatorKey}/role`;
+/** As the operator notes the release of a rendered MachineConfig, and of its ControllerConfig. */
+const released = (version: string) => ({ [`${operatorKey}/release-image-version`]: version });
 const osImageURL = `r.test/os@sha256:${'a'.repeat(64)}`;
 const file = (path: string, text: string) => ({ path, contents: { source: `data:,${text}` } });
 const files = (...all: object[]) => ({ ignition: { version: '3.2.0' }, storage: { files: all } });
@@ -175,6 +178,25 @@ describe('renderPool', () => {
     const named = renderPool(poolOf(both), [base], release);
     expect(named).toMatchObject({ config: { spec: { osImageURL } } });
   });
+
+  it.each<[string, KubeObject | undefined, Record<string, string>]>([
+    ['the ControllerConfig', { metadata: { name: 'c', annotations: released('4.23.1') } }, {}],
+    ['what the pool had', undefined, released('4.23.1')],
+  ])(
+    'has the annotations without which the operator names no build: the release of %s',
+    (...of) => {
+      const [, release, annotations] = of;
+      const name = `rendered-infra-${'0'.repeat(32)}`;
+      const former = { metadata: { name, annotations }, spec: {} };
+      const rendering = renderPool(poolOf(both, name), [base, former], release);
+      const { config } = rendering as Extract<typeof rendering, { config: KubeObject }>;
+      expect(config.metadata.name).not.toBe(name);
+      expect(config.metadata.annotations).toMatchObject(released('4.23.1'));
+      expect(
+        config.metadata.annotations?.[`${operatorKey}/generated-by-controller-version`],
+      ).toMatch(/./);
+    },
+  );
 
   it('takes no rendered MachineConfig for a source', () => {
     const { config } = rendered([base]);

@@ -6,9 +6,13 @@ import type { Config } from '../../ignition/types.ts';
 import { validateConfig } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { listAt, partOf, textAt } from '../api/cluster-object.ts';
+import { annotationOf, listAt, partOf, textAt } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
-import { readMachineConfig } from '../api/machine-config.ts';
+import {
+  controllerVersionKey,
+  readMachineConfig,
+  releaseVersionKey,
+} from '../api/machine-config.ts';
 import { meantSpec } from '../api/meaning.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
@@ -46,7 +50,7 @@ export function renderPool(
     if (spec['osImageURL'] === '') return { reason: withoutImage(release), isIncomplete: true };
     const current = machineConfigs.find(({ metadata }) => metadata.name === renderedNameOf(pool));
     const sum = sumOf(spec);
-    const own = renderedOf(pool, spec, sum);
+    const own = renderedOf(pool, { spec, sum, from: release ?? current });
     readMachineConfig(lineless(own as Fields, `pool ${pool.metadata.name}`));
     const config = current !== undefined && saysTheSame(current, sum) ? current : own;
     // The operator sorts what it notes in the pool by name alone.
@@ -161,10 +165,26 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, part]) => [key, sorted(part)]));
 }
 
-function renderedOf({ metadata }: KubeObject, spec: Fields, sum: string): KubeObject {
+interface Rendered {
+  readonly spec: Fields;
+  readonly sum: string;
+  /** What names the release: the ControllerConfig, or what the pool had. */
+  readonly from: KubeObject | undefined;
+}
+
+/**
+ * Both annotations are for an operator that comes back: its builder names no build of any pool while one is rendered without
+ * them (machine-config-operator 7ff337a4, `pkg/controller/build/buildrequest`, validateMachineConfig).
+ */
+function renderedOf({ metadata }: KubeObject, { spec, sum, from }: Rendered): KubeObject {
   const { name, uid } = metadata;
   const owner = { apiVersion, kind: 'MachineConfigPool', name, uid };
   const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
-  const own = { name: `rendered-${name}-${sum}`, ownerReferences };
+  const version = annotationOf(from, releaseVersionKey);
+  const annotations = {
+    [controllerVersionKey]: 'bootwright',
+    ...(version === '' ? {} : { [releaseVersionKey]: version }),
+  };
+  const own = { name: `rendered-${name}-${sum}`, annotations, ownerReferences };
   return { apiVersion, kind: 'MachineConfig', metadata: own, spec };
 }
