@@ -18,7 +18,7 @@ import { makeCertificates } from '../../test/contract/real/http-server.ts';
 import { kubeconfigFor } from '../../test/contract/real/kube-stand.ts';
 import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../test/support/fake-clock.ts';
-import { fakeInstallation, installingHost } from '../../test/support/fake-installation.ts';
+import { fakeInventory, installingHost } from '../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import {
   alternativeNames,
@@ -99,7 +99,7 @@ async function rotations(): Promise<number> {
 async function hoursOfEvents(): Promise<number> {
   const [clock, kube, stop] = [fakeClock({ auto: false }), fakeKube(), new AbortController()];
   const host = { id: 'h', name: 'm0', addresses: ['192.0.2.7'] };
-  const installation = fakeInstallation({ hosts: [installingHost(host)] });
+  const inventory = fakeInventory({ hosts: [installingHost(host)] });
   const [serving, stranger] = await Promise.all([
     pkcs10({
       subject: 'O=system:nodes, CN=system:node:m0',
@@ -109,7 +109,7 @@ async function hoursOfEvents(): Promise<number> {
   ]);
   const { signal } = stop;
   const scope = {
-    ...{ clock, kube, installation, signal, random: systemRandom, note: () => undefined },
+    ...{ clock, kube, inventory, signal, random: systemRandom, note: () => undefined },
     config: { ...Config.parse({}), namespace: 'assisted-installer' },
     until: untilOf(clock, signal, silently),
   } as unknown as Parameters<typeof approveRequests.run>[0];
@@ -128,7 +128,7 @@ async function hoursOfEvents(): Promise<number> {
         nodes,
         nodeObject({ name: 'm0', addresses: ['192.0.2.7', `192.0.2.${minute % 200}`] }),
       );
-      installation.set({ hosts: [installingHost({ ...host, stage: `${minute}` as 'Done' })] });
+      inventory.set({ hosts: [installingHost({ ...host, stage: `${minute}` as 'Done' })] });
       await clock.advance(minutes(1));
       // What the fake keeps for tests.
       (kube.writes as unknown[]).length = 0;

@@ -2,8 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { systemClock } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
-import { inventoryInstallation } from '../adapters/http/installation.ts';
-import { inventoryV2 } from '../adapters/http/inventory.ts';
 import { web } from '../adapters/http/web.ts';
 import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts';
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
@@ -32,8 +30,9 @@ import type {
   ControllerScope,
 } from '../steps/controller/world.ts';
 import { clusterCredentials } from './cluster.ts';
+import { emitRetries, openInventory } from './open-inventory.ts';
 import { type EventHub, withoutJournal } from './run-context.ts';
-import { emitRetries, networkOf, serviceOptions } from './service.ts';
+import { networkOf } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /** Arguments of `controller`. */
@@ -195,13 +194,12 @@ function openPorts(
   { kube, emit }: { readonly kube: Kube; readonly emit: Emit },
 ): OpenPorts {
   const network = networkOf(config);
-  const toService = serviceOptions(config, { network, emit });
-  const inventory = inventoryV2(toService);
-  const fromService = inventoryInstallation(toService);
-  const installation = config.service.url.isEmpty
-    ? { ...fromService, ...recordedInstallation(kube) }
-    : fromService;
-  const webPort = web({ ...common, onRetry: emitRetries(emit), connection: network });
+  const onRetry = emitRetries(emit);
+  const service = openInventory(config, { network, onRetry });
+  const inventory = config.service.url.isEmpty
+    ? { ...service, ...recordedInstallation(kube) }
+    : service;
+  const webPort = web({ ...common, onRetry, connection: network });
   const host = localHost();
   // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.
   const sources = { host, clock: systemClock, path: bootstrapKubeconfig };
@@ -210,13 +208,11 @@ function openPorts(
       kubeCluster({ ...common, emit, credentials: hostOrService({ ...sources, inventory }) }),
     ),
   );
-  const ports = { ...common, kube, adminKube, inventory, installation, host, web: webPort };
+  const ports = { ...common, kube, adminKube, inventory, host, web: webPort };
   return {
     ports,
     close: async () => {
-      await Promise.allSettled(
-        [inventory, installation, webPort, adminKube].map(({ close }) => close()),
-      );
+      await Promise.allSettled([inventory, webPort, adminKube].map(({ close }) => close()));
     },
   };
 }

@@ -1,17 +1,16 @@
 // Start-up decides how soon a host is seen to work: what this file imports is all that is loaded
 // before the first report leaves.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { systemClock } from '../adapters/clock.ts';
 import { readTextSync } from '../adapters/file-access.ts';
 import { type Connection, connection } from '../adapters/http/connection.ts';
-import { inventoryV2 } from '../adapters/http/inventory.ts';
-import { systemRandom } from '../adapters/random.ts';
 import { type Proxies } from '../lib/proxies.ts';
+import { SecretUrl } from '../lib/secret-url.ts';
 import { seconds } from '../model/duration.ts';
 import { AgentError } from '../model/failure.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';
 import type { EarlyReport } from '../reporting/reporter.ts';
+import { openInventory } from './open-inventory.ts';
 
 /** After this time the reporter of the run sends the report itself. */
 const answerLimit = seconds(10);
@@ -96,14 +95,13 @@ async function answerTo(
 ): Promise<Awaited<EarlyReport['sent']>> {
   const { infraEnvId, hostId, stage, info } = request;
   try {
-    const inventory = inventoryV2({
-      ...{ clock: systemClock, random: systemRandom, reportLimit: answerLimit },
-      ...{ url: request.service, token: request.token, clusterId: '', infraEnvId, hostId },
-      opened,
-      onRetry: () => {
-        ended.abort();
-      },
-    });
+    const { service: url, token, isInsecure: insecure } = request;
+    const service = { api: 'v2', url: new SecretUrl(url), token, insecure } as const;
+    const target = { service, cluster: { id: '', infraEnvId, hostId } };
+    const onRetry = (): void => {
+      ended.abort();
+    };
+    const inventory = openInventory(target, { opened, reportLimit: answerLimit, onRetry });
     await inventory.report({ infraEnvId, hostId }, { stage, info }, ended.signal);
     return 'accepted';
   } catch (thrown) {

@@ -2,16 +2,9 @@ import { systemClock } from '../adapters/clock.ts';
 import { dryHost } from '../adapters/host/dry-host.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
-import {
-  type Connection,
-  connection,
-  type ConnectionOptions,
-} from '../adapters/http/connection.ts';
-import type { InventoryOptions } from '../adapters/http/inventory-client.ts';
-import { type InventoryConnection, inventoryV1, inventoryV2 } from '../adapters/http/inventory.ts';
-import type { RetryNotice } from '../adapters/http/retry.ts';
+import type { Connection, ConnectionOptions } from '../adapters/http/connection.ts';
+import type { InventoryConnection } from '../adapters/http/inventory.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
-import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { salvageConfig } from '../config/salvage.ts';
 import type { Config } from '../config/schema.ts';
@@ -26,6 +19,7 @@ import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
 import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
+import { emitRetries, openInventory } from './open-inventory.ts';
 import type { EventHub } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
 import { printWaiting } from './waiting.ts';
@@ -65,8 +59,9 @@ export function openService(
   const lookup = isOwnResolver ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
   const network = { ...networkOf(config), ...lookup };
   if (lookup.lookup !== undefined) toService?.resolveBy(lookup.lookup);
-  const options = { ...serviceOptions(config, { opened: toService, network, emit }), reportLimit };
-  return { host, network, inventory: inventoryFor(config.service.api, options) };
+  const onRetry = emitRetries(emit);
+  const inventory = openInventory(config, { opened: toService, network, onRetry, reportLimit });
+  return { host, network, inventory };
 }
 
 function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
@@ -84,47 +79,6 @@ export const networkOf = ({ service, proxy }: Pick<Config, 'service' | 'proxy'>)
   proxies: revealedProxies(proxy),
   ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
 });
-
-/** What a configuration says of the service and its cluster; who works for no host names none. */
-interface ServiceSettings extends Pick<Config, 'service'> {
-  readonly cluster: Pick<Config['cluster'], 'id'> &
-    Partial<Pick<Config['cluster'], 'infraEnvId' | 'hostId'>>;
-}
-
-/** The service of a configuration as every command opens it, over one set of connections. */
-export const serviceOptions = (
-  { service, cluster: { id, infraEnvId = '', hostId = '' } }: ServiceSettings,
-  { opened, network = {}, emit }: OpenOptions,
-): InventoryOptions => ({
-  ...{ clock: systemClock, random: systemRandom, clusterId: id, infraEnvId, hostId },
-  ...(emit === undefined ? {} : { onRetry: emitRetries(emit) }),
-  url: service.url.reveal(),
-  token: service.token,
-  opened: opened ?? connection({ ...network, isInsecure: service.insecure }),
-});
-
-interface OpenOptions {
-  /** Connections that are open already. */
-  readonly opened?: Connection | undefined;
-  readonly network?: ConnectionOptions;
-  /** Receives each retry. */
-  readonly emit?: Emit;
-}
-
-/** The service by the version of its interface. */
-function inventoryFor(
-  api: Config['service']['api'],
-  options: InventoryOptions,
-): InventoryConnection {
-  switch (api) {
-    case 'v2':
-      return inventoryV2(options);
-    case 'v1':
-      return inventoryV1(options, '/api/assisted-install/v1');
-    case 'bm-inventory-v1':
-      return inventoryV1(options, '/api/bm-inventory/v1');
-  }
-}
 
 /**
  * Takes the lock even for a run that is being stopped: only its holder may say that this host failed.
@@ -205,16 +159,3 @@ function withReadableTrust(config: Config): Config {
     return { ...config, service: { ...service, caFile: '' } };
   }
 }
-
-/** Logs each retry of a request. */
-export const emitRetries =
-  (emit: Emit) =>
-  ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
-    emit({
-      type: 'note',
-      step: 'service/retry',
-      level: 'warn',
-      message: 'a request failed and will be retried',
-      fields: { what, code: failure.code, reason: failure.message, attempt, delay },
-    });
-  };

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { systemClock } from '../adapters/clock.ts';
-import { clusterReader, type ClusterReader } from '../adapters/http/installation.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
@@ -17,9 +16,11 @@ import { type Millis, seconds } from '../model/duration.ts';
 import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage } from '../page/state.ts';
+import type { Inventory } from '../ports/inventory.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
-import { networkOf, serviceOptions } from './service.ts';
+import { openInventory } from './open-inventory.ts';
+import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Arguments of `watch`. */
@@ -49,7 +50,7 @@ export async function runWatch({
   const { config, notes } = await loadConfig(readSettings(watchFlags(argv), environment));
   for (const note of notes) printNote('note', note);
   requireTarget(config);
-  const reader = readerFor(config);
+  const inventory = openInventory(config, { network: networkOf(config) });
   const { mask, register } = masker();
   for (const secret of secretValues(config)) register(secret);
   const page = livePage(emptyPage('Installation', config.service.url.toString(), Date.now()));
@@ -59,13 +60,13 @@ export async function runWatch({
   });
   print(`page: ${server.url}\n`);
   try {
-    await follow({ page, reader, mask, signal: stop.signal }).catch((thrown: unknown) => {
+    await follow({ page, inventory, mask, signal: stop.signal }).catch((thrown: unknown) => {
       if (!stop.signal.aborted) throw thrown;
     });
     await untilAborted(stop.signal);
   } finally {
     await server.close();
-    await reader.close();
+    await inventory.close();
     if (pageFile !== undefined) await savePage(page, pageFile);
   }
   return 0;
@@ -87,7 +88,7 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 interface Following {
   readonly page: LivePage;
-  readonly reader: ClusterReader;
+  readonly inventory: Pick<Inventory, 'overview'>;
   readonly mask: (text: string) => string;
   readonly signal: AbortSignal;
 }
@@ -112,21 +113,17 @@ async function follow(following: Following): Promise<void> {
 
 /** Asks once; why there was no answer, if there was none. */
 async function readOnce(
-  { page, reader, mask, signal }: Following,
+  { page, inventory, mask, signal }: Following,
   at: number,
 ): Promise<string | undefined> {
   try {
-    for (const update of updatesOf(await reader.read(signal), at)) page.update(update);
+    for (const update of updatesOf(await inventory.overview(signal), at)) page.update(update);
     return undefined;
   } catch (thrown) {
     const { message, hint } = asAgentError(thrown);
     return plainLine(mask(`${message}; ${hint}`), caps.text);
   }
 }
-
-/** @throws AgentError `web.bad-authority` */
-const readerFor = (config: Config): ClusterReader =>
-  clusterReader(serviceOptions(config, { network: networkOf(config) }));
 
 function requireTarget({ service, cluster }: Config): void {
   const missing = service.url.isEmpty ? 'URL' : cluster.id === '' ? '--cluster-id ID' : undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minutes, seconds } from '../model/duration.ts';
-import type { MonitoredOperator, OperatorStatus } from '../ports/installation.ts';
+import type { MonitoredOperator, OperatorStatus } from '../ports/inventory.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import {
   clusterOperatorSnapshot,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Millis, minutes } from '../model/duration.ts';
-import type { MonitoredOperator, OperatorReport, OperatorStatus } from '../ports/installation.ts';
+import type { MonitoredOperator, OperatorReport, OperatorStatus } from '../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { clusterVersions, installPlans, jobs } from './kinds.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterOverview, HostOverview } from '../ports/installation.ts';
+import type { ClusterOverview, HostOverview } from '../ports/inventory.ts';
 import { viewOf } from './host-view.ts';
 import { pageAfter } from './fold.ts';
 import { updatesOf } from './service.ts';

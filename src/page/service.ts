@@ -1,5 +1,5 @@
 import { type LadderName, ladders } from '../model/stage.ts';
-import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/installation.ts';
+import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/inventory.ts';
 import { railOfStages } from './rail.ts';
 import type { PageUpdate, Tone } from './state.ts';
 

@@ -2,10 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { clusterSeed, hostSeed, operatorSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
-import {
-  type InstallationConnection,
-  inventoryInstallation,
-} from '../../src/adapters/http/installation.ts';
+import { type InventoryConnection, inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import {
   clusterOperators,
@@ -30,7 +27,7 @@ const available = [{ type: 'Available', status: 'True', message: 'well' }];
 const content = Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-lso}\n');
 
 let server: InventoryServer;
-let installation: InstallationConnection;
+let service: InventoryConnection;
 const clock = quickClock(1000);
 beforeEach(async () => {
   const cluster = clusterSeed({
@@ -45,13 +42,13 @@ beforeEach(async () => {
     hostSeed({ clusterId, infraEnvId, hostname: 'm0', role: 'master', status: 'installed' }),
   ];
   server = await startInventory({ cluster, hosts });
-  installation = inventoryInstallation({
+  service = inventoryV2({
     ...{ url: server.url, clusterId, infraEnvId, hostId: '' },
     ...{ clock, random: systemRandom },
   });
 });
 afterEach(async () => {
-  await installation.close();
+  await service.close();
   await server.close();
 });
 
@@ -90,7 +87,8 @@ it.each([
   const files = {
     'custom_manifests.json': JSON.stringify([{ Name: 'lso', Content: content.toString('base64') }]),
   };
-  const ports = { installation, kube, clock, inventory: fakeInventory({ files }) };
+  const { clusterFile } = fakeInventory({ files });
+  const ports = { kube, clock, inventory: { ...service, clusterFile } };
   const facts = { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [] } };
   const config = { controller: { checkClusterVersion: true } };
   const stop = new AbortController();

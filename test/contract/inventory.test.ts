@@ -1,11 +1,20 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
+import { clusterSeed, hostSeed, operatorSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
-import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import {
+  type InventoryConnection,
+  inventoryV1,
+  inventoryV2,
+} from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
-import type { Inventory, InventoryHost } from '../../src/ports/inventory.ts';
-import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import type {
+  InstallationView,
+  InstallingCluster,
+  Inventory,
+  InventoryHost,
+} from '../../src/ports/inventory.ts';
+import { fakeInventory, installingHost, inventoryHost } from '../support/fake-inventory.ts';
 import { quickClock } from '../support/quick-clock.ts';
 
 const signal = new AbortController().signal;
@@ -161,5 +170,248 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     const reason = new Error('enough');
     const stopped = make().hosts('master', AbortSignal.abort(reason));
     await expect(stopped).rejects.toBe(reason);
+  });
+});
+
+/** A service at the end of an installation. */
+interface FinalizingWorld {
+  readonly inventory: Inventory;
+  /** The cluster changes past the port; whoever follows is to see it. */
+  readonly changeStatus: (status: 'finalizing' | 'installed') => void;
+}
+
+/** The cluster that the service has, of which a host was taken out. */
+const installingCluster: InstallingCluster = {
+  id: 'b2f4d8f0-0000-4000-8000-000000000001',
+  kind: 'Cluster',
+  platformType: 'none',
+  name: 'lab',
+  baseDomain: 'example.com',
+  status: 'finalizing',
+  hosts: [
+    {
+      id: 'b2f4d8f0-0000-4000-8000-000000000011',
+      infraEnvId: 'b2f4d8f0-0000-4000-8000-000000000002',
+      name: 'm0',
+      role: 'master',
+      status: 'installed',
+      stage: 'Done',
+      addresses: ['10.0.0.5'],
+      labels: {},
+      pool: '',
+    },
+    {
+      id: 'b2f4d8f0-0000-4000-8000-000000000012',
+      infraEnvId: 'b2f4d8f0-0000-4000-8000-000000000002',
+      name: 'w0',
+      role: 'worker',
+      status: 'installing-in-progress',
+      addresses: ['10.0.0.6'],
+      labels: { 'node.example.com/rack': 'r1' },
+      pool: 'infra',
+    },
+  ],
+};
+
+/** A report that the service takes. */
+const report = {
+  name: 'lso',
+  version: '4.20.1',
+  status: 'failed',
+  statusInfo: 'no disks',
+} as const;
+
+const { id, name, baseDomain } = installingCluster;
+const [first, w0] = installingCluster.hosts;
+const infraEnvId = first?.infraEnvId ?? '';
+const seed = { clusterId: id, infraEnvId } as const;
+const finalizingCluster = clusterSeed({
+  ...{ id, name, baseDomain, platform: 'none', status: 'finalizing' },
+  operators: [
+    operatorSeed({
+      name: 'lso',
+      namespace: 'openshift-local-storage',
+      subscription: 'local-storage-operator',
+    }),
+  ],
+});
+const finalizingHosts = [
+  hostSeed({
+    ...{ ...seed, id: first?.id ?? '', hostname: 'm0', role: 'master', status: 'installed' },
+    ...{ stage: 'Done', addresses: ['10.0.0.5/24'] },
+  }),
+  hostSeed({
+    ...{ ...seed, id: w0?.id ?? '', hostname: 'w0', role: 'worker' },
+    ...{ status: 'installing-in-progress', addresses: ['10.0.0.6/24'] },
+    ...{ nodeLabels: { 'node.example.com/rack': 'r1' }, pool: 'infra' },
+  }),
+  hostSeed({ ...seed, hostname: 'd0', role: 'worker', status: 'disabled' }),
+];
+
+let finalizing: InventoryServer;
+let adapter: InventoryConnection;
+beforeEach(async () => {
+  finalizing = await startInventory({ cluster: finalizingCluster, hosts: finalizingHosts });
+  adapter = inventoryV2({
+    ...{ url: finalizing.url, clusterId: id, infraEnvId, hostId: '' },
+    ...{ clock: quickClock(1000), random: systemRandom },
+  });
+});
+afterEach(async () => {
+  await adapter.close();
+  await finalizing.close();
+});
+
+const finalizingWorlds: readonly [string, () => FinalizingWorld][] = [
+  [
+    'version 2 of the service',
+    () => ({
+      inventory: adapter,
+      changeStatus: (status) => {
+        finalizing.store.setCluster({ ...finalizing.store.cluster(), status });
+      },
+    }),
+  ],
+  [
+    'the fake inventory',
+    () => {
+      const { hosts: known, ...first } = installingCluster;
+      const out = installingHost({ status: 'disabled' });
+      const fake = fakeInventory({ cluster: first, hosts: [...known, out] });
+      fake.setOperators([
+        {
+          ...{ name: 'lso', type: 'olm', namespace: 'openshift-local-storage' },
+          subscription: 'local-storage-operator',
+        },
+      ]);
+      return { inventory: fake, changeStatus: (status) => fake.set({ status }) };
+    },
+  ],
+];
+
+describe.each(finalizingWorlds)(
+  '%s keeps the contract at the end of an installation',
+  (_, make) => {
+    /** Follows until a view is right, and gives that one. */
+    const viewWith = async (
+      { inventory }: Pick<FinalizingWorld, 'inventory'>,
+      isRight: (view: InstallationView) => boolean,
+    ): Promise<InstallationView> => {
+      const stop = new AbortController();
+      let found: InstallationView = {};
+      await inventory.follow((view) => {
+        if (!isRight(view)) return;
+        found = view;
+        stop.abort();
+      }, stop.signal);
+      return found;
+    };
+
+    it('shows the cluster with its hosts, without those that were taken out', async () => {
+      const view = await viewWith(make(), ({ cluster }) => cluster !== undefined);
+      expect(view).toEqual({ cluster: installingCluster });
+    });
+
+    it('shows a change to all who follow, and to who comes later at once', async () => {
+      const { inventory, changeStatus } = make();
+      const isInstalled = ({ cluster }: InstallationView) => cluster?.status === 'installed';
+      const [one, other] = [0, 1].map(() => viewWith({ inventory }, isInstalled));
+      await viewWith({ inventory }, ({ cluster }) => cluster !== undefined);
+      changeStatus('installed');
+      inventory.refresh();
+      expect((await one)?.cluster?.status).toBe('installed');
+      expect((await other)?.cluster?.status).toBe('installed');
+      expect((await viewWith({ inventory }, () => true)).cluster?.status).toBe('installed');
+    });
+
+    it('is not followed by who has gone', async () => {
+      let seen = 0;
+      const count = (): void => {
+        seen += 1;
+      };
+      await make().inventory.follow(count, AbortSignal.abort(new Error('enough')));
+      expect(seen).toBe(0);
+    });
+
+    it('takes all that is said of the end', async () => {
+      const { inventory } = make();
+      const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
+      await inventory.reportFinalizing('Waiting for cluster operators', signal);
+      await inventory.uploadIngressCa(pem, signal);
+      await inventory.addEvent(
+        {
+          name: 'reboots_for_node',
+          category: 'user',
+          severity: 'info',
+          message: 'Node m0 has been rebooted 2 times before completing installation',
+          hostId: installingCluster.hosts[0]?.id ?? '',
+          infraEnvId: installingCluster.hosts[0]?.infraEnvId ?? '',
+        },
+        signal,
+      );
+      const result = { isSuccess: false, error: 'no console', data: { a: [1] } };
+      await expect(inventory.complete(result, signal)).resolves.toBeUndefined();
+    });
+
+    it('lists operators, and what was reported of one', async () => {
+      const { inventory } = make();
+      const lso = {
+        ...{ name: 'lso', type: 'olm', namespace: 'openshift-local-storage' },
+        ...{ subscription: 'local-storage-operator', version: '', status: '', statusInfo: '' },
+      };
+      expect(await inventory.operators(signal)).toEqual([lso]);
+      await inventory.reportOperator(report, signal);
+      expect(await inventory.operators(signal)).toEqual([{ ...lso, ...report }]);
+    });
+
+    it('stops with the reason of the signal', async () => {
+      const reason = new Error('enough');
+      const aborted = AbortSignal.abort(reason);
+      const { inventory } = make();
+      await expect(inventory.operators(aborted)).rejects.toBe(reason);
+      await expect(inventory.reportFinalizing('Done', aborted)).rejects.toBe(reason);
+    });
+  },
+);
+
+describe('the end of an installation, by the rules of the service', () => {
+  const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
+  const rejected = { code: 'inventory.rejected', context: { status: 400 } };
+
+  it('is reached when hosts, ingress and operators are complete; then no stage is taken', async () => {
+    const { store } = finalizing;
+    const worker = { infraEnvId, hostId: w0?.id ?? '' };
+    await adapter.reportFinalizing('Waiting for cluster operators', signal);
+    await adapter.uploadIngressCa(pem, signal);
+    const lso = { name: 'lso', version: '4.20.1', statusInfo: '' } as const;
+    await adapter.reportOperator({ ...lso, status: 'available' }, signal);
+    expect(store.cluster().status).toBe('finalizing');
+    store.report(worker.hostId, { stage: 'Done', info: '' }, 'v2');
+    expect(store.cluster().status).toBe('installed');
+    await expect(adapter.reportFinalizing('Done', signal)).rejects.toMatchObject(rejected);
+    await adapter.complete({ isSuccess: true, error: '' }, signal);
+    await adapter.uploadIngressCa(pem, signal);
+    expect(store.completions()).toEqual([{ isSuccess: true, error: '' }]);
+  });
+
+  it('is an error when the controller says so, with what it says', async () => {
+    await adapter.complete({ isSuccess: false, error: 'no console', data: { a: 1 } }, signal);
+    expect(finalizing.store.cluster()).toMatchObject({ status: 'error', statusInfo: 'no console' });
+  });
+
+  it('takes no certificates before, no operators that it does not know, and events as they are', async () => {
+    finalizing.store.setCluster({ ...finalizingCluster, status: 'installing' });
+    await expect(adapter.uploadIngressCa(pem, signal)).rejects.toMatchObject(rejected);
+    const odf = { name: 'odf', version: '', status: 'available', statusInfo: '' } as const;
+    await expect(adapter.reportOperator(odf, signal)).rejects.toMatchObject({
+      code: 'inventory.not-found',
+    });
+    const event = { name: 'n', category: 'user', severity: 'info', message: 'm' } as const;
+    await adapter.addEvent({ ...event, hostId: w0?.id ?? '', infraEnvId }, signal);
+    expect(finalizing.store.events()).toMatchObject([
+      { ...event, host_id: w0?.id, cluster_id: id },
+    ]);
+    const noIds = adapter.addEvent({ ...event, hostId: 'x', infraEnvId }, signal);
+    await expect(noIds).rejects.toMatchObject(rejected);
   });
 });

@@ -4,8 +4,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { connection } from '../../src/adapters/http/connection.ts';
-import { clusterReader } from '../../src/adapters/http/installation.ts';
-import { inventoryInstallation } from '../../src/adapters/http/installation.ts';
 import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { web } from '../../src/adapters/http/web.ts';
 import { defaultTimeouts } from '../../src/adapters/kube/api-server.ts';
@@ -149,19 +147,10 @@ const clients: Readonly<Record<string, readonly Exchange[]>> = {
         await closing(service, (one) => one.hosts('worker', signal));
       },
     ],
-    [
-      cluster,
-      async (url) => {
-        const reader = clusterReader({ url, ...ids, ...common });
-        await closing(reader, (one) => one.read(signal));
-      },
-    ],
+    [cluster, inventory((service) => service.overview(signal))],
     [
       json([{ ...operator, operator_type: 'builtin' }]),
-      async (url) => {
-        const service = inventoryInstallation({ url, ...ids, ...common });
-        await closing(service, (one) => one.operators(signal));
-      },
+      inventory((service) => service.operators(signal)),
     ],
   ],
   'an API server': [

@@ -33,8 +33,10 @@ beforeAll(async () => {
 const effectsOf = {
   kube: ['patch', 'create', 'replace', 'apply', 'remove', 'removeAll'],
   adminKube: ['patch', 'create', 'replace', 'apply', 'remove', 'removeAll'],
-  inventory: ['report', 'clusterLogsState', 'uploadControllerLogs'],
-  installation: ['reportFinalizing', 'reportOperator', 'uploadIngressCa', 'complete', 'addEvent'],
+  inventory: [
+    ...['report', 'clusterLogsState', 'uploadControllerLogs', 'reportFinalizing', 'reportOperator'],
+    ...['uploadIngressCa', 'complete', 'addEvent'],
+  ],
 } as const;
 
 type Site = ReturnType<typeof controllerSite>;
@@ -62,7 +64,7 @@ function mortal(site: Site, dies: number | undefined) {
     ),
   });
   const { kube } = site;
-  const { inventory, installation } = site.connect();
+  const { inventory } = site.connect();
   return {
     effects,
     signal: killer.signal,
@@ -70,7 +72,6 @@ function mortal(site: Site, dies: number | undefined) {
       kube: wrap(kube, effectsOf.kube),
       adminKube: wrap(kube, effectsOf.adminKube),
       inventory: wrap(inventory, effectsOf.inventory),
-      installation: wrap(installation, effectsOf.installation),
     },
   };
 }
@@ -94,7 +95,7 @@ async function runToEnd(ending: Ending, dies?: number) {
   const clock = fakeClock({ auto: false, start: Date.parse('2026-11-25T10:00:00Z') });
   const site = controllerSite({ requests, ending, now: clock.now });
   const run = (
-    ports: Pick<ControllerPorts, 'kube' | 'adminKube' | 'inventory' | 'installation'>,
+    ports: Pick<ControllerPorts, 'kube' | 'adminKube' | 'inventory'>,
     signal: AbortSignal,
   ) =>
     runRole({

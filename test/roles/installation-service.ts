@@ -14,13 +14,8 @@ import {
 import { type InventoryStore, inventoryStore } from '../../mocks/inventory/store.ts';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { minutes } from '../../src/model/duration.ts';
-import type {
-  Installation,
-  InstallingCluster,
-  InstallationView,
-} from '../../src/ports/installation.ts';
-import type { Inventory } from '../../src/ports/inventory.ts';
-import { fakeInventory, type FakeInventory } from '../support/fake-inventory.ts';
+import type { InstallationView, InstallingCluster, Inventory } from '../../src/ports/inventory.ts';
+import { fakeInventory } from '../support/fake-inventory.ts';
 
 // The service of an installation: the rules of the stand-in, without a network.
 
@@ -109,7 +104,7 @@ function installationOf({ store, now, hasLeft }: Service) {
     store.setCluster(decision.cluster);
     show();
   };
-  const installation: Installation = {
+  const calls: Partial<Inventory> = {
     follow: (seen, signal) =>
       new Promise((resolve) => {
         const end = (): void => {
@@ -144,7 +139,7 @@ function installationOf({ store, now, hasLeft }: Service) {
       store.addEvent({ ...event, event_time: new Date(now()).toISOString() });
     },
   };
-  return { installation, show };
+  return { calls, show };
 }
 
 const content = Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-lso}\n');
@@ -153,7 +148,9 @@ const files = {
 };
 
 /** The service as agents report to it. */
-const inventoryOf = ({ store, hasLeft }: Service, show: () => void): FakeInventory => {
+const inventoryOf = (service: Service) => {
+  const { store, hasLeft } = service;
+  const { calls, show } = installationOf(service);
   const report: Inventory['report'] = async ({ hostId }, { stage, info }) => {
     await Promise.resolve();
     if (hasLeft()) throw gone;
@@ -165,7 +162,8 @@ const inventoryOf = ({ store, hasLeft }: Service, show: () => void): FakeInvento
     store.setClusterLogs(state);
     return Promise.resolve();
   };
-  return fakeInventory({ files }).answering({ report, clusterLogsState });
+  const fake = fakeInventory({ files }).answering({ report, clusterLogsState });
+  return { inventory: { ...fake, ...calls }, show };
 };
 
 /** Starts a service. */
@@ -185,9 +183,9 @@ export function serviceOf(ending: Ending, now: () => number) {
     },
     /** A connection of one process: what it has seen it goes on with. */
     connect: () => {
-      const { installation, show } = installationOf(service);
+      const { inventory, show } = inventoryOf(service);
       shows.add(show);
-      return { installation, inventory: inventoryOf(service, show) };
+      return { inventory };
     },
   };
 }

@@ -1,9 +1,15 @@
 import type {
   HostRef,
+  InstallationEvent,
+  InstallationResult,
+  InstallationView,
+  InstallingCluster,
+  InstallingHost,
   Inventory,
-  InventoryCluster,
   InventoryHost,
   LogsState,
+  MonitoredOperator,
+  OperatorReport,
   Reports,
   ReportStatus,
 } from '../../src/ports/inventory.ts';
@@ -20,8 +26,8 @@ interface ReceivedReport {
 
 /** What a fake inventory service knows. */
 interface InventoryWorld {
-  readonly cluster?: Partial<InventoryCluster>;
-  readonly hosts?: readonly InventoryHost[];
+  readonly cluster?: Partial<Omit<InstallingCluster, 'hosts'>>;
+  readonly hosts?: readonly (InventoryHost | InstallingHost)[];
   /** The pointer config of this host. */
   readonly ignition?: string | Uint8Array;
   /** Until there is one the service refuses to give it. */
@@ -38,8 +44,18 @@ export interface FakeInventory extends Inventory {
   readonly clusterLogsStates: readonly LogsState[];
   /** Every archive of controller logs that was uploaded. */
   readonly controllerLogs: readonly Uint8Array[];
-  /** Name of each call, in order, with its argument where it has one: `hosts master`. */
+  /** Each call in order, with its argument where it has one: `hosts master`, `stage Done`, `operator console available`. */
   readonly calls: readonly string[];
+  readonly results: readonly InstallationResult[];
+  readonly events: readonly InstallationEvent[];
+  readonly operatorReports: readonly OperatorReport[];
+  /** How often it was asked to be quick. */
+  readonly refreshes: () => number;
+  /** Changes the cluster; whoever follows sees it at once. */
+  readonly set: (change: Partial<InstallingCluster>) => void;
+  readonly setOperators: (operators: readonly Partial<MonitoredOperator>[]) => void;
+  /** Who follows gets no answer until something is set. */
+  readonly lose: (lastError: NonNullable<InstallationView['lastError']>) => void;
   /** Replaces some calls by a test's own. */
   readonly answering: (members: Partial<Inventory>) => FakeInventory;
   /** The next calls of one kind fail with this. */
@@ -59,80 +75,149 @@ export function inventoryHost(host: Partial<InventoryHost> = {}): InventoryHost 
   };
 }
 
+/** The same as the controller reads it. */
+export const installingHost = (host: Partial<InstallingHost> = {}): InstallingHost => ({
+  ...inventoryHost(host),
+  labels: {},
+  pool: '',
+  ...host,
+});
+
+const operatorOf = (operator: Partial<MonitoredOperator>): MonitoredOperator => ({
+  name: 'console',
+  type: 'builtin',
+  namespace: '',
+  subscription: '',
+  version: '',
+  status: '',
+  statusInfo: '',
+  ...operator,
+});
+
 /** An inventory service that accepts every report and knows what it was given. */
-export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
+export function fakeInventory({
+  cluster = {},
+  hosts = [],
+  ...world
+}: InventoryWorld = {}): FakeInventory {
   const reports: ReceivedReport[] = [];
   const logsStates: { host: HostRef; state: LogsState }[] = [];
   const clusterLogsStates: LogsState[] = [];
   const archives: Uint8Array[] = [];
+  const results: InstallationResult[] = [];
+  const events: InstallationEvent[] = [];
+  const operatorReports: OperatorReport[] = [];
   const calls: string[] = [];
-  const failures = new Map<keyof Inventory, Error[]>();
+  const failures = new Map<keyof Inventory, { readonly error: Error; times: number }[]>();
+  const followers = new Set<(view: InstallationView) => void>();
   let replaced: Partial<Inventory> = {};
-
-  const enter = async (call: keyof Inventory, signal: AbortSignal, what = ''): Promise<void> => {
-    await Promise.resolve();
-    signal.throwIfAborted();
-    calls.push(what === '' ? call : `${call} ${what}`);
-    const failure = failures.get(call)?.shift();
-    if (failure !== undefined) throw failure;
+  let refreshes = 0;
+  let operators: readonly MonitoredOperator[] = [operatorOf({})];
+  let lastError: InstallationView['lastError'];
+  let known: InstallingCluster = {
+    ...{ id: 'cluster-1', kind: 'Cluster', name: 'lab', baseDomain: 'example.com' },
+    status: 'installing',
+    ...cluster,
+    hosts: hosts.map((host) => installingHost(host)),
   };
 
-  const hostsOf = (role: string): readonly InventoryHost[] =>
-    (world.hosts ?? []).filter((host) => host.role === role);
+  /** The hosts without those that a user took out. */
+  const enabled = () => known.hosts.filter(({ status }) => status !== 'disabled');
+  /** As an agent reads a host. */
+  const plain = ({ labels: _labels, pool: _pool, ...host }: InstallingHost): InventoryHost => host;
+  const hostsOf = (wanted: string): readonly InventoryHost[] =>
+    known.hosts.filter(({ role }) => role === wanted).map(plain);
+  const view = (): InstallationView => ({
+    cluster: { ...known, hosts: enabled() },
+    ...(lastError === undefined ? {} : { lastError }),
+  });
+  const show = (): void => {
+    for (const seen of [...followers]) seen(view());
+  };
+  const enter = async (
+    call: keyof Inventory,
+    signal: AbortSignal,
+    what: string = call,
+  ): Promise<void> => {
+    await Promise.resolve();
+    signal.throwIfAborted();
+    calls.push(what);
+    const next = failures.get(call)?.find(({ times }) => times > 0);
+    if (next === undefined) return;
+    next.times -= 1;
+    throw next.error;
+  };
 
   const fake: FakeInventory = {
     reports,
     logsStates,
     clusterLogsStates,
     controllerLogs: archives,
-    calls,
+    ...{ calls, results, events, operatorReports },
+    refreshes: () => refreshes,
+    set: (change) => {
+      known = { ...known, ...change };
+      lastError = undefined;
+      show();
+    },
+    setOperators: (now) => {
+      operators = now.map(operatorOf);
+    },
+    lose: (error) => {
+      lastError = error;
+      show();
+    },
     answering: (members) => {
       replaced = { ...replaced, ...members };
       return fake;
     },
     failing: (call, error, times = 1) => {
-      const known = failures.get(call) ?? [];
-      failures.set(call, [...known, ...Array.from({ length: times }, () => error)]);
+      failures.set(call, [...(failures.get(call) ?? []), { error, times }]);
       return fake;
     },
     report: async (host, progress, signal) => {
-      await enter('report', signal, progress.stage);
+      await enter('report', signal, `report ${progress.stage}`);
       reports.push({ host, ...progress });
       await replaced.report?.(host, progress, signal);
     },
     hostIgnition: async (role, signal) => {
-      await enter('hostIgnition', signal, role);
+      await enter('hostIgnition', signal, `hostIgnition ${role}`);
       if (replaced.hostIgnition !== undefined) return replaced.hostIgnition(role, signal);
       return given({ what: 'Ignition of this host', code: 'inventory.not-found' }, world.ignition);
     },
     clusterFile: async (name, signal) => {
-      await enter('clusterFile', signal, name);
+      await enter('clusterFile', signal, `clusterFile ${name}`);
       if (replaced.clusterFile !== undefined) return replaced.clusterFile(name, signal);
       return given({ what: name, code: 'inventory.refused' }, world.files?.[name]);
     },
     cluster: async (signal) => {
       await enter('cluster', signal);
       if (replaced.cluster !== undefined) return replaced.cluster(signal);
-      return { id: 'cluster-1', kind: 'Cluster', ...world.cluster };
+      const { id, kind, platformType, installConfigOverrides } = known;
+      return {
+        ...{ id, kind },
+        ...(platformType === undefined ? {} : { platformType }),
+        ...(installConfigOverrides === undefined ? {} : { installConfigOverrides }),
+      };
     },
     hosts: async (role, signal) => {
-      await enter('hosts', signal, role);
+      await enter('hosts', signal, `hosts ${role}`);
       if (replaced.hosts !== undefined) return replaced.hosts(role, signal);
       // The service names hosts here only where a user has named them.
       return hostsOf(role).map((host) => ({ ...host, name: '' }));
     },
     namedHosts: async (role, signal) => {
-      await enter('namedHosts', signal, role);
+      await enter('namedHosts', signal, `namedHosts ${role}`);
       if (replaced.namedHosts !== undefined) return replaced.namedHosts(role, signal);
       return hostsOf(role);
     },
     enabledHosts: async (signal) => {
       await enter('enabledHosts', signal);
       if (replaced.enabledHosts !== undefined) return replaced.enabledHosts(signal);
-      return (world.hosts ?? []).filter(({ status }) => status !== 'disabled');
+      return enabled().map(plain);
     },
     clusterLogsState: async (state, signal) => {
-      await enter('clusterLogsState', signal, state);
+      await enter('clusterLogsState', signal, `clusterLogsState ${state}`);
       clusterLogsStates.push(state);
       await replaced.clusterLogsState?.(state, signal);
     },
@@ -147,9 +232,56 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
       return given({ what: 'kubeconfig', code: 'inventory.refused' }, world.kubeconfig);
     },
     logsState: async (host, state, signal) => {
-      await enter('logsState', signal, state);
+      await enter('logsState', signal, `logsState ${state}`);
       logsStates.push({ host, state });
       await replaced.logsState?.(host, state, signal);
+    },
+    follow: (seen, signal) =>
+      new Promise((resolve) => {
+        followers.add(seen);
+        const end = (): void => {
+          followers.delete(seen);
+          resolve();
+        };
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end, { once: true });
+        queueMicrotask(() => {
+          if (followers.has(seen)) seen(view());
+        });
+      }),
+    refresh: () => {
+      refreshes += 1;
+    },
+    reportFinalizing: (stage, signal) => enter('reportFinalizing', signal, `stage ${stage}`),
+    operators: async (signal) => {
+      await enter('operators', signal);
+      return operators;
+    },
+    reportOperator: async (report, signal) => {
+      await enter('reportOperator', signal, `operator ${report.name} ${report.status}`);
+      operatorReports.push(report);
+      operators = operators.map((one) => (one.name === report.name ? { ...one, ...report } : one));
+    },
+    uploadIngressCa: (pem, signal) => enter('uploadIngressCa', signal, `ingress ca ${pem}`),
+    complete: async (result, signal) => {
+      await enter('complete', signal, `complete ${String(result.isSuccess)}`);
+      results.push(result);
+    },
+    addEvent: async (event, signal) => {
+      await enter('addEvent', signal, `event ${event.name}`);
+      events.push(event);
+    },
+    overview: async (signal) => {
+      await enter('overview', signal);
+      return {
+        ...{ name: known.name, status: known.status, statusInfo: '', version: '', operators },
+        ...{ isSingleNode: false, startedAt: undefined, completedAt: undefined },
+        finalizing: known.finalizing?.stage ?? '',
+        hosts: enabled().map((host) => ({
+          ...plain(host),
+          ...{ isBootstrap: false, statusInfo: '', stageInfo: '', stageSince: undefined },
+        })),
+      };
     },
   };
   return fake;

@@ -21,7 +21,6 @@ import { ladderOf } from '../../src/reporting/ladder.ts';
 import type { ControllerConfig, ControllerPorts } from '../../src/steps/controller/world.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
-import { fakeInstallation } from './fake-installation.ts';
 import { fakeInventory, fakeReports } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
 import { fakeObjects } from './fake-objects.ts';
@@ -161,7 +160,6 @@ function portsOf(run: Partial<AllPorts>, clock: Ports['clock']): AllPorts {
   return {
     host: run.host ?? fakeHost({ clock }),
     inventory: run.inventory ?? fakeInventory(),
-    installation: run.installation ?? fakeInstallation(),
     reports: run.reports ?? fakeReports(),
     kube: run.kube ?? fakeKube(),
     adminKube: run.adminKube ?? run.kube ?? fakeKube(),

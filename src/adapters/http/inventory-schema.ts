@@ -4,14 +4,15 @@ import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type {
-  InstallingCluster,
-  InstallingHost,
-  MonitoredOperator,
-  OperatorStatus,
   ClusterOverview,
   HostOverview,
-} from '../../ports/installation.ts';
-import type { InventoryCluster, InventoryHost } from '../../ports/inventory.ts';
+  InstallingCluster,
+  InstallingHost,
+  InventoryCluster,
+  InventoryHost,
+  MonitoredOperator,
+  OperatorStatus,
+} from '../../ports/inventory.ts';
 
 /** A text that the service may leave out, or send as null. */
 const text = z.string().nullish();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeObject } from '../../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import {
   alternativeNames,
@@ -14,7 +14,7 @@ import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, configMaps, events, nodes } from '../../cluster/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import type { InstallingHost } from '../../ports/installation.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { recordData, recordRef } from '../../steps/cluster/left-record.ts';
@@ -38,8 +38,8 @@ const machines = { networks: ['192.0.2.0/24'], vips: [] };
 function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false }: World = {}) {
   const clock = fakeClock({ auto: false });
   const controller = new AbortController();
-  const known = fakeInstallation({ hosts: hosts ?? [host('m0')] });
-  const installation: typeof known = {
+  const known = fakeInventory({ hosts: hosts ?? [host('m0')] });
+  const inventory: typeof known = {
     ...known,
     follow: (seen, signal) =>
       known.follow((view) => seen(isAway ? { lastError: away } : view), signal),
@@ -47,7 +47,7 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
   const ended = tryStep(approveRequests, {
     kube,
     clock,
-    installation,
+    inventory,
     signal: controller.signal,
     config: { cluster: { controlPlaneCount: 3 } },
     facts: { cluster: { isAgentBased, platform: 'baremetal', serviceNetworks: [], machines } },
@@ -80,7 +80,7 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
     controller.abort(new Error('the controller ends'));
     return ended;
   };
-  return { approvals, clock, installation: known, join, kube, put, stop };
+  return { approvals, clock, inventory: known, join, kube, put, stop };
 }
 
 const condition = (type: string) => ({ conditions: [{ type, status: 'True' }] });
@@ -232,14 +232,14 @@ describe('approving certificate requests', () => {
   it.each<[string, (world: ReturnType<typeof setUp>) => void]>([
     [
       'its host has left the inventory',
-      ({ installation }) => {
-        installation.set({ hosts: [] });
+      ({ inventory }) => {
+        inventory.set({ hosts: [] });
       },
     ],
     [
       'its host has joined',
-      ({ installation }) => {
-        installation.set({ hosts: [host('m0', { stage: 'Joined' })] });
+      ({ inventory }) => {
+        inventory.set({ hosts: [host('m0', { stage: 'Joined' })] });
       },
     ],
     ['its node is there, which no view shows yet', () => undefined],

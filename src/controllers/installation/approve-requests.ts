@@ -47,7 +47,7 @@ import { installationStore, runInStep, selectionOf } from './stores.ts';
 export const approveRequests = controllerStep({
   id: 'controller/approve-requests',
   title: 'Approve the certificate requests of the hosts of this cluster',
-  uses: ['installation', 'kube', 'clock', 'random'],
+  uses: ['inventory', 'kube', 'clock', 'random'],
   needs: { cluster: NewCluster },
   limit: noLimit,
   waitsFor: 'certificate requests, until the installation has ended',
@@ -60,7 +60,7 @@ export const approveRequests = controllerStep({
   },
 });
 
-type RequestScope = ControllerScope<'installation' | 'kube' | 'clock'>;
+type RequestScope = ControllerScope<'inventory' | 'kube' | 'clock'>;
 
 /** A request to decide on: from the store, or read again. */
 interface Candidate extends OpenRequest {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { nodeObject } from '../../../test/support/cluster-objects.ts';
 import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import {
   alternativeNames,
@@ -188,7 +188,7 @@ it('approves no request that is forged, in more than 250 ways, and the right one
     kube,
     clock,
     signal: controller.signal,
-    installation: fakeInstallation({
+    inventory: fakeInventory({
       hosts: [
         installingHost({ id: 'a', name: 'm0', addresses: ['192.0.2.10'] }),
         installingHost({ id: 'b', name: 'm1', addresses: ['192.0.2.11'], status: 'installed' }),

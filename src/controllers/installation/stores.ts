@@ -1,7 +1,7 @@
 import type { RunEventBody } from '../../engine/events.ts';
 import { untilAborted } from '../../engine/wait.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Installation, InstallationView, InstallingHost } from '../../ports/installation.ts';
+import type { InstallationView, InstallingHost, Inventory } from '../../ports/inventory.ts';
 import type { KubeRef, KubeSelection } from '../../ports/kube.ts';
 import type { Gap, Informer } from '../../reconcile/informer.ts';
 import { type Controllers, runControllers } from '../../reconcile/manager.ts';
@@ -16,13 +16,13 @@ export interface InstallationStore extends Pick<Informer, 'gap' | 'onGap' | 'run
 }
 
 interface StoreScope {
-  readonly installation: Installation;
+  readonly inventory: Pick<Inventory, 'follow'>;
   readonly clock: Pick<Clock, 'elapsed'>;
 }
 
 /** Follows the cluster at the service; it has a gap until the view is `enough`: a first answer, unless given. */
 export function installationStore(
-  { installation, clock }: StoreScope,
+  { inventory, clock }: StoreScope,
   enough = ({ cluster }: InstallationView): boolean => cluster !== undefined,
 ): InstallationStore {
   const changed: ((hosts: readonly InstallingHost[]) => void)[] = [];
@@ -37,7 +37,7 @@ export function installationStore(
     onGap: (handler) => void gapChanged.push(handler),
     onChange: (handler) => void changed.push(handler),
     run: (signal) =>
-      installation.follow((seen) => {
+      inventory.follow((seen) => {
         const before = [view.cluster?.hosts ?? [], gap()] as const;
         view = seen;
         const hosts = changedHosts(before[0], seen.cluster?.hosts ?? []);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
@@ -15,17 +15,17 @@ const unreachable = kubeFailure('kube.unreachable', 'connection refused');
 
 function setUp({ isAgentBased = false, nodes = 3, kube = fakeKube() } = {}) {
   const clock = fakeClock({ start: Date.parse('2026-11-23T08:00:00.250Z') });
-  const installation = fakeInstallation();
+  const inventory = fakeInventory();
   const cluster = { isAgentBased, platform: 'baremetal', serviceNetworks: [] };
   const run = () =>
     tryStep(announceReady, {
       clock,
-      installation,
+      inventory,
       kube,
       facts: { cluster },
       config: { cluster: { controlPlaneCount: nodes } },
     });
-  return { clock, installation, kube, run };
+  return { clock, inventory, kube, run };
 }
 
 const namesIn = (kube: FakeKube) => kube.objectsOf(events).map(({ metadata }) => metadata.name);
@@ -69,12 +69,12 @@ describe('announcing that the controller is ready', () => {
   });
 
   it('waits for the service and for the API server', async () => {
-    const { clock, installation, kube, run } = setUp();
-    installation.lose(away);
+    const { clock, inventory, kube, run } = setUp();
+    inventory.lose(away);
     kube.lastError(unreachable);
     const ended = run();
     await clock.sleep(seconds(30), new AbortController().signal);
-    installation.set({});
+    inventory.set({});
     await clock.sleep(seconds(30), new AbortController().signal);
     expect(namesIn(kube)).toEqual([]);
     kube.lastError(undefined);
@@ -84,16 +84,16 @@ describe('announcing that the controller is ready', () => {
   });
 
   it('fails after 70 minutes without the service, so that its job starts it again', async () => {
-    const { clock, installation, run } = setUp();
-    installation.lose(away);
+    const { clock, inventory, run } = setUp();
+    inventory.lose(away);
     const { failure } = await run();
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
     expect(clock.elapsed()).toBe(minutes(70));
   });
 
   it('goes on after five minutes where the agent-based installer installs', async () => {
-    const { clock, installation, kube, run } = setUp({ isAgentBased: true });
-    installation.lose(away);
+    const { clock, inventory, kube, run } = setUp({ isAgentBased: true });
+    inventory.lose(away);
     const { failure, notes } = await run();
     expect(failure).toBeUndefined();
     expect(clock.elapsed()).toBe(minutes(5));
@@ -102,8 +102,8 @@ describe('announcing that the controller is ready', () => {
   });
 
   it('goes on at once where the bootstrap host has left, and the service with it', async () => {
-    const { clock, installation, kube, run } = setUp({ isAgentBased: true });
-    installation.lose(away);
+    const { clock, inventory, kube, run } = setUp({ isAgentBased: true });
+    inventory.lose(away);
     const { name, namespace } = recordRef;
     kube.put(configMaps, { metadata: { name, namespace: namespace ?? '' } });
     const { failure, notes } = await run();

@@ -28,7 +28,7 @@ const refusalLimit: Millis = minutes(1);
 export const announceReady = controllerStep({
   id: 'controller/announce-ready',
   title: 'Announce that the controller is ready',
-  uses: ['installation', 'kube', 'clock'],
+  uses: ['inventory', 'kube', 'clock'],
   needs: { cluster: NewCluster },
   skipIf: ({ cluster: { isAgentBased } }, { cluster }) =>
     isAgentBased && cluster.controlPlaneCount === 1
@@ -39,7 +39,7 @@ export const announceReady = controllerStep({
     'the service and the API server, at most 70 minutes; at most five where it is agent-based',
   run: async (scope, { cluster: { isAgentBased } }) => {
     const within = isAgentBased ? agentBasedLimit : serviceLimit;
-    const service = followedInstallation(scope.installation);
+    const service = followedInstallation(scope.inventory);
     const announce = announcing(scope);
     const poll = async (): Promise<PollResult<undefined>> => {
       const { cluster, lastError } = service.view();

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { clusterOperators, clusterVersions, configMaps } from '../../cluster/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
-import type { InstallingCluster } from '../../ports/installation.ts';
+import type { InstallingCluster } from '../../ports/inventory.ts';
 import { builtinOperators, completeInstallation } from './complete-installation.ts';
 
 const away = inventoryFailure('inventory.unreachable', 'no route to host');
@@ -46,15 +45,15 @@ interface Given {
 
 function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Given = {}) {
   const clock = fakeClock();
-  const installation = fakeInstallation({ status: 'finalizing', ...cluster });
-  installation.setOperators([{ name: 'console' }, { name: 'cvo' }]);
+  const inventory = fakeInventory({ cluster: { status: 'finalizing', ...cluster } });
+  inventory.setOperators([{ name: 'console' }, { name: 'cvo' }]);
   const kube = fakeKube();
   const later = (after: number, change: () => void): void => {
     void clock.sleep(after, new AbortController().signal).then(change);
   };
   const run = (signal = new AbortController().signal) =>
     tryStep(completeInstallation, {
-      ...{ clock, installation, kube, signal, inventory: fakeInventory() },
+      ...{ clock, inventory, kube, signal },
       facts: { cluster: { isAgentBased, platform: 'none', serviceNetworks: [] } },
       config: { cluster: { openshiftVersion: '4.16.2' }, controller: { checkClusterVersion } },
     });
@@ -63,8 +62,8 @@ function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Gi
       .put(clusterOperators, console({ Available: 'True' }, 'well'))
       .put(clusterVersions, version({ Available: 'True' }, 'done'))
       .put(configMaps, routerCa);
-  const changes = () => installation.calls.filter((call) => call !== 'operators');
-  return { clock, installation, kube, later, run, ready, changes };
+  const changes = () => inventory.calls.filter((call) => !/^(operators|clusterFile)/.test(call));
+  return { clock, inventory, kube, later, run, ready, changes };
 }
 
 const operators = ['operator console available', 'operator cvo available'];
@@ -78,11 +77,11 @@ const [atOperators, atRouter, atOlm, atDone] = stages;
 
 describe('completing the installation', () => {
   it('waits for the service to finalize, and reports the stages in their order', async () => {
-    const { clock, installation, later, ready, run, changes } = setUp({
+    const { clock, inventory, later, ready, run, changes } = setUp({
       cluster: { status: 'installing' },
     });
     ready();
-    later(minutes(7), () => installation.set({ status: 'finalizing' }));
+    later(minutes(7), () => inventory.set({ status: 'finalizing' }));
     const { failure } = await run();
     expect(failure).toBeUndefined();
     expect(changes()).toEqual([
@@ -94,7 +93,7 @@ describe('completing the installation', () => {
       atDone,
       'complete true',
     ]);
-    expect(installation.results).toEqual([{ isSuccess: true, error: '' }]);
+    expect(inventory.results).toEqual([{ isSuccess: true, error: '' }]);
     expect(clock.elapsed()).toBeLessThan(minutes(7.2));
   });
 
@@ -105,7 +104,7 @@ describe('completing the installation', () => {
   });
 
   it('reports what the operators say, their text once a minute', async () => {
-    const { kube, later, ready, run, installation } = setUp();
+    const { kube, later, ready, run, inventory } = setUp();
     kube.put(clusterVersions, version({ Available: 'False', Progressing: 'True' }, '1 of 9'));
     for (let count = 2; count < 9; count += 1)
       later(count * 20_000, () =>
@@ -116,7 +115,7 @@ describe('completing the installation', () => {
       );
     later(minutes(30), ready);
     await run();
-    const reports = installation.operatorReports.map(
+    const reports = inventory.operatorReports.map(
       ({ name, status, statusInfo }) => `${name} ${status} ${statusInfo}`,
     );
     expect(reports).toEqual([
@@ -127,12 +126,12 @@ describe('completing the installation', () => {
       'console available well',
       'cvo available done',
     ]);
-    expect(installation.operatorReports.every((one) => one.version === '4.16.2')).toBe(true);
-    expect(installation.calls.filter((call) => call === 'operators')).toHaveLength(2);
+    expect(inventory.operatorReports.every((one) => one.version === '4.16.2')).toBe(true);
+    expect(inventory.calls.filter((call) => call === 'operators')).toHaveLength(2);
   });
 
   it('sends again what the service did not take', async () => {
-    const { installation, ready, run, changes } = setUp();
+    const { inventory, ready, run, changes } = setUp();
     ready();
     for (const call of [
       'reportFinalizing',
@@ -141,11 +140,11 @@ describe('completing the installation', () => {
       'uploadIngressCa',
       'complete',
     ] as const)
-      installation.failing(call, away, 2);
+      inventory.failing(call, away, 2);
     expect((await run()).failure).toBeUndefined();
     const count = (what: string) => changes().filter((call) => call.startsWith(what)).length;
     expect([count('stage'), count('ingress'), count('complete')]).toEqual([6, 3, 3]);
-    expect(installation.operatorReports).toHaveLength(2);
+    expect(inventory.operatorReports).toHaveLength(2);
   });
 
   it('waits for a router CA that comes late', async () => {
@@ -162,11 +161,11 @@ describe('completing the installation', () => {
   });
 
   it('fails the installation after ten hours, with what every operator says', async () => {
-    const { clock, installation, kube, run } = setUp();
+    const { clock, inventory, kube, run } = setUp();
     kube.put(clusterVersions, version({ Available: 'False' }));
     kube.put(clusterOperators, console({ Available: 'False' }, 'no route'));
     expect((await run()).failure).toBeUndefined();
-    expect(installation.results).toEqual([
+    expect(inventory.results).toEqual([
       {
         isSuccess: false,
         error: 'Stopped waiting for cluster operators to be available: context deadline exceeded',
@@ -211,17 +210,17 @@ describe('completing after a restart', () => {
 
 describe('the ten hours of the operators', () => {
   const fails = async (startedAt: (now: number) => number | undefined) => {
-    const { clock, installation, kube, run } = setUp();
+    const { clock, inventory, kube, run } = setUp();
     const began = startedAt(clock.now());
     const stage = 'Waiting for cluster operators';
     const started = began === undefined ? {} : { startedAt: began };
-    installation.set({
+    inventory.set({
       status: 'finalizing',
       finalizing: { stage, isTimedOut: false, ...started },
     });
     kube.put(clusterVersions, version({ Available: 'False' }));
     expect((await run()).failure).toBeUndefined();
-    expect(installation.results).toMatchObject([{ isSuccess: false }]);
+    expect(inventory.results).toMatchObject([{ isSuccess: false }]);
     return clock.elapsed();
   };
 
@@ -243,18 +242,18 @@ describe('the ten hours of the operators', () => {
 
 describe('completing what the service has ended', () => {
   it('takes a refused stage as answered once the cluster is installed', async () => {
-    const { clock, installation, later, ready, run, changes } = setUp({
+    const { clock, inventory, later, ready, run, changes } = setUp({
       cluster: { finalizing: { stage: 'Waiting for olm operators csv', isTimedOut: false } },
     });
     ready();
-    installation.failing('reportFinalizing', rejected);
+    inventory.failing('reportFinalizing', rejected, Infinity);
     for (let count = 1; count < 14; count += 1)
-      later(seconds(5 * count), () => installation.set({ status: 'finalizing' }));
-    later(minutes(1.2), () => installation.set({ status: 'installed' }));
+      later(seconds(5 * count), () => inventory.set({ status: 'finalizing' }));
+    later(minutes(1.2), () => inventory.set({ status: 'installed' }));
     const { failure, notes } = await run();
     expect(failure).toBeUndefined();
-    expect(installation.results).toEqual([]);
-    expect(installation.refreshes()).toBe(1);
+    expect(inventory.results).toEqual([]);
+    expect(inventory.refreshes()).toBe(1);
     expect(changes()).toEqual([atDone, atDone, atDone]);
     expect(notes).toEqual(['warn: the stage Done: trying again']);
     expect(clock.elapsed()).toBe(minutes(1.2));
@@ -264,10 +263,10 @@ describe('completing what the service has ended', () => {
     ['waits for the operators', 'Waiting for cluster operators'],
     ['waits for the CA of the router', 'Adding router ca'],
   ])('ends while it %s', async (_, stage) => {
-    const { clock, installation, later, run, changes } = setUp({
+    const { clock, inventory, later, run, changes } = setUp({
       cluster: { finalizing: { stage, isTimedOut: false } },
     });
-    later(minutes(3), () => installation.set({ status: 'installed' }));
+    later(minutes(3), () => inventory.set({ status: 'installed' }));
     expect((await run()).failure).toBeUndefined();
     expect(changes()).toEqual([]);
     expect(clock.elapsed()).toBe(minutes(3));
@@ -301,21 +300,21 @@ describe('the operators of the cluster that are waited for', () => {
   });
 
   it('counts one that the service does not know as available by the cluster alone', async () => {
-    const { installation, ready, run, changes } = setUp();
+    const { inventory, ready, run, changes } = setUp();
     ready();
-    installation.setOperators([{ name: 'console' }]);
+    inventory.setOperators([{ name: 'console' }]);
     expect((await run()).failure).toBeUndefined();
     expect(changes()).not.toContain('operator cvo available');
-    expect(installation.results).toEqual([{ isSuccess: true, error: '' }]);
+    expect(inventory.results).toEqual([{ isSuccess: true, error: '' }]);
   });
 
   it('asks again for what the service knows when it does not take a report', async () => {
-    const { installation, later, ready, run } = setUp();
+    const { inventory, later, ready, run } = setUp();
     ready();
-    installation.failing('reportOperator', gone);
-    later(minutes(1), () => installation.setOperators([]));
+    inventory.failing('reportOperator', gone, Infinity);
+    later(minutes(1), () => inventory.setOperators([]));
     await run();
-    expect(installation.operatorReports).toEqual([]);
-    expect(installation.results).toEqual([{ isSuccess: true, error: '' }]);
+    expect(inventory.operatorReports).toEqual([]);
+    expect(inventory.results).toEqual([{ isSuccess: true, error: '' }]);
   });
 });

@@ -7,7 +7,7 @@ import {
   hasConsole,
 } from '../../cluster/operators.ts';
 import { hours, type Millis } from '../../model/duration.ts';
-import { finalizingStages, type InstallationResult } from '../../ports/installation.ts';
+import { finalizingStages, type InstallationResult } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followed, followedOne, together } from '../cluster/kube-watch.ts';
 import {
@@ -31,7 +31,7 @@ const [operatorsStage, routerStage] = finalizingStages;
 export const completeInstallation = controllerStep({
   id: 'controller/complete-installation',
   title: 'Complete the installation at the service',
-  uses: ['installation', 'kube', 'adminKube', 'inventory', 'clock'],
+  uses: ['inventory', 'kube', 'adminKube', 'clock'],
   needs: { cluster: NewCluster },
   skipIf: ({ cluster }) =>
     cluster.isAgentBased
@@ -40,18 +40,18 @@ export const completeInstallation = controllerStep({
   limit: noLimit,
   waitsFor: 'the service to finalize the cluster, then the operators of the cluster',
   run: async (scope) => {
-    const { installation, signal } = scope;
+    const { inventory, signal } = scope;
     const finalizing = await beginFinalizing(scope);
     const result = await finalize(scope, finalizing);
     if (finalizing.isEnded()) return;
     await finalizing.deliver('the result of the installation', () =>
-      installation.complete(result, signal),
+      inventory.complete(result, signal),
     );
-    installation.refresh();
+    inventory.refresh();
   },
 });
 
-type FinalizeScope = ControllerScope<'installation' | 'kube' | 'adminKube' | 'inventory' | 'clock'>;
+type FinalizeScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;
 
 const success: InstallationResult = { isSuccess: true, error: '' };
 
@@ -134,7 +134,7 @@ const routerCaRef: KubeRef = {
 
 /** Gives the service the CA of the routes, which makes its kubeconfig one for users. */
 async function uploadRouterCa(scope: FinalizeScope, { watch, isEnded }: Finalizing): Promise<void> {
-  const { kube, installation } = scope;
+  const { kube, inventory } = scope;
   const found = followedOne(kube, routerCaRef);
   let isUploaded = false;
   await reconcile(scope, 'the service has the CA of the routes', {
@@ -153,7 +153,7 @@ async function uploadRouterCa(scope: FinalizeScope, { watch, isEnded }: Finalizi
       };
     },
     apply: async ({ pem }, signal) => {
-      await installation.uploadIngressCa(pem, signal);
+      await inventory.uploadIngressCa(pem, signal);
       isUploaded = true;
     },
   });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { withEndedPods } from '../../../test/support/ended-pods.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { nodes, pods } from '../../cluster/kinds.ts';
 import { untilAborted } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import type { Installation, InstallationView } from '../../ports/installation.ts';
+import type { Inventory, InstallationView } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { countingPod, countIn, countReboots, countsDue, waitForCounts } from './count-reboots.ts';
 
@@ -34,9 +34,9 @@ describe('controller/count-reboots', () => {
   it('tells of each node that is Done, marks it and leaves no pod', async () => {
     const kube = clusterWith('m0', 'm1');
     const admin = counted();
-    const installation = fakeInstallation({ hosts: [host('m0', 'Done'), host('M1', 'Done')] });
-    await runStep(countReboots, { kube, adminKube: admin, installation, config });
-    expect(installation.events).toEqual(
+    const inventory = fakeInventory({ hosts: [host('m0', 'Done'), host('M1', 'Done')] });
+    await runStep(countReboots, { kube, adminKube: admin, inventory, config });
+    expect(inventory.events).toEqual(
       ['m0', 'M1'].map((name) => ({
         name: 'reboots_for_node',
         category: 'user',
@@ -57,39 +57,39 @@ describe('controller/count-reboots', () => {
 
   it('tells nothing of a node that an earlier controller has told of', async () => {
     const kube = fakeKube().put(nodes, node('m0', { 'bootwright.io/reboots-reported': '1' }));
-    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const inventory = fakeInventory({ hosts: [host('m0', 'Done')] });
     const admin = fakeKube();
-    await runStep(countReboots, { kube, adminKube: admin, installation, config });
-    expect([...installation.events, ...admin.writes]).toEqual([]);
+    await runStep(countReboots, { kube, adminKube: admin, inventory, config });
+    expect([...inventory.events, ...admin.writes]).toEqual([]);
   });
 
   it('waits for a host to be Done', async () => {
     const kube = clusterWith('m0');
-    const installation = fakeInstallation({ hosts: [host('m0', 'Joined', 'installing')] });
+    const inventory = fakeInventory({ hosts: [host('m0', 'Joined', 'installing')] });
     const clock = fakeClock({ auto: false });
-    const run = runStep(countReboots, { kube, adminKube: counted(), installation, clock, config });
+    const run = runStep(countReboots, { kube, adminKube: counted(), inventory, clock, config });
     await clock.advance(minutes(10));
-    expect(installation.events).toEqual([]);
-    installation.set({ hosts: [host('m0', 'Done')] });
+    expect(inventory.events).toEqual([]);
+    inventory.set({ hosts: [host('m0', 'Done')] });
     await clock.advance(seconds(5));
     await run;
-    expect(installation.events).toHaveLength(1);
+    expect(inventory.events).toHaveLength(1);
   });
 
   it('tries again for six minutes, and then goes on without', async () => {
     const kube = clusterWith('m0');
     const admin = withEndedPods(fakeKube(), { phase: 'Failed', log: 'last: no such file\n' });
     const clock = fakeClock();
-    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const inventory = fakeInventory({ hosts: [host('m0', 'Done')] });
     const { notes } = await runStep(countReboots, {
       kube,
       adminKube: admin,
-      installation,
+      inventory,
       clock,
       config,
     });
     expect(notes).toEqual(['warn: reboots of node m0: trying again']);
-    expect(installation.events).toEqual([]);
+    expect(inventory.events).toEqual([]);
     expect(clock.now()).toBeGreaterThanOrEqual(minutes(6));
     expect(clock.now()).toBeLessThan(minutes(7));
     expect(admin.objectsOf(pods)).toEqual([]);
@@ -99,11 +99,11 @@ describe('controller/count-reboots', () => {
     const kube = clusterWith('m0');
     const denied = kubeFailure('kube.denied', 'nodes: 403', { context: { status: 403 } });
     const unmarkable = { ...kube, patch: () => Promise.reject(denied) };
-    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
-    installation.failing('addEvent', inventoryFailure('inventory.unreachable', 'away'), 1);
-    const run = { kube: unmarkable, adminKube: counted(), installation, config };
+    const inventory = fakeInventory({ hosts: [host('m0', 'Done')] });
+    inventory.failing('addEvent', inventoryFailure('inventory.unreachable', 'away'), 1);
+    const run = { kube: unmarkable, adminKube: counted(), inventory, config };
     const { notes } = await runStep(countReboots, run);
-    expect(installation.events).toHaveLength(1);
+    expect(inventory.events).toHaveLength(1);
     expect(notes).toEqual([
       'warn: reboots of node m0: trying again',
       'warn: node m0 could not be marked; its reboots may be reported again',
@@ -121,11 +121,11 @@ describe('controller/count-reboots', () => {
         );
       },
     };
-    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const inventory = fakeInventory({ hosts: [host('m0', 'Done')] });
     await runStep(countReboots, {
       kube: clusterWith('m0'),
       adminKube: admin,
-      installation,
+      inventory,
       config,
     });
     expect(asked).toBe(1);
@@ -134,12 +134,12 @@ describe('controller/count-reboots', () => {
   it('removes its pod when the installation ends meanwhile', async () => {
     const kube = clusterWith('m0');
     const admin = fakeKube();
-    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const inventory = fakeInventory({ hosts: [host('m0', 'Done')] });
     const end = new AbortController();
     const run = tryStep(countReboots, {
       kube,
       adminKube: admin,
-      installation,
+      inventory,
       config,
       signal: end.signal,
     });
@@ -164,9 +164,9 @@ describe('controller/wait-for-counts', () => {
       host('m1', 'Joined', 'error'),
       host('m2', undefined, 'error'),
     ];
-    const installation = fakeInstallation({ hosts, status: 'error' });
-    const ended = tryStep(waitForCounts, { kube, clock, installation, config });
-    return { kube, clock, ended, installation };
+    const inventory = fakeInventory({ hosts, cluster: { status: 'error' } });
+    const ended = tryStep(waitForCounts, { kube, clock, inventory, config });
+    return { kube, clock, ended, inventory };
   };
 
   it('waits for each node that is Done, and for no other', async () => {
@@ -204,16 +204,16 @@ describe('controller/wait-for-counts', () => {
   });
 
   it('ends at once where the service has left before it listed any host', async () => {
-    const installation = fakeInstallation();
+    const inventory = fakeInventory();
     const away = inventoryFailure('inventory.unreachable', 'away');
-    const gone = { ...installation, follow: withoutCluster(away) };
+    const gone = { ...inventory, follow: withoutCluster(away) };
     const kube = clusterWith('m0');
-    const { failure, notes } = await tryStep(waitForCounts, { kube, installation: gone, config });
+    const { failure, notes } = await tryStep(waitForCounts, { kube, inventory: gone, config });
     expect([failure, notes]).toEqual([undefined, []]);
   });
 
   const withoutCluster =
-    (lastError: NonNullable<InstallationView['lastError']>): Installation['follow'] =>
+    (lastError: NonNullable<InstallationView['lastError']>): Inventory['follow'] =>
     (seen, signal) => {
       seen({ lastError });
       return untilAborted(signal);

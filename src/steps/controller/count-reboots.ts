@@ -3,7 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { InstallingHost } from '../../ports/installation.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
@@ -35,13 +35,13 @@ const unlessAsked = (_: unknown, { controller }: ControllerConfig): string | und
 export const countReboots = controllerStep({
   id: 'controller/count-reboots',
   title: 'Report how often each node has started',
-  uses: ['kube', 'adminKube', 'installation', 'clock'],
+  uses: ['kube', 'adminKube', 'inventory', 'clock'],
   skipIf: unlessAsked,
   limit: noLimit,
   waitsFor: 'each host to be Done',
   run: async (scope) => {
-    const { clock, installation, kube } = scope;
-    const service = followedInstallation(installation);
+    const { clock, inventory, kube } = scope;
+    const service = followedInstallation(inventory);
     const nodes = followed(kube, { kind: nodeKind });
     const begun = new Map<string, Millis>();
     const reported = new Set<string>();
@@ -84,13 +84,13 @@ export const countReboots = controllerStep({
 export const waitForCounts = controllerStep({
   id: 'controller/wait-for-counts',
   title: 'Wait for the last reports of how often nodes have started',
-  uses: ['kube', 'installation', 'clock'],
+  uses: ['kube', 'inventory', 'clock'],
   skipIf: unlessAsked,
   limit: longestCount + minutes(1),
   waitsFor: 'the starts of every node that is Done to be reported, at most six minutes',
   run: async (scope) => {
-    const { config, installation, kube, note, signal, until } = scope;
-    const service = followedInstallation(installation);
+    const { config, inventory, kube, note, signal, until } = scope;
+    const service = followedInstallation(inventory);
     const nodes = followed(kube, { kind: nodeKind });
     const poll = (): Promise<PollResult<true>> => {
       const { cluster, lastError } = service.view();
@@ -156,7 +156,7 @@ export function countsDue({ hosts, nodes, gap, isOver }: CountsSeen): Decision<C
 export const countIn = (printed: string): number =>
   printed.split('\n').filter((line) => line.startsWith('reboot ')).length;
 
-type CountScope = ControllerScope<'kube' | 'adminKube' | 'installation' | 'clock'>;
+type CountScope = ControllerScope<'kube' | 'adminKube' | 'inventory' | 'clock'>;
 
 async function countOn(scope: CountScope, node: string): Promise<number> {
   const own = await runningPod(scope);
@@ -214,13 +214,13 @@ export const countingPod = ({
 });
 
 async function report(
-  { installation, signal }: CountScope,
+  { inventory, signal }: CountScope,
   { id, infraEnvId }: InstallingHost,
   { name, count }: { readonly name: string; readonly count: number },
 ): Promise<void> {
   const message = `Node ${name} has been rebooted ${count} times before completing installation`;
   const event = { name: 'reboots_for_node', category: 'user', severity: 'info', message } as const;
-  await installation.addEvent({ ...event, hostId: id, infraEnvId }, signal);
+  await inventory.addEvent({ ...event, hostId: id, infraEnvId }, signal);
 }
 
 async function annotate(

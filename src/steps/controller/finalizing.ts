@@ -8,7 +8,7 @@ import {
   type InstallingCluster,
   type MonitoredOperator,
   type OperatorReport,
-} from '../../ports/installation.ts';
+} from '../../ports/inventory.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { isEnded } from './wait-for-end.ts';
 import { type ControllerScope, followedInstallation } from './world.ts';
@@ -42,10 +42,10 @@ export interface Finalizing {
  * Of an installation that has ended, each stage is over.
  */
 export async function beginFinalizing(
-  scope: ControllerScope<'installation' | 'clock'>,
+  scope: ControllerScope<'inventory' | 'clock'>,
 ): Promise<Finalizing> {
-  const { installation, clock, until, signal, note } = scope;
-  const { view, watch } = followedInstallation(installation);
+  const { inventory, clock, until, signal, note } = scope;
+  const { view, watch } = followedInstallation(inventory);
   const limits = { watch, every: askEvery, within: noLimit };
   const hasEnded = (): boolean => isEnded(view());
 
@@ -76,7 +76,7 @@ export async function beginFinalizing(
           const status = `the service does not take it (${code})`;
           if (status !== refusal) note('warn', `${what}: trying again`, { code, reason: message });
           // It refuses what comes after the end, and we may not know of the end yet.
-          if (status !== refusal) installation.refresh();
+          if (status !== refusal) inventory.refresh();
           [after, refusal] = [clock.elapsed() + askEvery, status];
           return { status };
         }
@@ -96,7 +96,7 @@ export async function beginFinalizing(
     enter: async (stage) => {
       if (hasEnded() || stageIndex(stage) < first) return false;
       if (stageIndex(stage) > first) {
-        await deliver(`the stage ${stage}`, () => installation.reportFinalizing(stage, signal));
+        await deliver(`the stage ${stage}`, () => inventory.reportFinalizing(stage, signal));
       }
       return !hasEnded();
     },
@@ -158,10 +158,10 @@ interface OperatorAction extends Action {
  * @returns the names of those that are not available
  */
 export async function reportOperators(
-  scope: ControllerScope<'installation' | 'clock'>,
+  scope: ControllerScope<'inventory' | 'clock'>,
   { sentence, watch, operators, isStopped }: OperatorWait,
 ): Promise<readonly string[]> {
-  const { installation, clock } = scope;
+  const { inventory, clock } = scope;
   let known: ReadonlyMap<string, MonitoredOperator> | undefined;
   const times = new Map<string, OperatorTimes>();
   const observe = (): Observed => {
@@ -178,13 +178,13 @@ export async function reportOperators(
     decide: decideReports,
     apply: async ({ report }, signal) => {
       if (report === undefined) {
-        const listed = await installation.operators(signal);
+        const listed = await inventory.operators(signal);
         known = new Map(listed.map((one) => [one.name, one]));
         return;
       }
       const { name } = report;
       try {
-        await installation.reportOperator(report, signal);
+        await inventory.reportOperator(report, signal);
       } catch (error) {
         known = undefined;
         throw error;

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { leaseFailure } from '../../reconcile/lease.ts';
 import { type NodeSketch, nodeObject } from '../../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { machineConfigPools, nodes } from '../../cluster/kinds.ts';
 import { seconds } from '../../model/duration.ts';
-import type { InstallingHost } from '../../ports/installation.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { labelNodes } from './label-nodes.ts';
 
@@ -28,9 +28,9 @@ function setUp(
   kube = fakeKube().put(machineConfigPools, pool()),
 ) {
   const clock = fakeClock({ auto: false });
-  const installation = fakeInstallation({ hosts });
+  const inventory = fakeInventory({ hosts });
   const controller = new AbortController();
-  const ended = tryStep(labelNodes, { kube, clock, installation, signal: controller.signal });
+  const ended = tryStep(labelNodes, { kube, clock, inventory, signal: controller.signal });
   const node = (sketch: NodeSketch) => kube.put(nodes, nodeObject({ role: 'worker', ...sketch }));
   /** Writes as `patch worker paused`. */
   const written = () =>
@@ -42,7 +42,7 @@ function setUp(
     controller.abort(reason);
     return ended;
   };
-  return { clock, ended, installation, kube, node, stop, written };
+  return { clock, ended, inventory, kube, node, stop, written };
 }
 
 describe('labelling nodes', () => {
@@ -108,10 +108,10 @@ describe('labelling nodes', () => {
 describe('the pool of workers', () => {
   it('is paused from the first to the last worker that leaves it, and no longer', async () => {
     const rebooting = host('w0', { ...infra, stage: 'Rebooting' });
-    const { clock, ended, installation, node, written } = setUp([rebooting]);
+    const { clock, ended, inventory, node, written } = setUp([rebooting]);
     await clock.advance(seconds(60));
     expect(written()).toEqual([]);
-    installation.set({ hosts: [host('w0', infra), host('w1', infra)] });
+    inventory.set({ hosts: [host('w0', infra), host('w1', infra)] });
     await clock.advance(seconds(60));
     expect(written()).toEqual(['pause']);
     node({ name: 'w0' });

@@ -7,7 +7,7 @@ import {
   isPaused,
   pausedSince,
 } from '../../layering/api/machine-config-pool.ts';
-import type { InstallingHost } from '../../ports/installation.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
@@ -28,11 +28,11 @@ const workerPool: KubeRef = { kind: machineConfigPools, name: 'worker' };
 export const labelNodes = controllerStep({
   id: 'controller/label-nodes',
   title: 'Give nodes the labels of their hosts',
-  uses: ['installation', 'kube', 'clock'],
+  uses: ['inventory', 'kube', 'clock'],
   limit: noLimit,
   waitsFor: 'each host with labels to be a node that is Ready',
   run: async (scope) => {
-    const service = followedInstallation(scope.installation);
+    const service = followedInstallation(scope.inventory);
     const nodes = followed(scope.kube, { kind: nodeKind });
     const pool = poolOf(scope);
     // The pause never outlives the controller; one that dies finds its annotation when it starts again.

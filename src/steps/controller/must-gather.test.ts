@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { withEndedPods } from '../../../test/support/ended-pods.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import {
   clusterRoleBindings,
@@ -73,9 +73,9 @@ describe('what failed', () => {
     ['a failed operator', 'installed', [failed], { isInError: false, failedOperators: ['cnv'] }],
     ['both', 'error', [failed], { isInError: true, failedOperators: ['cnv'] }],
   ] as const)('%s', async (...[, status, operators, expected]) => {
-    const installation = fakeInstallation({ status });
-    installation.setOperators(operators);
-    const scope = { installation, signal } as unknown as ControllerScope<'installation'>;
+    const inventory = fakeInventory({ cluster: { status } });
+    inventory.setOperators(operators);
+    const scope = { inventory, signal } as unknown as ControllerScope<'inventory'>;
     expect(await neededGathering(scope)).toEqual(expected);
   });
 });

@@ -8,7 +8,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { InstallationView } from '../../ports/installation.ts';
+import type { InstallationView } from '../../ports/inventory.ts';
 import type { KubeKind, KubeObject } from '../../ports/kube.ts';
 import { cleanUpSignal, controllerFailure } from './failures.ts';
 import {
@@ -32,19 +32,19 @@ export interface Gathering {
 
 /** What has failed, by what the service says, which a restarted controller hears too; undefined where nothing has. */
 export async function neededGathering({
-  installation,
+  inventory,
   signal,
-}: ControllerScope<'installation'>): Promise<Gathering | undefined> {
+}: ControllerScope<'inventory'>): Promise<Gathering | undefined> {
   const first = new AbortController();
   let view: InstallationView = {};
-  await installation.follow(
+  await inventory.follow(
     (seen) => {
       view = seen;
       first.abort();
     },
     AbortSignal.any([signal, first.signal]),
   );
-  const operators = await installation.operators(signal).catch(() => {
+  const operators = await inventory.operators(signal).catch(() => {
     signal.throwIfAborted();
     return [];
   });

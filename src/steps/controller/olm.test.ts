@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
@@ -14,7 +13,7 @@ import {
   subscriptions,
 } from '../../cluster/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { type FinalizingStage, finalizingStages } from '../../ports/installation.ts';
+import { type FinalizingStage, finalizingStages } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { completeInstallation } from './complete-installation.ts';
 
@@ -43,14 +42,11 @@ const [init, apply, wait] = [
 /** An installation that is at the stages of OLM, with operators of these names. */
 function setUp(...names: readonly string[]) {
   const clock = fakeClock();
-  const installation = fakeInstallation({
-    status: 'finalizing',
-    finalizing: { stage: 'Adding router ca', isTimedOut: false },
-  });
-  installation.setOperators(names.map(operator));
-  const [kube, adminKube] = [fakeKube(), fakeKube()];
   const files = { 'custom_manifests.json': JSON.stringify(names.map(manifest)) };
-  const inventory = fakeInventory({ files });
+  const finalizing = { stage: 'Adding router ca', isTimedOut: false };
+  const inventory = fakeInventory({ cluster: { status: 'finalizing', finalizing }, files });
+  inventory.setOperators(names.map(operator));
+  const [kube, adminKube] = [fakeKube(), fakeKube()];
   kube.put(configMaps, {
     metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
     data: { 'ca-bundle.crt': 'PEM' },
@@ -75,18 +71,18 @@ function setUp(...names: readonly string[]) {
     void clock.sleep(after, new AbortController().signal).then(change);
   };
   const giveUp = (after: number, name: FinalizingStage): void =>
-    later(after, () => installation.set({ finalizing: { stage: name, isTimedOut: true } }));
+    later(after, () => inventory.set({ finalizing: { stage: name, isTimedOut: true } }));
   const run = (signal = new AbortController().signal) =>
     tryStep(completeInstallation, {
-      ...{ clock, installation, kube, adminKube, inventory, signal },
+      ...{ clock, inventory, kube, adminKube, signal },
       facts: { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [] } },
       config: { cluster: { openshiftVersion: '4.16.2' } },
     });
-  const changes = () => installation.calls.filter((call) => !/^(operators|ingress)/.test(call));
+  const changes = () =>
+    inventory.calls.filter((call) => !/^(operators|ingress|clusterFile)/.test(call));
   const applied = () => adminKube.objectsOf(configMaps).map(({ metadata }) => metadata.name);
   return {
     clock,
-    installation,
     inventory,
     kube,
     adminKube,
@@ -102,8 +98,7 @@ function setUp(...names: readonly string[]) {
 
 describe('the operators of OLM', () => {
   it('get their manifests once they have a CSV, and are reported until they are available', async () => {
-    const { subscribe, phase, later, run, changes, applied, installation, kube, clock } =
-      setUp('lso');
+    const { subscribe, phase, later, run, changes, applied, inventory, kube, clock } = setUp('lso');
     later(minutes(1), () => subscribe('lso'));
     later(minutes(2), () => phase('lso', 'InstallReady', 'waiting'));
     later(minutes(4), () => phase('lso', 'Succeeded', 'done'));
@@ -114,7 +109,7 @@ describe('the operators of OLM', () => {
       ...['operator lso progressing', 'operator lso available'],
       ...[stage('Done'), 'complete true'],
     ]);
-    expect(installation.operatorReports.at(-1)).toEqual({
+    expect(inventory.operatorReports.at(-1)).toEqual({
       ...{ name: 'lso', version: '4.12.0', status: 'available', statusInfo: 'done' },
     });
     expect(applied()).toEqual(['of-lso']);
@@ -141,12 +136,12 @@ describe('the operators of OLM', () => {
   });
 
   it('are reported as failed when they stay so for five minutes, and may recover', async () => {
-    const { subscribe, phase, later, run, installation } = setUp('lso');
+    const { subscribe, phase, later, run, inventory } = setUp('lso');
     subscribe('lso');
     phase('lso', 'Failed', 'no');
     later(minutes(9), () => phase('lso', 'Succeeded', 'done'));
     await run();
-    const reports = installation.operatorReports.map(
+    const reports = inventory.operatorReports.map(
       ({ status, statusInfo }) => `${status} ${statusInfo}`,
     );
     expect(reports).toEqual(['failed no', 'available done']);
@@ -220,7 +215,7 @@ describe('the operators of OLM', () => {
 
 describe('operators that the service gives up', () => {
   it('are reported as failed, and the installation succeeds without them', async () => {
-    const { clock, giveUp, run, changes, installation, applied } = setUp('lso', 'cnv');
+    const { clock, giveUp, run, changes, inventory, applied } = setUp('lso', 'cnv');
     giveUp(minutes(70), init);
     giveUp(minutes(80), apply);
     giveUp(minutes(150), wait);
@@ -231,7 +226,7 @@ describe('operators that the service gives up', () => {
       ...['operator lso failed', 'operator cnv failed'],
       ...[stage('Done'), 'complete true'],
     ]);
-    expect(installation.operatorReports.map(({ statusInfo }) => statusInfo)).toEqual(
+    expect(inventory.operatorReports.map(({ statusInfo }) => statusInfo)).toEqual(
       Array.from({ length: 2 }, () => 'Waiting for operator timed out'),
     );
     expect(clock.elapsed()).toBe(minutes(150));
@@ -239,7 +234,7 @@ describe('operators that the service gives up', () => {
   });
 
   it('keep what they reached: one that is available, one that failed', async () => {
-    const { subscribe, phase, giveUp, run, installation, applied } = setUp('lso', 'cnv', 'odf');
+    const { subscribe, phase, giveUp, run, inventory, applied } = setUp('lso', 'cnv', 'odf');
     for (const [name, to] of [
       ['lso', 'Succeeded'],
       ['cnv', 'Failed'],
@@ -250,23 +245,23 @@ describe('operators that the service gives up', () => {
     }
     giveUp(minutes(70), wait);
     await run();
-    const reports = installation.operatorReports.map(({ name, status }) => `${name} ${status}`);
+    const reports = inventory.operatorReports.map(({ name, status }) => `${name} ${status}`);
     expect(reports).toEqual(['lso available', 'odf progressing', 'cnv failed', 'odf failed']);
     expect(applied()).toEqual(['of-cnv', 'of-lso', 'of-odf']);
   });
 
   it('are given up before the service has listed them', async () => {
-    const { giveUp, run, changes, installation } = setUp('lso');
-    installation.failing('operators', away);
+    const { giveUp, run, changes, inventory } = setUp('lso');
+    inventory.failing('operators', away, Infinity);
     giveUp(minutes(70), init);
     await run();
     expect(changes()).toEqual([stage(init), stage('Done'), 'complete true']);
   });
 
   it('are left as they are where the service does not take the report', async () => {
-    const { giveUp, run, changes, installation } = setUp('lso');
-    installation.set({ finalizing: { stage: wait, isTimedOut: false } });
-    installation.failing('reportOperator', away);
+    const { giveUp, run, changes, inventory } = setUp('lso');
+    inventory.set({ finalizing: { stage: wait, isTimedOut: false } });
+    inventory.failing('reportOperator', away, Infinity);
     giveUp(minutes(70), wait);
     const { notes } = await run();
     expect(notes).toContain('warn: going on without the report of failed operators');
@@ -274,8 +269,8 @@ describe('operators that the service gives up', () => {
   });
 
   it('end with the installation', async () => {
-    const { clock, later, run, changes, installation } = setUp('lso');
-    later(seconds(90), () => installation.set({ status: 'installed' }));
+    const { clock, later, run, changes, inventory } = setUp('lso');
+    later(seconds(90), () => inventory.set({ status: 'installed' }));
     await run();
     expect(changes()).toEqual([stage(init)]);
     expect(clock.elapsed()).toBe(seconds(90));
@@ -288,8 +283,8 @@ describe('operators of OLM after a restart', () => {
     [wait, ['operator lso available']],
     ['Done', []],
   ] as const)('at the stage "%s"', async (at, expected) => {
-    const { subscribe, phase, run, changes, applied, installation } = setUp('lso');
-    installation.set({ finalizing: { stage: at, isTimedOut: false } });
+    const { subscribe, phase, run, changes, applied, inventory } = setUp('lso');
+    inventory.set({ finalizing: { stage: at, isTimedOut: false } });
     subscribe('lso');
     phase('lso', 'Succeeded');
     await run();
@@ -299,7 +294,7 @@ describe('operators of OLM after a restart', () => {
       'complete true',
     ]);
     expect(applied()).toEqual(at === apply ? ['of-lso'] : []);
-    expect(installation.calls.includes('operators')).toBe(at !== 'Done');
+    expect(inventory.calls.includes('operators')).toBe(at !== 'Done');
   });
 });
 
@@ -307,8 +302,8 @@ describe('a controller that is killed', () => {
   /** A service that remembers its stage, and a controller that is killed at one of its calls, before or after it took effect. */
   async function killedAt(call: number, when: 'before' | 'after') {
     const test = setUp('lso');
-    const { installation, kube, adminKube, subscribe, phase } = test;
-    installation.set({ finalizing: { stage: '', isTimedOut: false } });
+    const { inventory, kube, adminKube, subscribe, phase } = test;
+    inventory.set({ finalizing: { stage: '', isTimedOut: false } });
     // A cluster without a console.
     kube.put(clusterVersions, {
       metadata: { name: 'version' },
@@ -330,12 +325,12 @@ describe('a controller that is killed', () => {
         if (isNow) killer.abort(new Error('killed'));
         return result;
       };
-    const { reportFinalizing, reportOperator, uploadIngressCa, complete } = installation;
+    const { reportFinalizing, reportOperator, uploadIngressCa, complete } = inventory;
     const stages: string[] = [];
     const remembering: typeof reportFinalizing = async (at, signal) => {
       await reportFinalizing(at, signal);
       stages.push(at);
-      installation.set({ finalizing: { stage: at, isTimedOut: false } });
+      inventory.set({ finalizing: { stage: at, isTimedOut: false } });
     };
     const calls = {
       reportFinalizing: killing(remembering),
@@ -343,12 +338,12 @@ describe('a controller that is killed', () => {
       uploadIngressCa: killing(uploadIngressCa),
       complete: killing(complete),
     };
-    Object.assign(installation, calls);
+    Object.assign(inventory, calls);
     const { apply: applying } = adminKube;
     Object.assign(adminKube, { apply: killing(applying) });
     await test.run(killer.signal);
     if (isKilled) {
-      Object.assign(installation, {
+      Object.assign(inventory, {
         reportOperator,
         uploadIngressCa,
         complete,
@@ -364,11 +359,11 @@ describe('a controller that is killed', () => {
     '%s any of its calls goes on where it was',
     async (when) => {
       for (let call = 1; ; call += 1) {
-        const { installation, applied, stages, isKilled } = await killedAt(call, when);
+        const { inventory, applied, stages, isKilled } = await killedAt(call, when);
         expect(stages, `killed ${when} call ${call}`).toEqual(finalizingStages);
         expect(applied()).toEqual(['of-lso']);
-        expect(installation.operatorReports.at(-1)?.status).toBe('available');
-        expect(installation.results.at(-1)).toEqual({ isSuccess: true, error: '' });
+        expect(inventory.operatorReports.at(-1)?.status).toBe('available');
+        expect(inventory.results.at(-1)).toEqual({ isSuccess: true, error: '' });
         if (!isKilled) {
           expect(call).toBe(11);
           return;

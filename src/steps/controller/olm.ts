@@ -3,7 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { untilAborted } from '../../engine/wait.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { finalizingStages, type MonitoredOperator } from '../../ports/installation.ts';
+import { finalizingStages, type MonitoredOperator } from '../../ports/inventory.ts';
 import { together } from '../cluster/kube-watch.ts';
 import {
   followedOlm,
@@ -15,7 +15,7 @@ import { type Finalizing, reportOperators } from './finalizing.ts';
 import { noLimit } from '../reconcile.ts';
 import type { ControllerScope } from './world.ts';
 
-type OlmScope = ControllerScope<'installation' | 'kube' | 'adminKube' | 'inventory' | 'clock'>;
+type OlmScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;
 
 const [, , initStage, applyStage, waitStage] = finalizingStages;
 
@@ -66,7 +66,7 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
 
 /** The operators of OLM that the service waits for; none when it gives up before it has listed them. */
 function listOlmOperators(
-  { installation, signal, until }: OlmScope,
+  { inventory, signal, until }: OlmScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly MonitoredOperator[]> {
   return until(
@@ -74,7 +74,7 @@ function listOlmOperators(
     async () => {
       if ([initStage, applyStage, waitStage].some(isOver)) return { done: [] };
       try {
-        const all = await installation.operators(signal);
+        const all = await inventory.operators(signal);
         return { done: all.filter(({ type }) => type === 'olm') };
       } catch (error) {
         signal.throwIfAborted();
@@ -122,15 +122,15 @@ const sweepLimit = minutes(5);
 
 /** Reports operators that nobody waits for any longer as failed; those that have an end keep it. */
 async function reportTimedOut(
-  { installation, note, signal, until }: OlmScope,
+  { inventory, note, signal, until }: OlmScope,
   { isEnded }: Finalizing,
   pending: readonly string[],
 ): Promise<void> {
   const swept = async (): Promise<void> => {
-    for (const { name, version, status } of await installation.operators(signal)) {
+    for (const { name, version, status } of await inventory.operators(signal)) {
       if (!pending.includes(name) || status === 'failed') continue;
       const statusInfo = 'Waiting for operator timed out';
-      await installation.reportOperator({ name, version, status: 'failed', statusInfo }, signal);
+      await inventory.reportOperator({ name, version, status: 'failed', statusInfo }, signal);
     }
   };
   note('warn', 'operators did not become available in time', { operators: pending.join(', ') });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type NodeSketch, nodeObject } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
-import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
@@ -11,7 +10,7 @@ import { cloudTaint } from '../../cluster/taint.ts';
 import { untilAborted } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
-import type { InstallingHost } from '../../ports/installation.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { reportNodes } from './report-nodes.ts';
 
@@ -36,12 +35,10 @@ function setUp(
   { kube = fakeKube(), platform = '', isAgentBased = false }: World = {},
 ) {
   const clock = fakeClock({ auto: false });
-  const installation = fakeInstallation({ hosts });
-  const inventory = fakeInventory({ cluster: { platformType: platform } });
+  const inventory = fakeInventory({ hosts, cluster: { platformType: platform } });
   const controller = new AbortController();
   const ended = tryStep(reportNodes, {
     clock,
-    installation,
     inventory,
     kube,
     signal: controller.signal,
@@ -55,7 +52,7 @@ function setUp(
     controller.abort(new Error('the controller ends'));
     return ended;
   };
-  return { clock, ended, installation, inventory, kube, node, reported, stop };
+  return { clock, ended, inventory, kube, node, reported, stop };
 }
 
 describe('reporting nodes', () => {
@@ -119,21 +116,21 @@ describe('reporting nodes', () => {
   });
 
   it('takes a refusal for an answer until the service has something else of the host', async () => {
-    const { clock, installation, inventory, node, stop } = setUp([host('m0', { stage: 'Joined' })]);
+    const { clock, inventory, node, stop } = setUp([host('m0', { stage: 'Joined' })]);
     inventory.failing('report', inventoryFailure('inventory.refused', "Can't set progress"));
     node({ name: 'm0' });
     await clock.advance(seconds(300));
     expect(inventory.calls).toEqual(['report Done']);
-    installation.set({ hosts: [host('m0', { stage: 'Joined', status: 'installing' })] });
+    inventory.set({ hosts: [host('m0', { stage: 'Joined', status: 'installing' })] });
     await clock.advance(seconds(1));
     expect(inventory.calls).toEqual(['report Done', 'report Done']);
     await stop();
   });
 
   it('goes on with the hosts that it knows while the service is away', async () => {
-    const { installation, node, reported, stop } = setUp([host('m0')]);
+    const { inventory, node, reported, stop } = setUp([host('m0')]);
     await settle();
-    installation.lose(inventoryFailure('inventory.unreachable', 'reset'));
+    inventory.lose(inventoryFailure('inventory.unreachable', 'reset'));
     node({ name: 'm0', notReady: 'x' });
     await settle();
     expect(reported()).toEqual(['m0 Joined']);
@@ -151,11 +148,11 @@ describe('reporting nodes', () => {
 
   it('leaves a failed host alone, and ends when the last other one is installed', async () => {
     const failed = host('m1', { status: 'error' });
-    const { ended, installation, node, reported } = setUp([host('m0'), failed]);
+    const { ended, inventory, node, reported } = setUp([host('m0'), failed]);
     node({ name: 'm0' });
     node({ name: 'm1' });
     await settle();
-    installation.set({ hosts: [host('m0', { stage: 'Done', status: 'installed' }), failed] });
+    inventory.set({ hosts: [host('m0', { stage: 'Done', status: 'installed' }), failed] });
     expect((await ended).failure).toBeUndefined();
     expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
   });

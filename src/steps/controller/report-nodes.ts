@@ -15,8 +15,7 @@ import { untilAborted } from '../../engine/wait.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
-import type { InstallingHost } from '../../ports/installation.ts';
-import type { InventoryHost } from '../../ports/inventory.ts';
+import type { InstallingHost, InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { type HostIndex, hostIndexOf, hostOf, nodesByHost } from '../cluster/inventory-hosts.ts';
@@ -34,12 +33,12 @@ import { type ControllerScope, controllerStep, followedInstallation } from './wo
 export const reportNodes = controllerStep({
   id: 'controller/report-nodes',
   title: 'Report the nodes that join and become Ready',
-  uses: ['installation', 'inventory', 'kube', 'clock'],
+  uses: ['inventory', 'kube', 'clock'],
   needs: { cluster: NewCluster },
   limit: noLimit,
   waitsFor: 'the service to have every host as installed, or all others as failed',
   run: async (scope, { cluster }) => {
-    const service = followedInstallation(scope.installation);
+    const service = followedInstallation(scope.inventory);
     const nodes = followed(scope.kube, { kind: nodeKind });
     let notify = (): void => undefined;
     const tasks = tasksOf(scope, () => notify());
@@ -168,15 +167,12 @@ const answersOfService: ReadonlySet<string> = new Set([
   'inventory.rejected',
 ]);
 
-interface Reporting extends Pick<
-  ControllerScope<'inventory' | 'installation'>,
-  'inventory' | 'installation' | 'note'
-> {
+interface Reporting extends Pick<ControllerScope<'inventory'>, 'inventory' | 'note'> {
   readonly answers: Map<string, AnsweredReport>;
 }
 
 async function report(
-  { inventory, installation, note, answers }: Reporting,
+  { inventory, note, answers }: Reporting,
   { host, stage }: HostReport,
   signal: AbortSignal,
 ): Promise<void> {
@@ -185,7 +181,7 @@ async function report(
     await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
     answers.set(hostId, { stage });
     // The last one may be what the service waits for.
-    installation.refresh();
+    inventory.refresh();
     note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
   } catch (error) {
     const { code, message } = asAgentError(error);

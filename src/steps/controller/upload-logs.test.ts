@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { withEndedPods } from '../../../test/support/ended-pods.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
-import { type FakeInventory, fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeInventory, type FakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
@@ -96,9 +95,8 @@ describe('controller/upload-logs-regularly', () => {
   it.each(['installed', 'error', 'cancelled', 'adding-hosts'])(
     'ends when the cluster is %s: nothing may replace the last logs',
     async (status) => {
-      const inventory = fakeInventory();
-      const installation = fakeInstallation({ status });
-      await runStep(uploadLogsRegularly, { facts, inventory, installation });
+      const inventory = fakeInventory({ cluster: { status } });
+      await runStep(uploadLogsRegularly, { facts, inventory });
       expect(inventory.calls).toEqual([]);
     },
   );
@@ -119,25 +117,25 @@ describe('controller/upload-final-logs', () => {
     'uploadControllerLogs',
     'clusterLogsState completed',
   ];
+  const logCalls = ({ calls }: FakeInventory) => calls.filter((call) => call !== 'operators');
   const config = { images: { mustGather: 'quay.io/mg' } };
-  const failed = () => fakeInstallation({ status: 'error' });
+  const failed = () => fakeInventory({ cluster: { status: 'error' } });
 
   it('announces, uploads and completes', async () => {
-    const inventory = fakeInventory();
     const admin = fakeKube();
-    const installation = fakeInstallation({ status: 'installed' });
+    const inventory = fakeInventory({ cluster: { status: 'installed' } });
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, installation, config },
+      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, config },
     });
-    expect(inventory.calls).toEqual(whole);
+    expect(logCalls(inventory)).toEqual(whole);
     expect([...notes, ...admin.writes]).toEqual([]);
   });
 
   it('tries again each 30 seconds, and completes', async () => {
     const clock = fakeClock();
-    const inventory = fakeInventory().failing('uploadControllerLogs', away, 3);
-    const installation = fakeInstallation({ status: 'installed' });
-    const run = { facts, kube: kubeWith(), inventory, installation, clock };
+    const inventory = fakeInventory({ cluster: { status: 'installed' } });
+    inventory.failing('uploadControllerLogs', away, 3);
+    const run = { facts, kube: kubeWith(), inventory, clock };
     await runStep(uploadFinalLogs, run);
     expect(inventory.calls.filter((call) => call === 'uploadControllerLogs')).toHaveLength(4);
     expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
@@ -154,23 +152,22 @@ describe('controller/upload-final-logs', () => {
     const clock = fakeClock();
     const inventory = fakeInventory().failing('uploadControllerLogs', error, 1000);
     await runStep(uploadFinalLogs, { facts, clock, inventory, kube: kubeWith() });
-    expect(inventory.calls).toEqual(whole);
+    expect(logCalls(inventory)).toEqual(whole);
     expect(clock.elapsed()).toBe(0);
   });
 
   it('completes after 70 minutes without, although the states fail too', async () => {
     const clock = fakeClock();
-    const inventory = fakeInventory()
+    const inventory = fakeInventory({ cluster: { status: 'installed' } })
       .failing('uploadControllerLogs', away, 1000)
       .failing('clusterLogsState', away, 2);
-    const installation = fakeInstallation({ status: 'installed' });
-    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory, installation, clock });
+    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory, clock });
     expect(clock.now()).toBe(minutes(70));
     expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
   });
 
   it('uploads its log first and gathers then, when the cluster has failed', async () => {
-    const inventory = fakeInventory();
+    const inventory = failed();
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
     const host = fakeHost().withFile('/etc/resolv.conf', 'nameserver 10.0.0.1\n');
     const { notes } = await runStep(uploadFinalLogs, {
@@ -179,12 +176,11 @@ describe('controller/upload-final-logs', () => {
         kube: kubeWith(),
         adminKube: admin,
         inventory,
-        installation: failed(),
         config,
         host,
       },
     });
-    expect(inventory.calls).toEqual(whole);
+    expect(logCalls(inventory)).toEqual(whole);
     expect(admin.writes.map(({ kind, verb }) => `${verb} ${kind}`)).toContain('create pods');
     expect(notes).toEqual([
       'info: /etc/resolv.conf: nameserver 10.0.0.1',
@@ -202,7 +198,7 @@ describe('controller/upload-final-logs', () => {
     };
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{ facts, kube: kubeWith(), adminKube: admin, installation: failed(), config },
+      ...{ facts, kube: kubeWith(), adminKube: admin, inventory: failed(), config },
       host: unreadable,
     });
     expect(notes.filter((note) => note.startsWith('warn: could not read'))).toHaveLength(3);
@@ -210,17 +206,16 @@ describe('controller/upload-final-logs', () => {
   });
 
   it('gathers again when that failed, although its log has been uploaded', async () => {
-    const inventory = fakeInventory();
     const [bad, good] = [
       { phase: 'Failed', log: 'curl: (7) connection refused' },
       { phase: 'Succeeded', log: '' },
     ] as const;
     const admin = withEndedPods(fakeKube(), bad, good);
     const clock = fakeClock();
-    const installation = fakeInstallation({ status: 'installed' });
-    installation.setOperators([{ name: 'odf', type: 'olm', status: 'failed' }]);
+    const inventory = fakeInventory({ cluster: { status: 'installed' } });
+    inventory.setOperators([{ name: 'odf', type: 'olm', status: 'failed' }]);
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, installation, config, clock },
+      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, config, clock },
     });
     expect(notes).toContain('warn: could not upload the logs of the installation');
     expect(
@@ -242,16 +237,15 @@ describe('controller/upload-final-logs', () => {
         return create(...args);
       },
     });
-    const run = { facts, kube: kubeWith(), adminKube: admin, installation: failed(), config };
+    const run = { facts, kube: kubeWith(), adminKube: admin, inventory: failed(), config };
     await runStep(uploadFinalLogs, { ...run, clock });
     expect(times.map((at) => at / seconds(30))).toEqual([0, 1, 3, 7, 15, 31, 51, 71, 91, 111, 131]);
   });
 
   it('takes the operators for sound where the service does not list them', async () => {
-    const installation = fakeInstallation({ status: 'installed' });
-    installation.failing('operators', away);
-    const inventory = fakeInventory();
-    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory, installation });
-    expect(inventory.calls).toEqual(whole);
+    const inventory = fakeInventory({ cluster: { status: 'installed' } });
+    inventory.failing('operators', away);
+    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory });
+    expect(logCalls(inventory)).toEqual(whole);
   });
 });

@@ -21,14 +21,14 @@ const withoutService = ({ cluster }: { readonly cluster: NewCluster }): string |
 export const uploadLogsRegularly = controllerStep({
   id: 'controller/upload-logs-regularly',
   title: 'Upload the controller log every five minutes',
-  uses: ['kube', 'inventory', 'installation', 'host', 'clock'],
+  uses: ['kube', 'inventory', 'host', 'clock'],
   needs: { cluster: NewCluster },
   skipIf: withoutService,
   limit: noLimit,
   waitsFor: 'the installation to be over: then come the last logs, which must not be replaced',
   run: async (scope) => {
-    const { clock, installation } = scope;
-    const service = followedInstallation(installation);
+    const { clock, inventory } = scope;
+    const service = followedInstallation(inventory);
     let last = clock.elapsed();
     const poll = async (): Promise<PollResult<true>> => {
       if (isEnded(service.view())) return { done: true };
@@ -58,7 +58,7 @@ const longestUpload = minutes(70);
 export const uploadFinalLogs = controllerStep({
   id: 'controller/upload-final-logs',
   title: 'Upload the logs of the installation',
-  uses: ['kube', 'adminKube', 'inventory', 'installation', 'host', 'clock'],
+  uses: ['kube', 'adminKube', 'inventory', 'host', 'clock'],
   needs: { cluster: NewCluster },
   skipIf: withoutService,
   // The states beside it take two minutes each at most, and whoever cleans up one more.

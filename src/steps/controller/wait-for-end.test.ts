@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
@@ -18,17 +18,17 @@ const away = inventoryFailure('inventory.unreachable', 'no route to host');
 
 function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
   const clock = fakeClock();
-  const [installation, kube] = [fakeInstallation(), fakeKube()];
+  const [inventory, kube] = [fakeInventory(), fakeKube()];
   const later = (after: number, change: () => void): void => {
     void clock.sleep(after, new AbortController().signal).then(change);
   };
   const run = () =>
     tryStep(waitForEnd, {
-      ...{ clock, installation, kube },
+      ...{ clock, inventory, kube },
       facts: { cluster: { isAgentBased, platform: 'vsphere', serviceNetworks: [] } },
       config: { cluster: { controlPlaneCount, openshiftVersion: '4.14.0' } },
     });
-  return { clock, installation, kube, later, run };
+  return { clock, inventory, kube, later, run };
 }
 
 describe('the end by the service', () => {
@@ -41,10 +41,10 @@ describe('the end by the service', () => {
     ['reset, and can be installed again', 'ready'],
     ['being installed again', 'preparing-for-installation'],
   ])('comes when the cluster is %s, after answers that were missing', async (_, status) => {
-    const { clock, installation, later, run } = setUp();
-    later(minutes(1), () => installation.lose(away));
-    later(minutes(90), () => installation.set({ status: 'finalizing' }));
-    later(minutes(95), () => installation.set({ status }));
+    const { clock, inventory, later, run } = setUp();
+    later(minutes(1), () => inventory.lose(away));
+    later(minutes(90), () => inventory.set({ status: 'finalizing' }));
+    later(minutes(95), () => inventory.set({ status }));
     const { failure, notes } = await run();
     expect(failure).toBeUndefined();
     expect(notes).toHaveLength(1);
@@ -53,8 +53,8 @@ describe('the end by the service', () => {
   });
 
   it('comes where the service does not know the cluster for two minutes', async () => {
-    const { clock, installation, later, run } = setUp();
-    for (const at of [1, 2, 3]) later(minutes(at), () => installation.lose(unknown));
+    const { clock, inventory, later, run } = setUp();
+    for (const at of [1, 2, 3]) later(minutes(at), () => inventory.lose(unknown));
     const { notes } = await run();
     expect(notes).toEqual(['info: the service does not know the cluster any more']);
     expect(clock.elapsed()).toBe(minutes(3));
@@ -63,11 +63,11 @@ describe('the end by the service', () => {
   it.each([false, true])(
     'is a failure where the service does not take the token for two minutes, also without an event: %s',
     async (isWithoutEvent) => {
-      const { clock, installation, kube, later, run } = setUp();
+      const { clock, inventory, kube, later, run } = setUp();
       if (isWithoutEvent) {
         Object.assign(kube, { create: () => Promise.reject(kubeFailure('kube.denied', 'no')) });
       }
-      for (const at of [1, 2, 3]) later(minutes(at), () => installation.lose(refused));
+      for (const at of [1, 2, 3]) later(minutes(at), () => inventory.lose(refused));
       const { failure } = await run();
       // Its job starts it again after any code but 0.
       expect(failure).toMatchObject({ code: 'controller.token-rejected', kind: 'remote' });
@@ -79,13 +79,13 @@ describe('the end by the service', () => {
   );
 
   it('does not come by what is rejected for a moment, nor by what else is refused', async () => {
-    const { installation, later, run } = setUp();
-    later(minutes(1), () => installation.lose(refused));
-    later(minutes(2), () => installation.set({ status: 'installing' }));
-    later(minutes(3.5), () => installation.lose(unknown));
-    later(minutes(4), () => installation.set({ status: 'installing' }));
-    later(minutes(5), () => installation.lose(forbidden));
-    later(minutes(50), () => installation.set({ status: 'installed' }));
+    const { inventory, later, run } = setUp();
+    later(minutes(1), () => inventory.lose(refused));
+    later(minutes(2), () => inventory.set({ status: 'installing' }));
+    later(minutes(3.5), () => inventory.lose(unknown));
+    later(minutes(4), () => inventory.set({ status: 'installing' }));
+    later(minutes(5), () => inventory.lose(forbidden));
+    later(minutes(50), () => inventory.set({ status: 'installed' }));
     expect((await run()).notes).toEqual(['info: the cluster is installed']);
   });
 

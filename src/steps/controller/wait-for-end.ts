@@ -12,7 +12,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { InstallationView, InstallingCluster } from '../../ports/installation.ts';
+import type { InstallationView, InstallingCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { followed, followedOne, together } from '../cluster/kube-watch.ts';
@@ -29,7 +29,7 @@ import { type ControllerScope, controllerStep, followedInstallation } from './wo
 export const waitForEnd = controllerStep({
   id: 'controller/wait-for-end',
   title: 'Wait for the end of the installation',
-  uses: ['installation', 'kube', 'inventory', 'clock'],
+  uses: ['inventory', 'kube', 'clock'],
   needs: { cluster: NewCluster },
   limit: noLimit,
   waitsFor: 'the service to end the installation; where it is agent-based, the new cluster',
@@ -73,10 +73,10 @@ function rejectedSince(
 }
 
 async function waitForService(
-  scope: ControllerScope<'installation' | 'kube' | 'clock'>,
+  scope: ControllerScope<'inventory' | 'kube' | 'clock'>,
 ): Promise<void> {
-  const { installation, clock, until, note } = scope;
-  const service = followedInstallation(installation);
+  const { inventory, clock, until, note } = scope;
+  const service = followedInstallation(inventory);
   let since: number | undefined;
   const end = await until(
     'the service ends the installation',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeObject } from '../../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import {
   alternativeNames,
@@ -176,7 +176,7 @@ describe('the cluster as the record shows it', () => {
     const controller = new AbortController();
     const end = tryStep(approveRequests, {
       ...{ kube, clock, signal: controller.signal },
-      installation: { ...fakeInstallation(), ...recordedInstallation(kube) },
+      inventory: { ...fakeInventory(), ...recordedInstallation(kube) },
       facts: { cluster: unknownCluster },
     });
     await clock.advance(seconds(30));

@@ -4,7 +4,7 @@ import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import type { Installation, InstallingCluster, InstallingHost } from '../../ports/installation.ts';
+import type { InstallingCluster, InstallingHost, Inventory } from '../../ports/inventory.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { followed, followedOne, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
 import { type LeftHost, type LeftRecord, readRecord, recordRef } from '../cluster/left-record.ts';
@@ -17,7 +17,7 @@ import { controllerStep } from './world.ts';
  * The cluster as the record of the bootstrap host shows it: it has that host alone, whose node is still to come. So the
  * requests of no other host are approved.
  */
-export const recordedInstallation = (kube: Kube): Pick<Installation, 'follow' | 'refresh'> => ({
+export const recordedInstallation = (kube: Kube): Pick<Inventory, 'follow' | 'refresh'> => ({
   follow: async (seen, signal) => {
     const records = followedOne(kube, recordRef);
     const show = (): void => seen({ cluster: clusterOf(recordIn(records.view().objects)) });

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { type Scope, stepsOf } from '../../engine/step.ts';
 import type { Watch } from '../../engine/wait.ts';
-import type { Installation, InstallationView } from '../../ports/installation.ts';
+import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 
@@ -18,7 +18,6 @@ export interface ControllerPorts extends Pick<
   Ports,
   'kube' | 'inventory' | 'host' | 'web' | 'clock' | 'random'
 > {
-  readonly installation: Installation;
   /**
    * The same cluster with the rights of its administrator: the kubeconfig that the service keeps, looked for with the
    * first call. For what a user brings, and for pods that do what `oc debug` and `oc adm must-gather` do: no role of
@@ -46,12 +45,12 @@ export interface FollowedInstallation {
 }
 
 /** Follows the cluster at the service for a wait. */
-export function followedInstallation(installation: Installation): FollowedInstallation {
+export function followedInstallation(inventory: Pick<Inventory, 'follow'>): FollowedInstallation {
   let latest: InstallationView = {};
   return {
     view: () => latest,
     watch: (changed, signal) =>
-      installation.follow((view) => {
+      inventory.follow((view) => {
         latest = view;
         changed();
       }, signal),

@@ -1,4 +1,3 @@
-import { inventoryInstallation } from '../../../src/adapters/http/installation.ts';
 import { inventoryV2 } from '../../../src/adapters/http/inventory.ts';
 import type { ConnectionTimeouts } from '../../../src/adapters/http/connection.ts';
 import { web } from '../../../src/adapters/http/web.ts';
@@ -9,8 +8,7 @@ import { sendFirstReport } from '../../../src/cli/first-report.ts';
 import { AgentError } from '../../../src/model/failure.ts';
 import { Secret } from '../../../src/model/secret.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { Download, Inventory } from '../../../src/ports/inventory.ts';
-import type { Installation, InstallationView } from '../../../src/ports/installation.ts';
+import type { Download, InstallationView, Inventory } from '../../../src/ports/inventory.ts';
 import type { KubeView } from '../../../src/ports/kube.ts';
 import { fakeRandom } from '../../support/fake-random.ts';
 import type { TestServer } from '../real/http-server.ts';
@@ -74,15 +72,8 @@ const inventory =
   (sending) =>
     outcomeOf(request(inventoryV2({ url: sending.server.url, token, ...ids, ...common(sending) })));
 
-const installation =
-  (request: (service: Installation) => Promise<unknown>): Sender =>
-  (sending) => {
-    const { url } = sending.server;
-    return outcomeOf(request(inventoryInstallation({ url, token, ...ids, ...common(sending) })));
-  };
-
 /** What the first answer shows to who follows; it is asked again later, as long as anybody does. */
-async function firstAnswer(service: Installation): Promise<void> {
+async function firstAnswer(service: Inventory): Promise<void> {
   const stop = new AbortController();
   let first: InstallationView = {};
   await service.follow((view) => {
@@ -161,15 +152,13 @@ export const senders: Readonly<Record<string, Sender>> = {
   'upload of the logs of the controller': inventory((v2) =>
     v2.uploadControllerLogs(Buffer.alloc(100_000), signal),
   ),
-  'stage of finalizing': installation((v2) => v2.reportFinalizing('Done', signal)),
-  'report of an operator': installation((v2) => v2.reportOperator(operator, signal)),
-  'certificates of the ingress': installation((v2) => v2.uploadIngressCa('PEM', signal)),
-  'end of the installation': installation((v2) =>
-    v2.complete({ isSuccess: true, error: '' }, signal),
-  ),
-  'event for users': installation((v2) => v2.addEvent({ ...event, ...ids }, signal)),
-  'operators that are monitored': installation((v2) => v2.operators(signal)),
-  'cluster that is followed': installation(firstAnswer),
+  'stage of finalizing': inventory((v2) => v2.reportFinalizing('Done', signal)),
+  'report of an operator': inventory((v2) => v2.reportOperator(operator, signal)),
+  'certificates of the ingress': inventory((v2) => v2.uploadIngressCa('PEM', signal)),
+  'end of the installation': inventory((v2) => v2.complete({ isSuccess: true, error: '' }, signal)),
+  'event for users': inventory((v2) => v2.addEvent({ ...event, ...ids }, signal)),
+  'operators that are monitored': inventory((v2) => v2.operators(signal)),
+  'cluster that is followed': inventory(firstAnswer),
   cluster: inventory((v2) => v2.cluster(signal)),
   'hosts of a role': inventory((v2) => v2.hosts('master', signal)),
   'named hosts of a role': inventory((v2) => v2.namedHosts('master', signal)),

@@ -1,12 +1,9 @@
 // What the controller sends to the inventory service, and when.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type InstallationConnection,
-  inventoryInstallation,
-} from '../../src/adapters/http/installation.ts';
+import { type InventoryConnection, inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
-import type { Installation, InstallationView } from '../../src/ports/installation.ts';
+import type { InstallationView, Inventory } from '../../src/ports/inventory.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
@@ -16,7 +13,7 @@ const { signal } = new AbortController();
 const cluster = { id: 'C', status: 'installing' };
 
 let server: TestServer;
-let adapters: InstallationConnection[] = [];
+let adapters: InventoryConnection[] = [];
 beforeEach(async () => {
   server = await startServer(json(200, cluster));
 });
@@ -26,8 +23,8 @@ afterEach(async () => {
   await server.close();
 });
 
-function installation(clock = quickClock()): Installation {
-  const adapter = inventoryInstallation({
+function inventory(clock = quickClock()): Inventory {
+  const adapter = inventoryV2({
     ...{ url: server.url, token: new Secret('token'), clusterId: 'C', infraEnvId: '', hostId: '' },
     ...{ clock, random: fakeRandom() },
   });
@@ -38,7 +35,7 @@ function installation(clock = quickClock()): Installation {
 const event = { name: 'reboots_for_node', category: 'user', severity: 'info' } as const;
 
 describe('requests of the controller', () => {
-  it.each<[string, string, (port: Installation) => Promise<unknown>, string]>([
+  it.each<[string, string, (port: Inventory) => Promise<unknown>, string]>([
     [
       'a stage of finalizing',
       'PUT clusters/C/progress',
@@ -90,7 +87,7 @@ describe('requests of the controller', () => {
       '{"name":"reboots_for_node","category":"user","severity":"info","message":"m","cluster_id":"C","host_id":"H","infra_env_id":"I","event_time":"1970-01-01T00:00:00.000Z"}',
     ],
   ])('%s', async (...[, line, call, body]) => {
-    await call(installation(fakeClock({ auto: false })));
+    await call(inventory(fakeClock({ auto: false })));
     const [seen] = server.seen;
     const [method, path] = line.split(' ');
     expect(`${seen?.method} ${seen?.path}`).toBe(`${method} /api/assisted-install/v2/${path}`);
@@ -103,7 +100,7 @@ describe('requests of the controller', () => {
 
   it('are tried 16 times at most: what it does, it does again', async () => {
     server.answering(json(503, {}));
-    const call = installation(quickClock(2000)).reportFinalizing('Done', signal);
+    const call = inventory(quickClock(2000)).reportFinalizing('Done', signal);
     await expect(call).rejects.toMatchObject({ code: 'inventory.unreachable' });
     expect(server.seen.length).toBeLessThanOrEqual(16);
     expect(server.seen.length).toBeGreaterThan(5);
@@ -112,7 +109,7 @@ describe('requests of the controller', () => {
   it('ask for the operators again after 20 seconds, and after a report', async () => {
     server.answering(json(200, []));
     const clock = fakeClock({ auto: false });
-    const port = installation(clock);
+    const port = inventory(clock);
     const asked = () => server.seen.filter(({ method }) => method === 'GET').length;
     await port.operators(signal);
     await clock.advance(seconds(20));
@@ -138,7 +135,7 @@ describe('requests of the controller', () => {
       if (reads === 1) await old.promise;
       return json(200, cvo(status))(seen, response);
     });
-    const port = installation(fakeClock({ auto: false }));
+    const port = inventory(fakeClock({ auto: false }));
     const asked = port.operators(signal);
     await expect.poll(() => reads, { interval: 2 }).toBe(1);
     const report = { name: 'cvo', version: '', status: 'available', statusInfo: '' } as const;
@@ -152,7 +149,7 @@ describe('requests of the controller', () => {
 
 describe('following the cluster', () => {
   /** Follows until the test ends; gives what was seen. */
-  function following(port: Installation, until: AbortSignal): readonly InstallationView[] {
+  function following(port: Inventory, until: AbortSignal): readonly InstallationView[] {
     const views: InstallationView[] = [];
     void port.follow((view) => views.push(view), until);
     return views;
@@ -160,7 +157,7 @@ describe('following the cluster', () => {
 
   it('takes one request each 20 seconds for all, with an id each', async () => {
     const clock = fakeClock({ auto: false });
-    const port = installation(clock);
+    const port = inventory(clock);
     const stop = new AbortController();
     const [one, other] = [following(port, stop.signal), following(port, stop.signal)];
     for (let round = 1; round <= 4; round += 1) {
@@ -180,7 +177,7 @@ describe('following the cluster', () => {
 
   it('is sooner where somebody asks, but five seconds after the last request', async () => {
     const clock = fakeClock({ auto: false });
-    const port = installation(clock);
+    const port = inventory(clock);
     const stop = new AbortController();
     const views = following(port, stop.signal);
     await expect.poll(() => views.length).toBe(1);
@@ -200,7 +197,7 @@ describe('following the cluster', () => {
 
   it('is not sooner than ten times what the last one took', async () => {
     const clock = fakeClock({ auto: false });
-    const port = installation(clock);
+    const port = inventory(clock);
     const stop = new AbortController();
     server.answering(async (seen, response) => {
       await clock.advance(seconds(1));
@@ -218,7 +215,7 @@ describe('following the cluster', () => {
 
   it('begins again no sooner, and shows meanwhile what is known', async () => {
     const clock = fakeClock({ auto: false });
-    const port = installation(clock);
+    const port = inventory(clock);
     const first = new AbortController();
     const before = following(port, first.signal);
     await expect.poll(() => before.length).toBe(1);
@@ -244,7 +241,7 @@ describe('following the cluster', () => {
       server.answering(inTurn(json(200, cluster), json(status, {}), json(200, cluster)));
       const clock = fakeClock({ auto: false });
       const stop = new AbortController();
-      const views = following(installation(clock), stop.signal);
+      const views = following(inventory(clock), stop.signal);
       for (let round = 1; round <= 3; round += 1) {
         if (round > 1) await clock.advance(seconds(20));
         await expect.poll(() => views.length).toBe(round);
