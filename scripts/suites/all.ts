@@ -44,6 +44,14 @@ export const allSuites: readonly Suite[] = [
     needsBundle: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
+  // It mostly waits for its guests to start and stop: what has a processor for them then is another suite.
+  {
+    name: 'nodes',
+    about: 'a pool of three virtual machines that gets another image',
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
+  },
   {
     name: 'lab',
     about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
@@ -151,14 +159,6 @@ export const allSuites: readonly Suite[] = [
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
     tests: { include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
-  },
-  // Last, so that its guests start when those of the suite guest have ended.
-  {
-    name: 'nodes',
-    about: 'a pool of three virtual machines that gets another image',
-    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
-    needsBundle: true,
-    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   {
     name: 'further',
