@@ -33,8 +33,8 @@ const reportFailure = failuresOf(reportFailures);
 /** How long the last report of a run may take. */
 const lastReportLimit: Millis = seconds(60);
 
-/** How long the last report of a run that was stopped may take: podman gives 5 s in all. */
-const stoppedReportLimit: Millis = seconds(2);
+/** How long the last report of a run that was stopped may take, from the stop on: the whole agent is to end in 2 s. */
+const stoppedReportLimit: Millis = seconds(1.5);
 
 /** From one text of a stage to the next; the service writes an event for each. */
 const textsApart: Millis = seconds(10);
@@ -89,6 +89,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
   };
   let isGivenUp = false;
   let isLastAdded = false;
+  let failedAt = 0;
 
   const add = (report: StageReport | undefined): void => {
     if (report === undefined || ended.signal.aborted) return;
@@ -104,7 +105,9 @@ export function reporterOf(options: ReporterOptions): Reporter {
   let confirming: Promise<void> | undefined;
 
   const fail = (failure: FailureReport): void => {
-    if (!isLastAdded) add({ stage: 'Failed', info: failureInfo(failure) });
+    if (isLastAdded) return;
+    add({ stage: 'Failed', info: failureInfo(failure) });
+    failedAt = clock.elapsed();
     isLastAdded = true;
   };
 
@@ -131,7 +134,8 @@ export function reporterOf(options: ReporterOptions): Reporter {
       isGivenUp = end === 'late';
       if (end === 'stopped' && isLastAdded) {
         isGivenUp = true;
-        await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, allSent);
+        const within = Math.max(failedAt + stoppedReportLimit - clock.elapsed(), 0);
+        await firstOf({ clock, signal: ended.signal, within }, allSent);
       }
       return answers.status();
     },

@@ -194,24 +194,15 @@ interface HalfWritten {
 
 interface Limits {
   readonly read: Millis;
-  readonly zeroTable: Millis;
-  readonly wipe: Millis;
-  readonly wipePartition: Millis;
+  readonly write: Millis;
 }
 
-const unhurried: Limits = {
-  read: seconds(30),
-  zeroTable: seconds(30),
-  wipe: seconds(30),
-  wipePartition: seconds(30),
-};
+const unhurried: Limits = { read: seconds(30), write: seconds(30) };
 
-/** 2.5 s for either way, with a look before: the table and the disk, or the two partitions that boot. */
-const hurried: Limits = {
-  read: seconds(0.4),
-  zeroTable: seconds(1.2),
-  wipe: seconds(0.5),
-  wipePartition: seconds(0.65),
+/** 2.4 s for either way: a look and the table, or a look and a signature for each of the two partitions that boot. */
+const hurried: Record<'table' | 'partition', Limits> = {
+  table: { read: seconds(1.2), write: seconds(1.2) },
+  partition: { read: seconds(0.6), write: seconds(0.6) },
 };
 
 /**
@@ -224,18 +215,20 @@ export async function makeUnbootable(
   { disk, keepsPartitions, isStopped }: HalfWritten,
 ): Promise<void> {
   const { signal } = new AbortController();
-  const limits = isStopped ? hurried : unhurried;
+  const limits = isStopped ? hurried[keepsPartitions ? 'partition' : 'table'] : unhurried;
   const confirm = (): Promise<BlockDevice> =>
     confirmTarget(host, disk, { signal, limit: limits.read });
-  if (!keepsPartitions) {
-    await confirm();
-    await host.exec(zeroTableArgv(disk.path), { signal, limit: limits.zeroTable });
-    await confirm();
-    await host.exec(wipefsArgv(disk.path), { signal, limit: limits.wipe });
+  const seen = await confirm();
+  if (keepsPartitions) {
+    for (const [index, path] of bootPartitions(seen).entries()) {
+      if (index > 0) await confirm();
+      await host.exec(wipefsArgv(path), { signal, limit: limits.write });
+    }
     return;
   }
-  for (const path of bootPartitions(await confirm())) {
-    await confirm();
-    await host.exec(wipefsArgv(path), { signal, limit: limits.wipePartition });
-  }
+  await host.exec(zeroTableArgv(disk.path), { signal, limit: limits.write });
+  // Nothing boots from now on: a stop waits for no more.
+  if (isStopped) return;
+  await confirm();
+  await host.exec(wipefsArgv(disk.path), { signal, limit: limits.write });
 }
