@@ -22,10 +22,12 @@ process.exitCode = await start({
     const { sendFirstReport } = await import('./cli/first-report.ts');
     return sendFirstReport(request);
   },
-  loadProgram: (command) => {
-    // Stack traces show lines of the sources. The maps of the start alone would take a third of it, those of the controller
-    // megabytes for as long as it runs.
-    if (command !== 'controller') setSourceMapsSupport(true);
+  // Stack traces show lines of the sources. The maps of the start alone would take a third of it, those of the controller
+  // megabytes for as long as it runs.
+  beforeCommand: () => setSourceMapsSupport(true),
+  loadCommands: () => import('./cli/commands.ts'),
+  loadProgram: (of) => {
+    if (of === 'install') setSourceMapsSupport(true);
     return import('./cli/program.ts');
   },
 });

@@ -1,21 +1,61 @@
-import { type CommandPlace, commandsBelow, root } from '../../src/cli/commands.ts';
-import { commonExitCodes, type Section, sectionsOf } from '../../src/cli/help.ts';
+import { commonExitCodes, type HelpRow, type ProgramCommand } from '../../src/cli/command.ts';
+import { bootwright } from '../../src/cli/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { codeCell, table } from './markdown.ts';
 
-/** The commands that do something, in the order of the help. */
-const leaves = commandsBelow(root).filter(({ row }) => row.commands === undefined);
+const program = bootwright();
 
-const nameOf = ({ path }: CommandPlace): string => ['bootwright', ...path].join(' ');
+/** The commands that do something, in the order of the help. */
+const leaves = program.all.filter(({ commands }) => commands.length === 0);
+
+const nameOf = ({ path }: ProgramCommand): string => ['bootwright', ...path].join(' ');
+
+/** A part of what the documents show of a command. */
+interface Section {
+  readonly title: string;
+  readonly paragraphs?: readonly string[];
+  /** Command lines. */
+  readonly lines?: readonly string[];
+  readonly rows?: readonly HelpRow[];
+}
 
 /** The flags of an install and the common exit codes are shown once, elsewhere. */
-const ownSections = (place: CommandPlace): readonly Section[] =>
-  sectionsOf(place).flatMap((section) => {
-    if (section.title.startsWith('Flags') || section.title === 'Settings') return [];
-    if (section.title !== 'Exit codes') return [section];
-    const rows = Object.entries(place.row.exitCodes ?? {});
-    return rows.length === 0 ? [] : [{ title: section.title, rows }];
-  });
+function ownSections(command: ProgramCommand): readonly Section[] {
+  const help = command.createHelp();
+  const own = Object.entries(command.sections).filter(
+    ([title]) => !/^(?:Flags|Settings)/.test(title),
+  );
+  const sections: readonly Section[] = [
+    {
+      title: 'Usage',
+      lines: help
+        .commandUsage(command)
+        .split('\n')
+        .map((line) => line.trim()),
+    },
+    { title: 'Description', paragraphs: command.description().split('\n\n').slice(1) },
+    {
+      title: 'Arguments',
+      rows: command.registeredArguments.map((argument) => [
+        help.argumentTerm(argument),
+        help.argumentDescription(argument),
+      ]),
+    },
+    {
+      title: 'Options',
+      rows: command.options.map((option) => [
+        help.optionTerm(option),
+        help.optionDescription(option),
+      ]),
+    },
+    ...own.map(([title, rows]) => ({ title, rows })),
+    { title: 'Exit codes', rows: Object.entries(command.exitCodes) },
+    { title: 'Examples', rows: command.examples },
+  ];
+  return sections.filter(({ paragraphs = [], lines = [], rows = [] }) =>
+    [paragraphs, lines, rows].some(({ length }) => length > 0),
+  );
+}
 
 /** The page of every command. */
 export const cliPage = (): string =>
@@ -28,7 +68,7 @@ export const cliPage = (): string =>
     '',
     ...leaves.map((place) => {
       const name = nameOf(place);
-      return `- [${name}](#${name.replaceAll(' ', '-')}): ${place.row.summary}`;
+      return `- [${name}](#${name.replaceAll(' ', '-')}): ${place.summary()}`;
     }),
     '',
     '`bootwright completion SHELL` prints the completion of a shell: commands, subcommands, options, and their values.',
@@ -43,10 +83,10 @@ export const cliPage = (): string =>
     '',
   ].join('\n');
 
-const commandPage = (place: CommandPlace): readonly string[] => [
+const commandPage = (place: ProgramCommand): readonly string[] => [
   `## ${nameOf(place)}`,
   '',
-  sentence(place.row.summary),
+  sentence(place.summary()),
   '',
   ...ownSections(place).flatMap(sectionPage),
 ];
@@ -86,36 +126,35 @@ const linked = (text: string): string =>
 
 /** The man page, for groff and mandoc. */
 export function manPage(): string {
-  const flags = sectionsOf(root).filter(({ title }) => title.startsWith('Flags'));
-  const environment = sectionsOf(root).filter(({ title }) => title === 'Environment');
+  const flags = Object.entries(program.sections).filter(([title]) => title.startsWith('Flags'));
   return [
     '.\\" Written by npm run docs from src/cli/commands.ts.',
     `.TH BOOTWRIGHT 1 "" "bootwright ${version}" "User Commands"`,
     '.SH NAME',
-    `bootwright \\- ${roff(root.row.summary)}`,
+    `bootwright \\- ${roff(program.description())}`,
     '.SH SYNOPSIS',
-    ...(sectionsOf(root)[0]?.lines ?? []).flatMap((line) => [bold(line), '.br']).slice(0, -1),
+    ...(ownSections(program)[0]?.lines ?? []).flatMap((line) => [bold(line), '.br']).slice(0, -1),
     '.SH DESCRIPTION',
     roff(
       'Turns a bare-metal host into a node of an OpenShift cluster; further commands show, check and complete that.',
     ),
     '.SH COMMANDS',
     ...leaves.flatMap(commandManual),
-    ...flags.flatMap(({ title, rows = [] }) => [
+    ...flags.flatMap(([title, rows]) => [
       `.SH ${quoted(title.replace(/ \(.*/, '').toUpperCase())}`,
       ...rows.flatMap(tagged),
     ]),
     '.SH ENVIRONMENT',
-    ...environment.flatMap(({ rows = [] }) => rows.flatMap(tagged)),
+    ...(program.sections['Environment'] ?? []).flatMap(tagged),
     '.SH "EXIT STATUS"',
     ...Object.entries(commonExitCodes).flatMap(tagged),
     '',
   ].join('\n');
 }
 
-const commandManual = (place: CommandPlace): readonly string[] => [
+const commandManual = (place: ProgramCommand): readonly string[] => [
   `.SS ${quoted(nameOf(place))}`,
-  roff(sentence(place.row.summary)),
+  roff(sentence(place.summary())),
   ...ownSections(place).flatMap(sectionManual),
 ];
 

@@ -1,346 +1,499 @@
-import type { Environment } from '../config/environment.ts';
-import { nearestName } from '../lib/nearest.ts';
+import { Argument, Option } from 'commander';
+import { flagRows, ownFlagRows } from '../config/flag-table.ts';
+import { flagName } from '../config/go-flags.ts';
 import {
-  type CommandRow,
-  type CommandTable,
-  file,
+  commonExitCodes,
   format,
-  inPod,
-  oneOf,
-  type OptionRow,
-  podEnvironment,
-  proxyEnvironment,
-  anyValue,
-} from './command-row.ts';
-import { cliFailure } from './failures.ts';
-import { layerCommands } from './layer/commands.ts';
+  type HelpRow,
+  pageOutput,
+  ProgramCommand,
+  type RunContext,
+} from './command.ts';
+import { exitCodeOf, failureText, print, printError } from './messages.ts';
+
+/** An option that a command needs. */
+const required = (flags: string, summary: string): Option =>
+  new Option(flags, `${summary}; required`).makeOptionMandatory();
+
+const repeatable = (flags: string, summary: string): Option =>
+  new Option(flags, `${summary}; repeatable`).argParser(
+    (value, earlier: readonly string[] | undefined) => [...(earlier ?? []), value],
+  );
+
+/** Of what works on a cluster from outside. */
+const administrator = (): Option =>
+  required('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
+
+/** Of the programs that run in a pod. */
+const inPod = (command: ProgramCommand): ProgramCommand =>
+  command
+    .option(
+      '--kubeconfig <FILE>',
+      'kubeconfig of the cluster; default: the service account of the pod',
+    )
+    .option('--verbose', 'log at level debug')
+    .option('--metrics <ADDR>', 'serve Prometheus metrics on HOST:PORT');
+
+/** What says who watches a run. */
+const watchersEnvironment = {
+  NOTIFY_SOCKET: 'socket of systemd, which sets it, and WATCHDOG_USEC',
+  'OTEL_EXPORTER_OTLP_ENDPOINT …': 'collector of OpenTelemetry, for spans',
+  TRACEPARENT: 'the span that they belong to',
+} as const;
+
+/** The service of a cluster's API, as every pod has it, and who watches. */
+const podEnvironment = {
+  ...watchersEnvironment,
+  KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
+  KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
+} as const;
+
+/** The proxies of whoever runs the command. */
+const proxyEnvironment = {
+  'HTTP_PROXY HTTPS_PROXY NO_PROXY': 'proxies, in upper or lower case',
+} as const;
+
+const installEnvironment = {
+  PULL_SECRET_TOKEN: 'token of the service',
+  'AWS_ACCESS_KEY_ID …': 'credentials of an object store',
+  BOOTWRIGHT_SECTION_KEY: 'any setting, BOOTWRIGHT_IMAGE_URL',
+  'S3_URL BUCKET CLUSTER_ID DEVICE': 'Ignition from an object store, no service',
+  ...proxyEnvironment,
+  'DRY_ENABLE …': 'load-test the service',
+  ...watchersEnvironment,
+} as const;
 
 const installEnds = {
   2: 'an install would be refused for its input, or the command line is wrong',
 };
 
-const reboot = {
-  reboot: { summary: 'reboot the host at the end, if a change needs it' },
-} as const satisfies Readonly<Record<string, OptionRow>>;
+/** The flags of an install, as its page shows them; Go's rules read them, not commander. */
+function withFlags(command: ProgramCommand): ProgramCommand {
+  const isLong = ([name]: readonly [string, unknown]): boolean => name.length > 1;
+  const row = ([name, { placeholder, summary }]: readonly [
+    string,
+    { readonly placeholder?: string; readonly summary: string },
+  ]): HelpRow => [
+    `${flagName(name)}${placeholder === undefined ? '' : ` ${placeholder}`}`,
+    summary,
+  ];
+  const known = Object.entries(flagRows).filter(isLong);
+  return command
+    .section(
+      'Flags (-x is the same as --x; a value may also follow =)',
+      known.filter(([, { era }]) => era === undefined).map(row),
+    )
+    .section('Flags of Bootwright', [
+      ...Object.entries(ownFlagRows).filter(isLong).map(row),
+      ['--SECTION.KEY VALUE', 'any setting, --image.url for example'],
+    ])
+    .section(
+      'Flags that older services send',
+      known.filter(([, { era }]) => era !== undefined).map(row),
+    )
+    .section('Settings, the later source wins', [
+      ['/etc/bootwright/config.yaml', 'the default file'],
+      ['--config FILE', 'files in their order'],
+      ['the environment', 'variables as below'],
+      ['flags', 'as above'],
+    ])
+    .reads(installEnvironment);
+}
 
-const onHost = {
-  format: format('text', 'json'),
-  verbose: { summary: 'log every command' },
-} as const satisfies Readonly<Record<string, OptionRow>>;
+function addInstall(program: ProgramCommand): void {
+  const install = program.add('install', 'install this host; the same as flags alone');
+  withFlags(install)
+    .usage('[flags]\n       bootwright -r ROLE [flags]')
+    .example(
+      'bootwright -r worker --url https://service:6008 --cluster-id ID --host-id ID --boot-device /dev/sda',
+      'install as the inventory service asks for it',
+    )
+    .example(
+      'bootwright install --config host.yaml',
+      'install from a file of settings',
+    ).takesInstallFlags = true;
+  program
+    .add(
+      'plan',
+      'print what an install would do',
+      'Nothing is touched. What would refuse the install is on standard error.',
+    )
+    .addOption(format('text', 'json', 'dot', 'markdown'))
+    .installFlags()
+    .ends(installEnds)
+    .example('bootwright plan -r worker --boot-device /dev/sda', 'read what would happen')
+    .example('bootwright plan -r bootstrap --format dot | dot -Tsvg > plan.svg', 'draw it')
+    .runs(async () => (await import('./plan.ts')).runPlan);
+}
 
-const configCommands = {
-  show: {
-    summary: 'print every setting with its origin, secrets masked',
-    takesInstallFlags: true,
-    options: { format: format('text', 'json') },
-    examples: [['bootwright config show --config host.yaml', 'see which value wins, and why']],
-  },
-  validate: {
-    summary: 'list all that an install would refuse of the configuration',
-    takesInstallFlags: true,
-    options: { format: format('text', 'json') },
-    exitCodes: installEnds,
-    examples: [['bootwright config validate --config host.yaml', 'all findings at once']],
-  },
-  schema: {
-    summary: 'print the JSON Schema of a configuration file',
-    examples: [['bootwright config schema > bootwright.schema.json', 'for an editor']],
-  },
-} as const satisfies CommandTable;
+function addConfig(program: ProgramCommand): void {
+  const config = program.add('config', 'show, validate or describe the configuration');
+  config
+    .add('show', 'print every setting with its origin, secrets masked')
+    .addOption(format('text', 'json'))
+    .installFlags()
+    .example('bootwright config show --config host.yaml', 'see which value wins, and why')
+    .runs(async () => (await import('./config.ts')).runConfigShow);
+  config
+    .add('validate', 'list all that an install would refuse of the configuration')
+    .addOption(format('text', 'json'))
+    .installFlags()
+    .ends(installEnds)
+    .example('bootwright config validate --config host.yaml', 'all findings at once')
+    .runs(async () => (await import('./config.ts')).runConfigValidate);
+  config
+    .add('schema', 'print the JSON Schema of a configuration file')
+    .example('bootwright config schema > bootwright.schema.json', 'for an editor')
+    .runs(async () => (await import('./config.ts')).runConfigSchema);
+}
 
-const logsCommands = {
-  read: {
-    summary: 'say in ten lines what a bundle of logs says happened',
-    description: [
-      'The last line of a failed install names its bundle. It may be read on any machine: nothing of it is unpacked.',
-    ],
-    argument: { ...file, placeholder: 'BUNDLE', summary: 'the file, bundle-….tar.gz' },
-    options: { format: format('text', 'json') },
-    examples: [
-      ['bootwright logs read /opt/install-dir/bundle-20261124T124100Z.tar.gz', 'see what failed'],
-    ],
-  },
-} as const satisfies CommandTable;
-
-const nodeCommands = {
-  status: {
-    summary: 'print what the host runs and what it boots next',
-    options: onHost,
-    environment: proxyEnvironment,
-    examples: [['bootwright node status --format json', 'for a script']],
-  },
-  apply: {
-    summary: 'stage an image for the next boot',
-    argument: { ...anyValue('IMAGE'), summary: 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST' },
-    options: {
-      ...onHost,
-      record: { summary: 'record the image for the Machine Config Daemon' },
-      ...reboot,
-      'append-karg': {
-        summary: 'kernel argument to append; repeatable',
-        value: anyValue('ARGUMENT'),
-        isRepeatable: true,
-      },
-      'delete-karg': {
-        summary: 'kernel argument to delete; repeatable',
-        value: anyValue('ARGUMENT'),
-        isRepeatable: true,
-      },
-    },
-    environment: proxyEnvironment,
-    examples: [
-      ['bootwright node apply registry.example.com/os@sha256:… --reboot', 'boot into an image'],
-    ],
-  },
-  rollback: {
-    summary: 'drop the staged image, or return to the previous one',
-    options: { ...onHost, ...reboot },
-    environment: proxyEnvironment,
-    examples: [['bootwright node rollback --reboot', 'return to the previous image']],
-  },
-  agent: {
-    summary: 'in the cluster: keep this node at what its pool desires',
-    description: ['Run by a daemon set. It ends by a signal only; the next run continues.'],
-    options: inPod,
-    environment: { NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment },
-  },
-  controller: {
-    summary: 'in the cluster: roll out to the nodes of pools',
-    description: ['Run by a deployment. It ends by a signal only; the next run continues.'],
-    options: inPod,
-    environment: podEnvironment,
-  },
-} as const satisfies CommandTable;
-
-/** The row of `bootwright watch`. */
-const watchCommand = {
-  summary: 'serve a page of the installation that a service has',
-  description: [
-    'Each host as a rail of its stages, what it waits for, the operators, a log with a filter, and a time line. The page can only be read.',
-    'Goes on until Ctrl-C, also while the service is away or refuses; then the exit code is 0. After the installation has ended nothing is asked any more.',
-  ],
-  argument: {
-    ...anyValue('URL'),
-    summary:
+function addObservers(program: ProgramCommand): void {
+  program
+    .add(
+      'doctor',
+      'check this host before an install',
+      'Checks programs, memory, clock, firmware, disk, image, names and the service. Nothing is touched.',
+    )
+    .addOption(format('text', 'json'))
+    .installFlags()
+    .example('bootwright doctor --config host.yaml', 'on the live host, before the install')
+    .runs(async () => (await import('./doctor/doctor.ts')).runDoctor);
+  program
+    .add(
+      'status',
+      'show where the run on this host is',
+      'Which step runs, what it waits for, how long the rest takes, and what a restart would do; of a dead agent too.',
+    )
+    .addOption(format('text', 'json'))
+    .installFlags()
+    .example('bootwright status', 'beside a running agent')
+    .runs(async () => (await import('./status.ts')).runStatus);
+  program
+    .add(
+      'watch',
+      'serve a page of the installation that a service has',
+      'Each host as a rail of its stages, what it waits for, the operators, a log with a filter, and a time line. The page can only be read.',
+      'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. After the installation has ended nothing is asked any more.',
+    )
+    .argument(
+      '[URL]',
       'inventory service; with /api/assisted-install/v2/clusters/ID no --cluster-id is needed',
-    isOptional: true,
-  },
-  takesInstallFlags: true,
-  options: {
-    listen: {
-      summary: 'where the page is served; port 0 takes a free one',
-      value: anyValue('ADDRESS:PORT'),
-      byDefault: '127.0.0.1:0',
-    },
-    'page-file': {
-      summary: 'write the page, with its time line, to this file at the end',
-      value: file,
-    },
-  },
-  environment: { PULL_SECRET_TOKEN: 'token of the service', ...proxyEnvironment },
-  examples: [
-    [
+    )
+    .option(
+      '--listen <ADDRESS:PORT>',
+      'where the page is served; port 0 takes a free one',
+      '127.0.0.1:0',
+    )
+    .option('--page-file <FILE>', 'write the page, with its time line, to this file at the end')
+    .installFlags()
+    .reads({ PULL_SECRET_TOKEN: 'token of the service', ...proxyEnvironment })
+    .example(
       'bootwright watch https://service:6008 --cluster-id ID --cacert ca.pem',
       'follow an installation in a browser',
-    ],
-    [
+    )
+    .example(
       'bootwright watch https://service:6008 --cluster-id ID --page-file run.html',
       'keep the time line',
-    ],
-  ],
-} as const satisfies CommandRow;
+    )
+    .runs(async () => (await import('./watch.ts')).runWatch);
+}
 
-/**
- * The tree of commands: to add one, add its row here, and what it runs to `handlers.ts`, which does not compile without.
- * It is plain data, as help is printed and a command is found before the rest of the program is loaded.
- */
-export const commands = {
-  install: {
-    summary: 'install this host; the same as flags alone',
-    takesInstallFlags: true,
-    examples: [
-      [
-        'bootwright -r worker --url https://service:6008 --cluster-id ID --host-id ID --boot-device /dev/sda',
-        'install as the inventory service asks for it',
-      ],
-      ['bootwright install --config host.yaml', 'install from a file of settings'],
-    ],
-  },
-  plan: {
-    summary: 'print what an install would do',
-    description: ['Nothing is touched. What would refuse the install is on standard error.'],
-    takesInstallFlags: true,
-    options: { format: format('text', 'json', 'dot', 'markdown') },
-    exitCodes: installEnds,
-    examples: [
-      ['bootwright plan -r worker --boot-device /dev/sda', 'read what would happen'],
-      ['bootwright plan -r bootstrap --format dot | dot -Tsvg > plan.svg', 'draw it'],
-    ],
-  },
-  config: { summary: 'show, validate or describe the configuration', commands: configCommands },
-  doctor: {
-    summary: 'check this host before an install',
-    description: [
-      'Checks programs, memory, clock, firmware, disk, image, names and the service. Nothing is touched.',
-    ],
-    takesInstallFlags: true,
-    options: { format: format('text', 'json') },
-    examples: [['bootwright doctor --config host.yaml', 'on the live host, before the install']],
-  },
-  status: {
-    summary: 'show where the run on this host is',
-    description: [
-      'Which step runs, what it waits for, how long the rest takes, and what a restart would do; of a dead agent too.',
-    ],
-    takesInstallFlags: true,
-    options: { format: format('text', 'json') },
-    examples: [['bootwright status', 'beside a running agent']],
-  },
-  watch: watchCommand,
-  journal: {
-    summary: 'show what an earlier run on this host did',
-    takesInstallFlags: true,
-    options: { format: format('text', 'json') },
-    examples: [['bootwright journal --host.root /mnt', 'of a system that is mounted']],
-  },
-  logs: { summary: 'read the logs that a failed install left', commands: logsCommands },
-  controller: {
-    summary: 'in the cluster: complete its installation',
-    description: [
+/** What reads the records of an earlier run. */
+function addRecords(program: ProgramCommand): void {
+  program
+    .add('journal', 'show what an earlier run on this host did')
+    .addOption(format('text', 'json'))
+    .installFlags()
+    .example('bootwright journal --host.root /mnt', 'of a system that is mounted')
+    .runs(async () => (await import('./journal.ts')).runJournal);
+  program
+    .add('logs', 'read the logs that a failed install left')
+    .add(
+      'read',
+      'say in ten lines what a bundle of logs says happened',
+      'The last line of a failed install names its bundle. It may be read on any machine: nothing of it is unpacked.',
+    )
+    .argument('<FILE>', 'the bundle, bundle-….tar.gz')
+    .addOption(format('text', 'json'))
+    .example(
+      'bootwright logs read /opt/install-dir/bundle-20261124T124100Z.tar.gz',
+      'see what failed',
+    )
+    .runs(async () => (await import('./logs/read.ts')).runLogsRead);
+}
+
+function addController(program: ProgramCommand): void {
+  inPod(
+    program.add(
+      'controller',
+      'in the cluster: complete its installation',
       'Run by a job. It also runs where no command is given and the environment is that of assisted-installer-controller.',
-    ],
-    options: inPod,
-    environment: {
+    ),
+  )
+    .reads({
       INVENTORY_URL: 'inventory service',
       CLUSTER_ID: 'id of the cluster there',
       OPENSHIFT_VERSION: 'version of the cluster',
       ...podEnvironment,
-    },
-  },
-  layer: {
-    summary: 'check, build, roll back OS images of pools',
-    commands: layerCommands,
-  },
-  node: { summary: 'switch this node to an OS image, or back', commands: nodeCommands },
-  completion: {
-    summary: 'print the completion script of a shell',
-    argument: { ...oneOf('SHELL', ['bash', 'zsh', 'fish']), summary: 'name of the shell' },
-    examples: [
-      [
-        'bootwright completion bash > /etc/bash_completion.d/bootwright',
-        'for every bash of this machine',
-      ],
-      ['bootwright completion zsh > ~/.zfunc/_bootwright', 'in a directory of fpath'],
-      ['bootwright completion fish > ~/.config/fish/completions/bootwright.fish', 'for fish'],
-    ],
-  },
-  help: {
-    summary: 'print this text, or the page of a command',
-    argument: {
-      placeholder: 'COMMAND',
-      completes: 'commands',
-      summary: 'the command, down to its subcommand',
-      isRepeatable: true,
-      isOptional: true,
-    },
-    examples: [['bootwright help layer build', 'the same as bootwright layer build --help']],
-  },
-} as const satisfies CommandTable;
-
-/** A command by its name. */
-export type CommandName = keyof typeof commands;
-
-/** A command line that takes the flags of an install. */
-export interface InstallLine {
-  readonly argv: readonly string[];
-  readonly environment: Environment;
-  /** One of the forms that the command prints. */
-  readonly format: string;
+    })
+    .runs(async () => (await import('./controller.ts')).runController);
 }
 
-type PathsIn<Table> = {
-  [Name in keyof Table & string]: Table[Name] extends { readonly commands: infer Below }
-    ? `${Name} ${PathsIn<Below>}`
-    : Name;
-}[keyof Table & string];
+const osConfig = (): Option => required('--os-config <FILE>', 'file with the MachineOSConfig');
 
-/** A command that does something: `plan`, `config show`. */
-export type CommandPath = PathsIn<typeof commands>;
+const buildFiles = (command: ProgramCommand): ProgramCommand =>
+  command
+    .addOption(osConfig())
+    .addOption(
+      required('--rendered-config <FILE>', 'file with the rendered MachineConfig of the pool'),
+    )
+    .addOption(format('text', 'json'));
 
-/** A command with the names that lead to it, `['config', 'show']`; the top of the tree has none. */
-export interface CommandPlace {
-  readonly path: readonly string[];
-  readonly row: CommandRow;
+const images = (command: ProgramCommand): ProgramCommand =>
+  buildFiles(command)
+    .option('--authfile <FILE>', 'registry credentials, in the form of a pull secret')
+    .option('--storage <DIR>', 'directory for images; default: the storage of the user')
+    .reads(proxyEnvironment);
+
+const buildLine = '--os-config mosc.yaml --rendered-config rendered-worker.yaml';
+
+/** What works on files alone, on any machine. */
+function addBuilds(layer: ProgramCommand): void {
+  layer
+    .add(
+      'lint',
+      'check MachineOSConfigs and Containerfiles',
+      'Finds what a cluster would refuse, and what would fail in a build or on a node.',
+    )
+    .argument('<FILE...>', 'files with MachineOSConfigs, or Containerfiles')
+    .addOption(format('text', 'json', 'sarif'))
+    .ends({ 2: 'a finding is an error, or the command line is wrong' })
+    .example('bootwright layer lint mosc.yaml Containerfile', 'print the findings, a line each')
+    .example(
+      'bootwright layer lint --format sarif mosc.yaml > lint.sarif',
+      'write them for a service that shows them beside the code',
+    )
+    .runs(async () => (await import('./layer/lint.ts')).runLayerLint);
+  buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
+    .addOption(required('--out <DIR>', 'directory for the build context, empty or absent'))
+    .example(`bootwright layer render ${buildLine} --out context`, 'write what podman build takes')
+    .runs(async () => (await import('./layer/render.ts')).runLayerRender);
+  layer
+    .add('name', 'print the name of the MachineOSBuild that the cluster would create')
+    .addOption(osConfig())
+    .addOption(required('--pool <FILE>', 'file with the MachineConfigPool of the running cluster'))
+    .addOption(format('text', 'json'))
+    .addOption(
+      required(
+        '--images <FILE>',
+        'file with the four fields of the ConfigMap machine-config-osimageurl',
+      ),
+    )
+    .example(
+      'bootwright layer name --os-config mosc.yaml --pool pool.yaml --images osimageurl.yaml',
+      'print one name',
+    )
+    .runs(async () => (await import('./layer/name.ts')).runLayerName);
 }
 
-/** The whole tree as one row. */
-export const root: CommandPlace = {
-  path: [],
-  row: { summary: 'installs this bare-metal host as an OpenShift node', commands },
-};
+/** What makes an image on this machine. */
+function addImages(layer: ProgramCommand): void {
+  images(
+    layer.add(
+      'build',
+      'build and check the OS image of a pool on this machine',
+      'Builds with podman or buildah by the code of an installation, and prints the name of the image in the store.',
+    ),
+  )
+    .option('--push-authfile <FILE>', 'credentials to push the image with, once it is built')
+    .option('--digestfile <FILE>', 'write the digest of the pushed image to this file')
+    .option('--on-host', 'in a privileged container: build on its host')
+    .example(`bootwright layer build ${buildLine}`, 'build with the storage of the user')
+    .runs(async () => (await import('./layer/build.ts')).runLayerBuild);
+  images(
+    layer.add(
+      'push',
+      'push an image that was built here, and print its pull spec',
+      'It goes to where its MachineOSConfig says, after its base.',
+    ),
+  )
+    .example(
+      `bootwright layer push ${buildLine} --authfile pull-secret.json`,
+      'push what was built',
+    )
+    .runs(async () => (await import('./layer/build.ts')).runLayerPush);
+}
 
-/** A place with all that is below it. */
-export const commandsBelow = (place: CommandPlace): readonly CommandPlace[] => [
-  place,
-  ...Object.entries(place.row.commands ?? {}).flatMap(([name, row]) =>
-    commandsBelow({ path: [...place.path, name], row }),
-  ),
-];
+/** What works on a cluster. */
+function addPools(layer: ProgramCommand): void {
+  layer
+    .add('status', 'print the images of the pools of a cluster, and what runs them')
+    .addOption(administrator())
+    .option('--pool <NAME>', 'this pool only')
+    .addOption(format('text', 'json'))
+    .ends({
+      1: 'an invariant of a layered pool is violated, as it is while a roll-out continues or has failed',
+    })
+    .reads(proxyEnvironment)
+    .example('bootwright layer status --kubeconfig kubeconfig', 'show every pool')
+    .example(
+      'bootwright layer status --kubeconfig kubeconfig --pool worker --format json',
+      'one pool, for a script',
+    )
+    .runs(async () => (await import('./layer/status.ts')).runLayerStatus);
+  layer
+    .add('rollback', 'return a pool to the OS of its release')
+    .addOption(administrator())
+    .addOption(required('--pool <NAME>', 'pool to return to the OS of its release'))
+    .addOption(format('text', 'json'))
+    .option('--yes', 'make the change; without it, only print what would happen')
+    .ends({ 2: 'nothing was changed, as --yes was not given, or the command line is wrong' })
+    .reads(proxyEnvironment)
+    .example(
+      'bootwright layer rollback --kubeconfig kubeconfig --pool worker',
+      'print what would happen',
+    )
+    .example('bootwright layer rollback --kubeconfig kubeconfig --pool worker --yes', 'do it')
+    .runs(async () => (await import('./layer/in-cluster.ts')).runLayerRollback);
+  layer
+    .add(
+      'unpause',
+      'end the pauses of pools that a stopped installation has left',
+      'A hand-over that is stopped keeps its pools paused, so that no node loses its OS image. Running the installation again ends that too.',
+      'A pool that a person has paused stays paused.',
+    )
+    .addOption(administrator())
+    .option('--pool <NAME>', 'this pool only')
+    .option('--yes', 'also where nodes lose their OS image by it')
+    .ends({
+      2: 'nothing was changed, as nodes would lose their OS image and --yes was not given',
+    })
+    .reads(proxyEnvironment)
+    .example('bootwright layer unpause --kubeconfig kubeconfig', 'unpause what was left')
+    .runs(async () => (await import('./layer/in-cluster.ts')).runLayerUnpause);
+}
 
-/** A command that was found on a command line, with what follows it. */
-export interface Found {
-  readonly place: CommandPlace;
-  readonly args: readonly string[];
+const onHost = (command: ProgramCommand): ProgramCommand =>
+  command
+    .addOption(format('text', 'json'))
+    .option('--verbose', 'log every command')
+    .reads(proxyEnvironment);
+
+const reboot = ['--reboot', 'reboot the host at the end, if a change needs it'] as const;
+
+function addNode(node: ProgramCommand): void {
+  onHost(node.add('status', 'print what the host runs and what it boots next'))
+    .example('bootwright node status --format json', 'for a script')
+    .runs(async () => (await import('./node.ts')).runNodeStatus);
+  onHost(node.add('apply', 'stage an image for the next boot'))
+    .argument('<IMAGE>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
+    .option('--record', 'record the image for the Machine Config Daemon')
+    .option(...reboot)
+    .addOption(repeatable('--append-karg <ARGUMENT>', 'kernel argument to append'))
+    .addOption(repeatable('--delete-karg <ARGUMENT>', 'kernel argument to delete'))
+    .example(
+      'bootwright node apply registry.example.com/os@sha256:… --reboot',
+      'boot into an image',
+    )
+    .runs(async () => (await import('./node.ts')).runNodeApply);
+  onHost(node.add('rollback', 'drop the staged image, or return to the previous one'))
+    .option(...reboot)
+    .example('bootwright node rollback --reboot', 'return to the previous image')
+    .runs(async () => (await import('./node.ts')).runNodeRollback);
+  inPod(
+    node.add(
+      'agent',
+      'in the cluster: keep this node at what its pool desires',
+      'Run by a daemon set. It ends by a signal only; the next run continues.',
+    ),
+  )
+    .reads({ NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment })
+    .runs(async () => (await import('./node-agent.ts')).runNodeAgent);
+  inPod(
+    node.add(
+      'controller',
+      'in the cluster: roll out to the nodes of pools',
+      'Run by a deployment. It ends by a signal only; the next run continues.',
+    ),
+  )
+    .reads(podEnvironment)
+    .runs(async () => (await import('./node-controller.ts')).runNodeController);
+}
+
+function addCompletion(program: ProgramCommand): void {
+  program
+    .add('completion', 'print the completion script of a shell')
+    .addArgument(new Argument('<SHELL>', 'name of the shell').choices(['bash', 'zsh', 'fish']))
+    .example(
+      'bootwright completion bash > /etc/bash_completion.d/bootwright',
+      'for every bash of this machine',
+    )
+    .example('bootwright completion zsh > ~/.zfunc/_bootwright', 'in a directory of fpath')
+    .example('bootwright completion fish > ~/.config/fish/completions/bootwright.fish', 'for fish')
+    .runs(async () => {
+      const { completionScripts } = await import('./completion.ts');
+      return ({ values: [shell = ''] }: { readonly values: readonly string[] }) => {
+        print(completionScripts[shell]?.(bootwright()) ?? '');
+        return 0;
+      };
+    });
+  program
+    .add('help', 'print the page of the program, or of a command')
+    .helpOption(false)
+    .allowUnknownOption()
+    .argument('[COMMAND...]', 'the command, down to its subcommand')
+    .example('bootwright help layer build', 'the same as bootwright layer build --help')
+    .action((words: readonly string[]) => {
+      program.find(words.filter((word) => !word.startsWith('-'))).outputHelp();
+    });
 }
 
 /**
- * Finds the command that the first words name: as deep as there are commands. Flags end the names.
- * @throws AgentError `cli.unknown-command` with what was probably meant
+ * The program with all its commands. To add one, add it here.
+ * @param first the first word of a line, by which subcommands that it cannot name are left out: they take a third of the start
  */
-export function findCommand(words: readonly string[], place: CommandPlace = root): Found {
-  const below = place.row.commands;
-  const [name, ...args] = words;
-  if (below === undefined || name === undefined || name.startsWith('-')) {
-    return { place, args: words };
+export function bootwright(out = print, err = printError, first = 'help'): ProgramCommand {
+  const needs = (name: string): boolean => first === 'help' || first === name;
+  const program = new ProgramCommand('bootwright')
+    .description('installs this bare-metal host as an OpenShift node')
+    .usage('-r ROLE [flags]\n       bootwright COMMAND [flags]')
+    .helpOption('-h, --help', 'print this page')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .showSuggestionAfterError(false)
+    .exitOverride()
+    .configureOutput(pageOutput(out, err));
+  withFlags(program).ends(commonExitCodes);
+  addInstall(program);
+  addConfig(program);
+  addObservers(program);
+  addRecords(program);
+  addController(program);
+  const layer = program.add('layer', 'check, build, roll back OS images of pools');
+  if (needs('layer')) {
+    addBuilds(layer);
+    addImages(layer);
+    addPools(layer);
   }
-  const row = Object.hasOwn(below, name) ? below[name] : undefined;
-  if (row !== undefined) return findCommand(args, { path: [...place.path, name], row });
-  const near = nearestName(name, Object.keys(below));
-  const before = ['bootwright', ...place.path].join(' ');
-  const message =
-    place === root
-      ? `command ${JSON.stringify(name)} does not exist`
-      : `\`${place.path.join(' ')}\` has no subcommand ${JSON.stringify(name)}`;
-  throw cliFailure('cli.unknown-command', message, {
-    ...(near !== undefined
-      ? { hint: `did you mean ${before} ${near}` }
-      : place === root
-        ? {}
-        : { hint: `run ${before} with one of ${Object.keys(below).join(', ')}` }),
-    context: { command: name },
-  });
+  const node = program.add('node', 'switch this node to an OS image, or back');
+  if (needs('node')) addNode(node);
+  addCompletion(program);
+  return program;
 }
 
-/**
- * Refuses the name of a command, also mistyped, among the words behind the flags of an install.
- * @throws AgentError `cli.command-after-flags` with the right order
- */
-export function refuseLateCommand(words: readonly string[], firstFlag = ''): void {
-  const places = commandsBelow(root).slice(1);
-  const named = (name: string | undefined, among: readonly CommandPlace[]) =>
-    among.find(({ path }) => path.at(-1) === name);
-  for (const [at, word] of words.entries()) {
-    const place = named(word, places) ?? named(nearestName(word, Object.keys(commands)), places);
-    if (place === undefined) continue;
-    const { path } = named(words[at + 1], commandsBelow(place).slice(1)) ?? place;
-    const [flag = ''] = firstFlag.split('=');
-    throw cliFailure(
-      'cli.command-after-flags',
-      `${JSON.stringify(word)} is written after flags, where an install would ignore it`,
-      {
-        hint: `write the command first: bootwright ${path.join(' ')} ${flag} …`,
-        context: { command: path.join(' ') },
-      },
-    );
+/** A line that names a command, or asks for a page. */
+export interface CommandCall extends RunContext {
+  readonly argv: readonly string[];
+  readonly print: (text: string) => void;
+  readonly printError: (text: string) => void;
+}
+
+/** Runs a command line that is no install; a failure ends in three lines and the exit code of its kind. */
+export async function runCommand(call: CommandCall): Promise<number> {
+  try {
+    return await bootwright(call.print, call.printError, call.argv[0]).run(call.argv, call);
+  } catch (thrown) {
+    call.printError(failureText(thrown));
+    return exitCodeOf(thrown);
   }
 }

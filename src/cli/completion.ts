@@ -1,90 +1,108 @@
+import type { Option } from 'commander';
 import { installFlags, type OfferedFlag } from '../config/flags.ts';
 import { flagName } from '../config/go-flags.ts';
-import type { CommandRow, OptionRow, ValueRow } from './command-row.ts';
-import { type CommandPlace, commandsBelow, root } from './commands.ts';
+import type { ProgramCommand } from './command.ts';
 import { shellQuoted } from './messages.ts';
 
-/** The completion scripts of shells. They are whole: none calls the program. */
-export const completionScripts: Readonly<Record<string, () => string>> = {
+/** The completion scripts of shells, by the tree of commands. They are whole: none calls the program. */
+export const completionScripts: Readonly<Record<string, (program: ProgramCommand) => string>> = {
   bash: bashScript,
   zsh: zshScript,
   fish: fishScript,
 };
 
+/** What completes a value: its words, names of files or directories, or nothing. */
+interface Value {
+  readonly completes: 'words' | 'files' | 'directories' | 'nothing';
+  readonly words?: readonly string[];
+}
+
 /** A flag as a person writes it, `--format`, and what may follow it. */
 interface Flag {
   readonly flag: string;
   readonly summary: string;
-  readonly value?: Pick<ValueRow, 'completes' | 'words'>;
+  readonly value?: Value;
 }
 
-const optionFlag = ([name, { summary, value }]: readonly [string, OptionRow]): Flag => ({
-  flag: `--${name}`,
-  summary,
-  ...(value === undefined ? {} : { value }),
+/** A place of a command line: its words, and what may follow. */
+interface Place {
+  readonly path: readonly string[];
+  readonly below: readonly ProgramCommand[];
+  /** Only what is not a flag of an install too. */
+  readonly flags: readonly Flag[];
+  readonly takesInstallFlags: boolean;
+  readonly argument?: Value;
+}
+
+/** By the choices of a value, else by its placeholder. */
+function valueOf(form: string, choices: readonly string[] | undefined): Value {
+  if (choices !== undefined) return { completes: 'words', words: choices };
+  if (/FILE\b/.test(form)) return { completes: 'files' };
+  return { completes: form.includes('DIR') ? 'directories' : 'nothing' };
+}
+
+const optionFlag = (option: Option): Flag => ({
+  flag: option.long ?? '',
+  summary: option.description,
+  ...(option.required ? { value: valueOf(option.flags, option.argChoices) } : {}),
 });
 
 const installFlag = ({ name, summary, isBoolean, choices, isPath }: OfferedFlag): Flag => ({
   flag: flagName(name),
   summary: summary.replace(/;.*/s, ''),
-  ...(isBoolean
-    ? {}
-    : choices === undefined
-      ? { value: { completes: isPath ? 'files' : 'nothing' } as const }
-      : { value: { completes: 'words', words: choices } as const }),
+  ...(isBoolean ? {} : { value: valueOf(isPath ? 'FILE' : '', choices) }),
 });
-
-/** Flags alone mean `install`, and some commands take its flags too. */
-const takesInstallFlags = ({ path, row }: CommandPlace): boolean =>
-  path.length === 0 || row.takesInstallFlags === true;
-
-/** Only what is not a flag of an install too. */
-const ownFlags = (place: CommandPlace): readonly Flag[] => [
-  ...Object.entries(place.row.options ?? {}).map(optionFlag),
-  ...(takesInstallFlags(place) || place.path[0] === 'help'
-    ? []
-    : [{ flag: '--help', summary: 'print the help page' }]),
-];
 
 /** Every place of a command line; `help` is followed by the names of the commands. */
-const places = (): readonly CommandPlace[] => {
-  const real = commandsBelow(root).filter(({ path }) => path[0] !== 'help');
-  const named = real.map(({ path, row }) => ({ path: ['help', ...path], row: namesOnly(row) }));
-  return [...real, ...named];
-};
-
-const namesOnly = ({ summary, commands }: CommandRow): CommandRow => ({
-  summary,
-  ...(commands === undefined ? {} : { commands }),
-});
+function placesOf(program: ProgramCommand): readonly Place[] {
+  const commands = program.all.filter(({ path }) => path[0] !== 'help');
+  return [
+    ...commands.map((command) => {
+      // Flags alone mean `install`, and some commands take its flags too.
+      const takesInstallFlags = command === program || command.takesInstallFlags;
+      const help = { flag: '--help', summary: 'print the help page' };
+      const [argument] = command.registeredArguments;
+      return {
+        path: command.path,
+        below: command.subcommands,
+        flags: [...command.options.map(optionFlag), ...(takesInstallFlags ? [] : [help])],
+        takesInstallFlags,
+        ...(argument === undefined
+          ? {}
+          : { argument: valueOf(argument.name(), argument.argChoices) }),
+      };
+    }),
+    ...commands.map(({ path, subcommands: below }) => ({
+      ...{ path: ['help', ...path], below, flags: [], takesInstallFlags: false },
+    })),
+  ];
+}
 
 /** A blank before each name, as the scripts collect them. */
 const pathText = (path: readonly string[]): string => path.map((name) => ` ${name}`).join('');
 
-const quotedPath = ({ path }: CommandPlace): string => `'${pathText(path)}'`;
+const quotedPath = ({ path }: Place): string => `'${pathText(path)}'`;
 
-const paths = (of: readonly CommandPlace[], between: string): string =>
-  of.map(quotedPath).join(between);
+const paths = (of: readonly Place[], between: string): string => of.map(quotedPath).join(between);
 
-const named = (of: readonly CommandPlace[]): readonly CommandPlace[] =>
-  of.filter(({ path }) => path.length > 0);
+const named = (of: readonly Place[]): readonly Place[] => of.filter(({ path }) => path.length > 0);
 
 interface Values {
   /** What the place and the flag are matched by, in the quotes of a shell. */
   readonly patterns: readonly string[];
-  readonly value: NonNullable<Flag['value']>;
+  readonly value: Value;
 }
 
 /** The values of flags, those with the same values together; a flag of one command before one of an install. */
-function valuesIn(all: readonly CommandPlace[]): readonly Values[] {
+function valuesIn(all: readonly Place[]): readonly Values[] {
   const groups = new Map<string, Values>();
-  const add = (pattern: string, value: NonNullable<Flag['value']>, where: string): void => {
+  const add = (pattern: string, value: Value, where: string): void => {
     const key = `${where} ${value.completes} ${(value.words ?? []).join(' ')}`;
     const patterns = [...(groups.get(key)?.patterns ?? []), pattern];
     groups.set(key, { patterns, value });
   };
   for (const place of all) {
-    for (const { flag, value } of ownFlags(place)) {
+    for (const { flag, value } of place.flags) {
       if (value !== undefined) add(`'${pathText(place.path)} ${flag}'`, value, 'own');
     }
   }
@@ -94,10 +112,10 @@ function valuesIn(all: readonly CommandPlace[]): readonly Values[] {
   return [...groups.values()];
 }
 
-function bashScript(): string {
-  const all = places();
+function bashScript(program: ProgramCommand): string {
+  const all = placesOf(program);
   const install = installFlags().map(({ name }) => flagName(name));
-  const answer = ({ completes, words = [] }: NonNullable<Flag['value']>): string =>
+  const answer = ({ completes, words = [] }: Value): string =>
     completes === 'words' ? `words="${words.join(' ')}"` : `kind=${completes}`;
   return [
     '_bootwright() {',
@@ -115,13 +133,13 @@ function bashScript(): string {
     '  [[ "$prev" == -[!-]?* ]] && prev="-$prev"',
     '  case "$at" in',
     ...all.map((place) => {
-      const { argument, commands = {} } = place.row;
-      const flags = ownFlags(place).map(({ flag }) => flag);
-      return `    ${quotedPath(place)}) flags="${flags.join(' ')}" words="${Object.keys(commands).join(' ')}" argument="${argumentText(argument)}" ;;`;
+      const flags = place.flags.map(({ flag }) => flag);
+      const names = place.below.map((command) => command.name());
+      return `    ${quotedPath(place)}) flags="${flags.join(' ')}" words="${names.join(' ')}" argument="${argumentText(place.argument)}" ;;`;
     }),
     '  esac',
     '  case "$at" in',
-    `    ${paths(all.filter(takesInstallFlags), ' | ')}) flags+=" ${install.join(' ')}" ;;`,
+    `    ${paths(takingInstallFlags(all), ' | ')}) flags+=" ${install.join(' ')}" ;;`,
     '  esac',
     '  ((i == COMP_CWORD)) || words=',
     '  case "$at $prev" in',
@@ -147,12 +165,15 @@ function bashScript(): string {
   ].join('\n');
 }
 
-const argumentText = (argument: CommandRow['argument']): string =>
+const takingInstallFlags = (all: readonly Place[]): readonly Place[] =>
+  all.filter(({ takesInstallFlags }) => takesInstallFlags);
+
+const argumentText = (argument: Place['argument']): string =>
   argument?.words?.join(' ') ?? (argument?.completes === 'files' ? 'files' : '');
 
 const described = (name: string, summary: string): string => shellQuoted(`${name}:${summary}`);
 
-const zshAnswer = ({ completes, words = [] }: NonNullable<Flag['value']>): string =>
+const zshAnswer = ({ completes, words = [] }: Value): string =>
   completes === 'words'
     ? `compadd -- ${words.join(' ')}`
     : (({ files: '_files', directories: '_files -/' } as Partial<Record<string, string>>)[
@@ -162,8 +183,8 @@ const zshAnswer = ({ completes, words = [] }: NonNullable<Flag['value']>): strin
 const zshList = (flags: readonly Flag[]): string =>
   flags.map(({ flag, summary }) => described(flag, summary)).join(' ');
 
-function zshScript(): string {
-  const all = places();
+function zshScript(program: ProgramCommand): string {
+  const all = placesOf(program);
   return [
     '#compdef bootwright',
     '',
@@ -188,13 +209,12 @@ function zshScript(): string {
     '  esac',
     '  case "$at" in',
     ...all.map((place) => {
-      const below = Object.entries(place.row.commands ?? {});
-      const names = below.map(([name, { summary }]) => described(name, summary));
-      return `    (${quotedPath(place)}) flags=(${zshList(ownFlags(place))}) commands=(${names.join(' ')}) ;;`;
+      const names = place.below.map((command) => described(command.name(), command.summary()));
+      return `    (${quotedPath(place)}) flags=(${zshList(place.flags)}) commands=(${names.join(' ')}) ;;`;
     }),
     '  esac',
     '  case "$at" in',
-    `    (${paths(all.filter(takesInstallFlags), '|')}) flags+=(${zshList(installFlags().map(installFlag))}) ;;`,
+    `    (${paths(takingInstallFlags(all), '|')}) flags+=(${zshList(installFlags().map(installFlag))}) ;;`,
     '  esac',
     '  if [[ "$cur" == -* ]]; then',
     "    _describe -o 'option' flags",
@@ -203,7 +223,7 @@ function zshScript(): string {
     "  ((i == CURRENT && $#commands)) && _describe 'command' commands",
     '  case "$at" in',
     ...all.flatMap((place) => {
-      const { argument } = place.row;
+      const { argument } = place;
       return argument === undefined ? [] : [`    (${quotedPath(place)}) ${zshAnswer(argument)} ;;`];
     }),
     '  esac',
@@ -217,7 +237,7 @@ function zshScript(): string {
 const fishQuoted = (text: string): string =>
   `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-const fishFunctions = (all: readonly CommandPlace[]): readonly string[] => [
+const fishFunctions = (all: readonly Place[]): readonly string[] => [
   '# Prints the commands that the line names, and whether anything follows them.',
   'function __bootwright_place',
   "    set -l at ''",
@@ -241,10 +261,10 @@ const fishFunctions = (all: readonly CommandPlace[]): readonly string[] => [
   'end',
 ];
 
-function fishScript(): string {
-  const all = places();
+function fishScript(program: ProgramCommand): string {
+  const all = placesOf(program);
   const start = 'complete -c bootwright';
-  const answer = ({ completes, words = [] }: NonNullable<Flag['value']>): string =>
+  const answer = ({ completes, words = [] }: Value): string =>
     (
       ({
         words: `-x -a '${words.join(' ')}'`,
@@ -258,26 +278,27 @@ function fishScript(): string {
       ...(value === undefined ? [] : [answer(value)]),
       `-d ${fishQuoted(summary)}`,
     ].join(' ');
-  const at = (of: readonly CommandPlace[]): string => `-n "__bootwright_at ${paths(of, ' ')}"`;
-  const next = (place: CommandPlace): string => `-n "__bootwright_next ${quotedPath(place)}"`;
+  const at = (of: readonly Place[]): string => `-n "__bootwright_at ${paths(of, ' ')}"`;
+  const next = (place: Place): string => `-n "__bootwright_next ${quotedPath(place)}"`;
   return [
     ...fishFunctions(all),
     `${start} -f`,
     ...all.flatMap((place) =>
-      Object.entries(place.row.commands ?? {}).map(
-        ([name, { summary }]) => `${start} ${next(place)} -a ${name} -d ${fishQuoted(summary)}`,
+      place.below.map(
+        (command) =>
+          `${start} ${next(place)} -a ${command.name()} -d ${fishQuoted(command.summary())}`,
       ),
     ),
     ...all.flatMap((place) => {
-      const { argument } = place.row;
+      const { argument } = place;
       const isOffered = argument?.completes === 'words' || argument?.completes === 'files';
       return isOffered ? [`${start} ${at([place])} ${answer(argument).replace('-r ', '')}`] : [];
     }),
     ...all.flatMap((place) =>
-      ownFlags(place).map((flag) => `${start} ${at([place])} ${flagText(flag)}`),
+      place.flags.map((flag) => `${start} ${at([place])} ${flagText(flag)}`),
     ),
     ...installFlags().map(
-      (flag) => `${start} ${at(all.filter(takesInstallFlags))} ${flagText(installFlag(flag))}`,
+      (flag) => `${start} ${at(takingInstallFlags(all))} ${flagText(installFlag(flag))}`,
     ),
     '',
   ].join('\n');

@@ -11,7 +11,7 @@ import { type SettingKey, textIn } from '../config/settings.ts';
 import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
 import { whyUnverified } from '../steps/image/source.ts';
-import type { InstallLine } from './commands.ts';
+import type { InstallLine } from './command.ts';
 import { exitCodeOf, print, printNote } from './messages.ts';
 
 /**

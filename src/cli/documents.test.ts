@@ -8,12 +8,11 @@ import { images, osConfigObject, pool } from '../../test/layering/samples.ts';
 import { originFile, ostreeStagedOutput, sum } from '../../test/support/os-samples.ts';
 import { poolProgress } from '../layering/roll-out/progress.ts';
 import { plainOstree } from '../os/plain-ostree.ts';
-import { commandsBelow, root } from './commands.ts';
+import { bootwright } from './commands.ts';
 import { documents } from './documents.ts';
 import { renderJournalJson } from './journal.ts';
 import { renderPoolsJson } from './layer/status.ts';
 import { renderStatusJson } from './node.ts';
-import { parseCommand } from './parse-command.ts';
 
 const { at, file, files, layer, out } = layerUser();
 
@@ -42,8 +41,8 @@ const expectForm = (command: keyof typeof documents, text: string): void => {
 describe('the published schema', () => {
   it('has every command that prints JSON, but those with a schema of their own', () => {
     const own = ['plan', 'doctor', 'status', 'node apply', 'node rollback'];
-    const printing = commandsBelow(root).flatMap(({ path, row }) =>
-      row.options?.['format']?.value?.words?.includes('json') === true ? [path.join(' ')] : [],
+    const printing = bootwright().all.flatMap(({ path, options }) =>
+      options.some(({ argChoices }) => argChoices?.includes('json')) ? [path.join(' ')] : [],
     );
     expect(printing.filter((name) => !own.includes(name)).toSorted()).toEqual(
       Object.keys(documents).toSorted(),
@@ -54,10 +53,7 @@ describe('the published schema', () => {
     ['config show', ['config', 'show', '-r', 'worker']],
     ['config validate', ['config', 'validate', '-r', 'worker', '--cluster-id', 'c']],
   ] as const)('is kept by %s', async (command, [name, ...words]) => {
-    const run = await parseCommand({
-      ...{ command: name, args: [...words, '--format', 'json'], environment: {} },
-    });
-    await run();
+    await bootwright().run([name, ...words, '--format', 'json']);
     expectForm(command, out());
   });
 

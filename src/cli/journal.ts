@@ -5,7 +5,7 @@ import { readSettings } from '../config/sources.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
-import type { InstallLine } from './commands.ts';
+import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
 import { print } from './messages.ts';
 

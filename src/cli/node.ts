@@ -14,8 +14,8 @@ import { print } from './messages.ts';
 import { printWaiting } from './waiting.ts';
 import { withoutJournal } from './run-context.ts';
 
-/** Options of the commands of a node; each command has some of them. */
-export interface NodeOptions {
+/** Arguments of a command of `node`; each has some of the options. */
+interface NodeCall {
   /** `text` or `json`. */
   readonly format: string;
   /** Log at level debug. */
@@ -24,18 +24,16 @@ export interface NodeOptions {
   readonly reboot?: boolean;
   readonly appendKarg?: readonly string[];
   readonly deleteKarg?: readonly string[];
-}
-
-/** What is done on the host itself. */
-export type NodeAction = 'status' | 'apply' | 'rollback';
-
-/** Arguments of a command of `node`. */
-interface NodeCall extends NodeOptions {
-  readonly action: NodeAction;
   /** For `apply`: the image to boot next. */
-  readonly image: string;
+  readonly values: readonly string[];
   readonly environment: Environment;
 }
+
+export const runNodeStatus = (call: NodeCall): Promise<number> => runNode('status', call);
+
+export const runNodeApply = (call: NodeCall): Promise<number> => runNode('apply', call);
+
+export const runNodeRollback = (call: NodeCall): Promise<number> => runNode('rollback', call);
 
 /**
  * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots next.
@@ -43,8 +41,8 @@ interface NodeCall extends NodeOptions {
  * what it would have booted before, or what was already staged.
  * @throws AgentError `os.bad-image-name` before the host is contacted
  */
-export async function runNode(call: NodeCall): Promise<number> {
-  const { action, environment } = call;
+async function runNode(action: 'status' | 'apply' | 'rollback', call: NodeCall): Promise<number> {
+  const { environment } = call;
   const request = requestOf(call);
   if (action === 'apply') checkRequest(request);
   const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
@@ -68,8 +66,8 @@ export const runningHost = (
     variables: proxyEnv(proxiesIn(environment)),
   });
 
-const requestOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
-  image,
+const requestOf = ({ values, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
+  image: values[0] ?? '',
   records: record === true,
   reboots: reboot === true,
   kernelArguments: askedArguments(appendKarg, deleteKarg),

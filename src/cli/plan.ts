@@ -5,7 +5,7 @@ import { readSettings } from '../config/sources.ts';
 import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
 import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
-import type { InstallLine } from './commands.ts';
+import type { InstallLine } from './command.ts';
 import { renderFindings, withRefusals } from './config.ts';
 import { exitCodeOf, print, printError, printNote } from './messages.ts';
 import { renderPlanDot, renderPlanJson } from './plan-data.ts';

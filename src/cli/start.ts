@@ -5,19 +5,10 @@ import { asksHelp, wordsBehindFlags } from '../config/flags.ts';
 import { type Layer, mergeLayers, proxiesOf, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
-import { exitCodes } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { version } from '../model/version.ts';
-import {
-  type CommandName,
-  type CommandPlace,
-  findCommand,
-  type Found,
-  refuseLateCommand,
-} from './commands.ts';
-import { cliFailure } from './failures.ts';
+import type * as Commands from './commands.ts';
 import type { ReportRequest, SentReport } from './first-report.ts';
-import { helpText } from './help.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import type { Program } from './program.ts';
 import type { FailedStart } from './service.ts';
@@ -33,58 +24,72 @@ export interface StartContext {
   readonly fileExists: (path: string) => boolean;
   /** Sends the first report; called at most once. */
   readonly report: (request: ReportRequest) => Promise<SentReport>;
-  /** Loads the rest of the program, which takes longer than everything before it. */
-  readonly loadProgram: (command: CommandName) => Promise<Program>;
+  /** Loads what an install or the controller runs, which takes longer than everything before it. */
+  readonly loadProgram: (of: 'install' | 'controller') => Promise<Program>;
+  /** Loads the tree of commands. */
+  readonly loadCommands: () => Promise<Pick<typeof Commands, 'runCommand' | 'bootwright'>>;
+  /** Called before a command runs that is no install. */
+  readonly beforeCommand: () => void;
 }
 
 /**
- * Runs one command line and resolves with the exit code. Help, the version and the refusal of a
- * wrong command line need no more of the program than this.
+ * Runs one command line and resolves with the exit code: flags alone mean `install`. Help, the version and the refusal of a
+ * wrong command line need no more of the program than this and the tree of commands.
  */
 export async function start(context: StartContext): Promise<number> {
-  const { argv, print, printError } = context;
-  try {
-    const { place, args } = readCommandLine(argv, context.environment);
-    const [command = 'install', ...below] = place.path as readonly CommandName[];
-    if (argv.length === 0 && place.path.length === 0) {
-      printError(helpText());
-      return exitCodes.input;
-    }
-    if (command === 'install') return await startInstall(context, place, args);
-    if (command === 'help' || asksPage(args)) {
-      print(helpText(command === 'help' ? pageOf(args) : place));
-      return 0;
-    }
-    const program = await context.loadProgram(command);
-    return await program.runCommand({
-      command,
-      args: [...below, ...args],
-      environment: context.environment,
-    });
-  } catch (thrown) {
-    printError(failureText(thrown));
-    return exitCodeOf(thrown);
+  const { environment } = context;
+  // `-help` is what Go's flags take for `--help`.
+  const argv = context.argv.map((word) => (word === '-help' ? '--help' : word));
+  const kubeconfig = controllerLine(argv, environment);
+  if (kubeconfig !== undefined) {
+    const { runController } = await context.loadProgram('controller');
+    return runController(environment, ...kubeconfig);
   }
+  const [first = ''] = argv;
+  const isInstall = first === 'install' || first.startsWith('-');
+  if (isInstall && !asksHelp(first === 'install' ? argv.slice(1) : argv))
+    return startInstall(context, first === 'install' ? argv.slice(1) : argv);
+  const { runCommand } = await context.loadCommands();
+  const { print, printError, beforeCommand } = context;
+  const line = isInstall ? [...argv.slice(0, Number(first === 'install')), '--help'] : argv;
+  return runCommand({ argv: line, environment, print, printError, beforeRun: beforeCommand });
 }
 
-async function startInstall(
-  context: StartContext,
-  place: CommandPlace,
+/**
+ * The argument of a controller that is started as its job does, without the parser of all commands: nothing at all, or
+ * `controller`, with a kubeconfig at most.
+ */
+function controllerLine(
   argv: readonly string[],
-): Promise<number> {
-  if (asksHelp(argv)) {
-    context.print(helpText(place));
-    return 0;
-  }
-  refuseLateCommand(wordsBehindFlags(argv), argv[0]);
+  environment: Environment,
+): readonly string[] | undefined {
+  const [command, option, file = '-', ...more] = argv;
+  if (command === undefined) return isControllerEnvironment(environment) ? [] : undefined;
+  if (command !== 'controller' || more.length > 0) return undefined;
+  if (option === undefined) return [];
+  return option === '--kubeconfig' && /^[^-]/.test(file) ? [file] : undefined;
+}
+
+async function startInstall(context: StartContext, argv: readonly string[]): Promise<number> {
   using stop = stopSignal();
   try {
+    await refuseCommands(context, argv);
     return await runInstall(context, argv, stop);
   } catch (thrown) {
     context.printError(failureText(thrown));
-    await reportFailure(context, { argv, failure: asAgentError(thrown), stop });
+    const failure = asAgentError(thrown);
+    if (failure.code !== 'cli.command-after-flags')
+      await reportFailure(context, { argv, failure, stop });
     return stop.exitCode() ?? exitCodeOf(thrown);
   }
+}
+
+/** @throws AgentError `cli.command-after-flags` before anything is read */
+async function refuseCommands(context: StartContext, argv: readonly string[]): Promise<void> {
+  const words = wordsBehindFlags(argv);
+  if (words.length === 0) return;
+  const { bootwright } = await context.loadCommands();
+  bootwright().refuseLate(words, argv[0]);
 }
 
 /** @throws AgentError what is wrong before the install begins; what comes then is reported by the run */
@@ -177,39 +182,4 @@ function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined 
     caFile: textIn(given, 'service.caFile'),
     proxies: proxiesOf(given),
   };
-}
-
-/**
- * Finds the command of a command line: flags alone mean `install`; nothing at all means help, and in the job of the
- * controller, which names no command, `controller`.
- * @throws AgentError `cli.unknown-command`
- */
-function readCommandLine(argv: readonly string[], environment: Environment): Found {
-  if (argv.length === 0 && isControllerEnvironment(environment)) return findCommand(['controller']);
-  return findCommand(argv);
-}
-
-/** Whether the page of a command is asked for; what follows `--` is an argument. */
-function asksPage(args: readonly string[]): boolean {
-  const end = args.indexOf('--');
-  const flags = end < 0 ? args : args.slice(0, end);
-  return flags.some((word) => word === '-h' || word === '--help' || word === '-help');
-}
-
-/**
- * The command that `help` is asked for.
- * @throws AgentError `cli.unknown-command`
- */
-function pageOf(words: readonly string[]): CommandPlace {
-  const { place, args } = findCommand(words);
-  const [extra] = args;
-  if (extra === undefined || extra.startsWith('-')) return place;
-  throw cliFailure(
-    'cli.unknown-command',
-    `\`${place.path.join(' ')}\` has no subcommand ${JSON.stringify(extra)}`,
-    {
-      hint: `see "bootwright help ${place.path.join(' ')}"`,
-      context: { command: extra },
-    },
-  );
 }

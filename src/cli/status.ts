@@ -15,7 +15,7 @@ import { renderDuration } from '../model/duration.ts';
 import { version } from '../model/version.ts';
 import { type RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { allRoles, chooseRole } from '../roles/choose.ts';
-import type { InstallLine } from './commands.ts';
+import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
 import { print, printJson } from './messages.ts';
 

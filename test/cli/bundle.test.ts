@@ -1,6 +1,6 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { helpText } from '../../src/cli/help.ts';
+import { bootwright } from '../../src/cli/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
@@ -23,7 +23,7 @@ describe('the built program', () => {
 
   it.each([['--help'], ['-h'], ['help']])('prints help for %s without the rest', async (word) => {
     const ended = await bundle.run([word], { path: bundle.startAlone });
-    expect(ended).toEqual({ exitCode: 0, stdout: helpText(), stderr: '' });
+    expect(ended).toEqual({ exitCode: 0, stdout: bootwright().helpInformation(), stderr: '' });
   });
 
   it('prints its version without the rest', async () => {

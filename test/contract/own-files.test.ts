@@ -183,7 +183,9 @@ describe('a file without end', () => {
 
   it('is named by the lint, which goes on behind it', async () => {
     const shown = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-    await expect(runLayerLint([await sparse('opt/large')])).resolves.toBe(2);
+    await expect(
+      runLayerLint({ values: [await sparse('opt/large')], format: 'text' }),
+    ).resolves.toBe(2);
     expect(shown.mock.calls.flat().join('')).toContain('is larger than 16 MiB');
   });
 

@@ -5,7 +5,7 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { parseCommand } from '../../src/cli/parse-command.ts';
+import { bootwright } from '../../src/cli/commands.ts';
 import {
   machineConfigPools,
   machineConfigs,
@@ -60,10 +60,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const layer = async (action: string, ...words: readonly string[]): Promise<number> => {
-  const all = [action, '--kubeconfig', kubeconfig, ...words];
-  return (await parseCommand({ command: 'layer', args: all, environment: {} }))();
-};
+const layer = (action: string, ...words: readonly string[]): Promise<number> =>
+  bootwright().run(['layer', action, '--kubeconfig', kubeconfig, ...words]);
 
 const there = async (): Promise<readonly boolean[]> =>
   Promise.all(

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
-import { parseCommand } from '../../src/cli/parse-command.ts';
+import { bootwright } from '../../src/cli/commands.ts';
 import { machineConfigObject, osConfigObject } from './samples.ts';
 
 /** A user of `bootwright layer` with a folder of files, and what the commands print. */
@@ -44,10 +44,7 @@ export function layerUser(): LayerUser {
       ...['--os-config', file('os.yaml', osConfig)],
       ...['--rendered-config', file('mc.yaml', machineConfig)],
     ],
-    layer: async (...words) => {
-      const run = await parseCommand({ command: 'layer', args: words, environment: {} });
-      return run();
-    },
+    layer: (...words) => bootwright().run(['layer', ...words]),
     out: () => out.join(''),
     err: () => err.join(''),
   };

@@ -9,7 +9,7 @@ import { seconds } from '../../model/duration.ts';
 import { type AgentError, exitCodes } from '../../model/failure.ts';
 import { reporterOf } from '../../reporting/reporter.ts';
 import { chooseRole } from '../../roles/choose.ts';
-import type { InstallLine } from '../commands.ts';
+import type { InstallLine } from '../command.ts';
 import { withRefusals } from '../config.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { print, printJson, printNote, wrapped } from '../messages.ts';

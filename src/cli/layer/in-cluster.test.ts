@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { layeredCluster, masterBuild } from '../../../test/layering/layered-pool.ts';
 import { planRollback } from '../../layering/hand-over/rollback.ts';
-import { parseCommand } from '../parse-command.ts';
+import { bootwright } from '../commands.ts';
 import { renderRollback } from './in-cluster.ts';
 
 describe('the text of layer rollback', () => {
@@ -30,10 +30,8 @@ describe('the text of layer rollback', () => {
 });
 
 describe('the command line of both', () => {
-  const layer = async (...words: readonly string[]): Promise<number> => {
-    const run = await parseCommand({ command: 'layer', args: words, environment: {} });
-    return run();
-  };
+  const layer = (...words: readonly string[]): Promise<number> =>
+    bootwright().run(['layer', ...words]);
 
   it.each([
     [['status'], 'cli.bad-flag'],

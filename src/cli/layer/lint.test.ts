@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { osConfigManifest } from '../../../test/layering/manifests.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
-import { parseCommand } from '../parse-command.ts';
+import { bootwright } from '../commands.ts';
 
 let folder: string;
 let printed: string;
@@ -28,10 +28,8 @@ const file = (name: string, content: unknown): string => {
   return path;
 };
 
-const lint = async (...paths: readonly string[]): Promise<number> => {
-  const run = await parseCommand({ command: 'layer', args: ['lint', ...paths], environment: {} });
-  return run();
-};
+const lint = (...paths: readonly string[]): Promise<number> =>
+  bootwright().run(['layer', 'lint', ...paths]);
 
 /** What was printed, a text for each line, without the folder of this test. */
 const lines = (): readonly string[] =>

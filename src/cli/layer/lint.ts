@@ -3,13 +3,14 @@ import { lintBytes, type LintFinding } from '../../layering/build/lint.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { version } from '../../model/version.ts';
+import type { FilesCall } from '../command.ts';
 import type { LintDocument } from '../documents.ts';
 import { print, printJson } from '../messages.ts';
 
 /** Prints the findings of the files; resolves with 2 when one is an error, else with 0. */
-export async function runLayerLint(paths: readonly string[], format = 'text'): Promise<number> {
+export async function runLayerLint({ values, format }: FilesCall): Promise<number> {
   const findings: LintFinding[] = [];
-  for (const path of paths) findings.push(...(await findingsIn(path)));
+  for (const path of values) findings.push(...(await findingsIn(path)));
   if (format === 'text') print(findings.map(lineOf).join(''));
   else printJson(format === 'sarif' ? sarifOf(findings) : documentOf(findings));
   return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { minutes } from '../../model/duration.ts';
-import { parseCommand } from '../parse-command.ts';
+import { bootwright } from '../commands.ts';
 import { type BundleDocument, BundleManifest, renderBundle } from './read.ts';
 
 let folder = '';
@@ -67,8 +67,7 @@ async function tar(entries: readonly Entry[]): Promise<Uint8Array> {
 async function read(bytes: Uint8Array, format: string): Promise<number> {
   const path = join(folder, 'b.tar.gz');
   writeFileSync(path, bytes);
-  const args = ['read', path, '--format', format];
-  return (await parseCommand({ command: 'logs', args, environment: {} }))();
+  return bootwright().run(['logs', 'read', path, '--format', format]);
 }
 
 const whole: readonly Entry[] = [
@@ -148,8 +147,7 @@ describe('bootwright logs read', () => {
   });
 
   it.each(['none', '.'])('refuses %s', async (name) => {
-    const args = ['read', join(folder, name)];
-    const run = await parseCommand({ command: 'logs', args, environment: {} });
-    await expect(run()).rejects.toMatchObject({ code: 'cli.bundle-not-read', kind: 'input' });
+    const run = bootwright().run(['logs', 'read', join(folder, name)]);
+    await expect(run).rejects.toMatchObject({ code: 'cli.bundle-not-read', kind: 'input' });
   });
 });

@@ -3,6 +3,7 @@ import { readBundle } from '../../adapters/bundle-file.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
+import type { FilesCall } from '../command.ts';
 import { cliFailure } from '../failures.ts';
 import { print, printJson } from '../messages.ts';
 import { restartLines, StatusDocument } from '../status.ts';
@@ -56,7 +57,7 @@ export type BundleDocument = z.infer<typeof BundleDocument>;
  * Says what a bundle of logs says happened, in at most ten lines.
  * @throws AgentError `cli.bundle-not-read`
  */
-export async function runLogsRead(path: string, format: string): Promise<number> {
+export async function runLogsRead({ values: [path = ''], format }: FilesCall): Promise<number> {
   const files = await readBundle(path).catch((cause: unknown) => {
     throw cliFailure('cli.bundle-not-read', `${path} cannot be read`, { cause });
   });

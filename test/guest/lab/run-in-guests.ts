@@ -33,7 +33,7 @@ export async function runInVirtualMachines(
   if (osConfig !== undefined) {
     refuseBuildFor(plan, name);
     // Its findings are told on standard output.
-    if ((await runLayerLint([osConfig])) !== 0) return 2;
+    if ((await runLayerLint({ values: [osConfig], format: 'text' })) !== 0) return 2;
   }
   const request = osConfig === undefined ? undefined : await readBuildRequest(osConfig);
   const hosts = scenario.hosts.map((host) => `${host.name} (${host.role})`).join(', ');

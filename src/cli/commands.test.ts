@@ -1,16 +1,89 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { allFlagNames } from '../config/flags.ts';
-import { commandsBelow, root } from './commands.ts';
-import { parseCommand } from './parse-command.ts';
-import type { CommandCall } from './program.ts';
+import { version } from '../model/version.ts';
+import { bootwright } from './commands.ts';
 
+const program = bootwright();
 const shells = ['bash', 'zsh', 'fish'] as const;
 
-const parse = (command: CommandCall['command'], ...words: readonly string[]) =>
-  parseCommand({ command, args: words, environment: {} });
+/** Parses a line and runs nothing. */
+const parsed = (...words: readonly string[]): Promise<number> => {
+  const tree = bootwright();
+  for (const command of tree.all)
+    if (command.commands.length === 0) command.action(() => undefined);
+  return tree.run(words);
+};
 
-describe('parseCommand', () => {
-  it.each<[CommandCall['command'], readonly string[]]>([
+describe('the page of the program', () => {
+  it('is never wider than 80 columns', () => {
+    expect(
+      program
+        .helpInformation()
+        .split('\n')
+        .filter((line) => line.length > 80),
+    ).toEqual([]);
+  });
+
+  it.each([...Object.keys(flagRows), ...Object.keys(ownFlagRows)])('names the flag %s', (name) => {
+    expect(program.helpInformation()).toMatch(new RegExp(`(^|\\s)--?${name}\\b`, 'm'));
+  });
+
+  it.each(program.commands.map((command) => command.name()))('names the command %s', (name) => {
+    expect(program.helpInformation()).toMatch(new RegExp(`^  ${name} `, 'm'));
+  });
+});
+
+describe('the page of a command', () => {
+  const pages = program.all.slice(1);
+  const leaves = pages.filter(({ commands }) => commands.length === 0);
+  const named = (places: typeof pages) =>
+    places.map((place) => [place.path.join(' '), place] as const);
+
+  it.each(named(pages))('%s is not wider than 80 columns, examples apart', (_, place) => {
+    const [text = ''] = place.helpInformation().split('\nExamples:\n');
+    expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  it.each(named(leaves))(
+    '%s says how it is used, its options and its exit codes',
+    (name, place) => {
+      const text = place.helpInformation();
+      expect(text).toMatch(new RegExp(`^Usage: bootwright ${name}( |$)`, 'm'));
+      for (const { flags } of place.options) expect(text).toContain(`  ${flags}`);
+      expect(text).toMatch(/^Exit codes:\n {2}0 +done$/m);
+      for (const [code, meaning] of Object.entries(place.exitCodes))
+        expect(text.replaceAll(/\s+/g, ' ')).toContain(` ${code} ${meaning}`);
+    },
+  );
+
+  it('shows what a group has, and what a command needs', () => {
+    const at = (name: string) => program.find(name.split(' ')).helpInformation();
+    expect(at('config')).toMatch(/^Commands:\n {2}show [^]*\n {2}validate [^]*\n {2}schema /m);
+    expect(at('layer status')).toMatch(/ --kubeconfig <FILE> .*; required/);
+    expect(at('layer lint')).toContain('Usage: bootwright layer lint [options] <FILE...>\n');
+    expect(at('node apply')).toContain('Usage: bootwright node apply [options] <IMAGE>\n');
+    expect(at('plan').replaceAll(/\s+/g, ' ')).toContain('"bootwright help install"');
+    expect(at('install')).toContain('--boot-device DEVICE');
+  });
+
+  it.each(named(leaves).flatMap(([name, { examples }]) => examples.map(([line]) => [name, line])))(
+    '%s has an example that names it: %s',
+    (name, line) => {
+      expect(line).toContain(name === 'install' ? 'bootwright' : `bootwright ${name}`);
+    },
+  );
+});
+
+describe('version', () => {
+  it('is that of the package', () => {
+    expect(version).toBe(packageJson.version);
+  });
+});
+
+describe('a command line', () => {
+  it.each<[string, readonly string[]]>([
     ['plan', []],
     ['plan', ['-r', 'worker', '--format', 'dot', '--boot-device', '/dev/sda']],
     ['plan', ['--format=json', '-role=worker']],
@@ -26,20 +99,18 @@ describe('parseCommand', () => {
     ['node', ['rollback', '--reboot']],
     ['completion', ['fish']],
   ])('understands %s %j', async (command, words) => {
-    await expect(parse(command, ...words)).resolves.toBeTypeOf('function');
+    await expect(parsed(command, ...words)).resolves.toBe(0);
   });
 
-  it.each<[CommandCall['command'], readonly string[], string, string]>([
+  it.each<[string, readonly string[], string, string]>([
     ['plan', ['--format', 'jsno'], 'cli.bad-flag', 'did you mean json'],
     ['plan', ['--format', 'x'], 'cli.bad-flag', 'bootwright help plan'],
     ['plan', ['--format'], 'cli.bad-flag', 'bootwright help plan'],
-    ['config', [], 'cli.unknown-command', 'show, validate, schema'],
     ['config', ['shwo'], 'cli.unknown-command', 'did you mean bootwright config show'],
     ['config', ['zzzzz'], 'cli.unknown-command', 'show, validate, schema'],
     ['config', ['schema', 'more'], 'cli.bad-flag', 'bootwright help config schema'],
     ['controller', ['--kubeconfig'], 'cli.bad-flag', 'bootwright help controller'],
     ['controller', ['--url', 'http://h'], 'cli.bad-flag', 'bootwright help controller'],
-    ['node', [], 'cli.unknown-command', 'status, apply, rollback'],
     ['node', ['stauts'], 'cli.unknown-command', 'did you mean bootwright node status'],
     ['node', ['apply'], 'cli.bad-flag', 'bootwright help node apply'],
     ['node', ['status', '--reboot'], 'cli.bad-flag', 'bootwright help node status'],
@@ -56,14 +127,20 @@ describe('parseCommand', () => {
     ['layer', ['push'], 'cli.bad-flag', 'bootwright help layer push'],
     ['layer', ['biuld'], 'cli.unknown-command', 'did you mean bootwright layer build'],
     ['layer', ['burn'], 'cli.unknown-command', 'lint, render, name'],
-    ['layer', [], 'cli.unknown-command', 'lint, render, name'],
   ])('refuses %s %j', async (...[command, words, code, hint]) => {
-    await expect(parse(command, ...words)).rejects.toMatchObject({
+    await expect(parsed(command, ...words)).rejects.toMatchObject({
       code,
       kind: 'input',
       hint: expect.stringContaining(hint) as string,
     });
   });
+});
+
+it.each(['config', 'node', 'layer'])('prints the page of %s without a subcommand', async (name) => {
+  let page = '';
+  const program = bootwright(undefined, (text) => (page += text));
+  expect(await program.run([name])).toBe(2);
+  expect(page).toBe(program.find([name]).helpInformation());
 });
 
 describe('the flags of an install beside options of a command', () => {
@@ -72,8 +149,7 @@ describe('the flags of an install beside options of a command', () => {
     ['a flag of an install', '--boot-devcie', 'did you mean --boot-device'],
     ['neither', '--zzzzzz', '--help'],
   ])('are refused with what was meant: %s', async (_, flag, hint) => {
-    const run = await parse('plan', flag, 'x');
-    await expect(run()).rejects.toMatchObject({
+    await expect(bootwright().run(['plan', flag, 'x'])).rejects.toMatchObject({
       code: 'cli.unknown-flag',
       hint: expect.stringContaining(hint) as string,
     });
@@ -86,8 +162,7 @@ afterEach(() => {
 
 async function scriptFor(shell: (typeof shells)[number]): Promise<string> {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  const run = await parseCommand({ command: 'completion', args: [shell], environment: {} });
-  expect(await run()).toBe(0);
+  expect(await bootwright().run(['completion', shell])).toBe(0);
   return String(write.mock.calls[0]?.[0]);
 }
 
@@ -98,7 +173,7 @@ describe('completion', () => {
     const flags = shell === 'fish' ? allFlagNames() : allFlagNames().map(dashes);
     const own = ['format', 'os-config', 'authfile', 'kubeconfig', 'record', 'delete-karg'];
     const ofCommands = shell === 'fish' ? own : own.map(dashes);
-    const named = commandsBelow(root).flatMap(({ path }) => path.slice(-1));
+    const named = bootwright().all.flatMap(({ path }) => path.slice(-1));
     const wanted = [...flags, ...ofCommands, ...named];
     expect(wanted.filter((word) => !words.has(word))).toEqual([]);
   });
