@@ -47,6 +47,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['containerfile', 'go-yaml', 'api', 'build', 'registry', 'manifests', 'hand-over'],
     'roll-out',
   ],
+  adapters: ['http', 'host', 'kube', 'objects', 'image-relay', 'logging', 'metrics', 'tracing'],
+  cluster: ['csr'],
 };
 
 /** Each package is used in one place, where its subject is. */

@@ -145,7 +145,7 @@ function nodeOf(index: number, version: number): KubeObject {
   const conditions = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'].map((type) => ({
     ...{ type, status: type === 'Ready' ? 'True' : 'False', message: `kubelet has ${version}` },
   }));
-  // What is kept of it, by `cluster/kept.ts`; the text is read all the same.
+  // What is kept of it, by `reconcile/kept.ts`; the text is read all the same.
   const text = JSON.stringify({ metadata, images: Array(50).fill(image), status: { conditions } });
   const { images: _, ...node } = JSON.parse(text) as KubeObject;
   return index < draining ? { ...node, spec: { unschedulable: true } } : node;

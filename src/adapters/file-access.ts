@@ -26,7 +26,8 @@ const largest = {
 /** What a file is. */
 export type FileKind = keyof typeof largest;
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } =
+  constants;
 
 /** How a file is opened by whose it is: one that the user names may be a pipe of a shell. */
 const reading = {
@@ -211,3 +212,13 @@ const tooLarge = (path: string, kind: FileKind): Error =>
   hostFailure('file.too-large', `${path} is larger than ${largest[kind]} MiB`, {
     context: { path },
   });
+
+/** Makes the names in a directory durable: a file that was created or renamed survives a power loss. */
+export async function flushDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, O_RDONLY | O_DIRECTORY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -5,8 +5,7 @@
 // 3. appends reach the file in the order in which they were asked for.
 import { type FileHandle, mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
-import { openOurs, readFileOf } from './file-access.ts';
-import { flushDirectory } from './host/direct-files.ts';
+import { flushDirectory, openOurs, readFileOf } from './file-access.ts';
 import type { Journal } from '../engine/journal.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { systemClock } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
+import { openInventory } from '../adapters/http/inventory.ts';
 import { web } from '../adapters/http/web.ts';
 import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts';
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
@@ -9,7 +10,7 @@ import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
-import { kept } from '../cluster/kept.ts';
+import { kept } from '../reconcile/kept.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
 import { certificateSigningRequests, nodes } from '../cluster/kinds.ts';
 import { readControllerSettings } from '../config/controller.ts';
@@ -30,9 +31,8 @@ import type {
   ControllerScope,
 } from '../steps/controller/world.ts';
 import { clusterCredentials } from './cluster.ts';
-import { emitRetries, openInventory } from './open-inventory.ts';
 import { type EventHub, withoutJournal } from './run-context.ts';
-import { networkOf } from './service.ts';
+import { emitRetries, networkOf } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /** Arguments of `controller`. */

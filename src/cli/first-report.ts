@@ -3,6 +3,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readTextSync } from '../adapters/file-access.ts';
 import { type Connection, connection } from '../adapters/http/connection.ts';
+import { openInventory } from '../adapters/http/inventory.ts';
 import { type Proxies } from '../lib/proxies.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { seconds } from '../model/duration.ts';
@@ -10,7 +11,6 @@ import { AgentError } from '../model/failure.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';
 import type { EarlyReport } from '../reporting/reporter.ts';
-import { openInventory } from './open-inventory.ts';
 
 /** After this time the reporter of the run sends the report itself. */
 const answerLimit = seconds(10);

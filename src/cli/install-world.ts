@@ -22,8 +22,7 @@ import type { Objects } from '../ports/objects.ts';
 import type { Ports } from '../ports/ports.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
-import { emitRetries } from './open-inventory.ts';
-import { openService } from './service.ts';
+import { emitRetries, openService } from './service.ts';
 import { known, openWatchers, type Watchers } from './watchers.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */

@@ -2,7 +2,7 @@ import { systemClock } from '../adapters/clock.ts';
 import { calmTimeouts } from '../adapters/kube/api-server.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import { kept } from '../cluster/kept.ts';
+import { kept } from '../reconcile/kept.ts';
 import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';

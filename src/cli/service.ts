@@ -3,7 +3,8 @@ import { dryHost } from '../adapters/host/dry-host.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
 import type { Connection, ConnectionOptions } from '../adapters/http/connection.ts';
-import type { InventoryConnection } from '../adapters/http/inventory.ts';
+import { type InventoryConnection, openInventory } from '../adapters/http/inventory.ts';
+import type { RetryNotice } from '../adapters/http/retry.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
 import type { Environment } from '../config/environment.ts';
 import { salvageConfig } from '../config/salvage.ts';
@@ -19,7 +20,6 @@ import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
 import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
-import { emitRetries, openInventory } from './open-inventory.ts';
 import type { EventHub } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
 import { printWaiting } from './waiting.ts';
@@ -159,3 +159,16 @@ function withReadableTrust(config: Config): Config {
     return { ...config, service: { ...service, caFile: '' } };
   }
 }
+
+/** Logs each retry of a request. */
+export const emitRetries =
+  (emit: Emit) =>
+  ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
+    emit({
+      type: 'note',
+      step: 'service/retry',
+      level: 'warn',
+      message: 'a request failed and will be retried',
+      fields: { what, code: failure.code, reason: failure.message, attempt, delay },
+    });
+  };

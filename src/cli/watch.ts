@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { systemClock } from '../adapters/clock.ts';
+import { openInventory } from '../adapters/http/inventory.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
@@ -19,7 +20,6 @@ import { caps, emptyPage } from '../page/state.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
-import { openInventory } from './open-inventory.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 

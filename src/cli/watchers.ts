@@ -4,7 +4,7 @@ import {
   type ConnectionOptions,
 } from '../adapters/http/connection.ts';
 import type { MetricsServer } from '../adapters/metrics/serve.ts';
-import { serviceManager } from '../adapters/service-manager.ts';
+import { serviceManager } from '../adapters/host/service-manager.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { tracesEndpointOf } from '../config/environment.ts';

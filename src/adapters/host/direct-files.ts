@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, readlink, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, readdir, readlink, rm } from 'node:fs/promises';
 import { dirname, join, normalize, resolve } from 'node:path/posix';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { ReadOptions, WrittenFile } from '../../ports/host.ts';
-import { readFileOf, replaceFile } from '../file-access.ts';
+import { flushDirectory, readFileOf, replaceFile } from '../file-access.ts';
 
 /** Content of a file: text, bytes, or a stream of bytes. */
 export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -196,13 +195,3 @@ export function isAboveShared(path: string): boolean {
  */
 export const directPath = (root: string, path: string): string | undefined =>
   isShared(path) ? join(root, normalize(path)) : undefined;
-
-/** Makes the names in a directory durable: a file that was created or renamed survives a power loss. */
-export async function flushDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}

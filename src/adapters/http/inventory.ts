@@ -1,3 +1,4 @@
+import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -9,7 +10,10 @@ import type {
   InventoryHost,
   MonitoredOperator,
 } from '../../ports/inventory.ts';
+import { systemClock } from '../clock.ts';
+import { systemRandom } from '../random.ts';
 import { type Follow, sharedFollows } from '../shared-follow.ts';
+import { type Connection, connection, type ConnectionOptions } from './connection.ts';
 import {
   type Call,
   id,
@@ -18,6 +22,44 @@ import {
   type InventoryOptions,
   type Upload,
 } from './inventory-client.ts';
+
+/** What is known of the service and its cluster; who works for no host names none. */
+interface InventoryTarget {
+  readonly service: Pick<Config['service'], 'api' | 'url' | 'token' | 'insecure'>;
+  readonly cluster: Pick<Config['cluster'], 'id'> &
+    Partial<Pick<Config['cluster'], 'infraEnvId' | 'hostId'>>;
+}
+
+/** How the service is reached. */
+interface OpenOptions {
+  /** Connections that are open already. */
+  readonly opened?: Connection | undefined;
+  readonly network?: ConnectionOptions;
+  readonly onRetry?: NonNullable<InventoryOptions['onRetry']>;
+  /** Of one report with its retries. */
+  readonly reportLimit?: Millis;
+}
+
+/** Opens the inventory service by the version of its interface, for whatever command. */
+export function openInventory(
+  { service, cluster: { id, infraEnvId = '', hostId = '' } }: InventoryTarget,
+  { opened, network, ...how }: OpenOptions,
+): InventoryConnection {
+  const options: InventoryOptions = {
+    ...{ clock: systemClock, random: systemRandom, clusterId: id, infraEnvId, hostId, ...how },
+    url: service.url.reveal(),
+    token: service.token,
+    opened: opened ?? connection({ ...network, isInsecure: service.insecure }),
+  };
+  switch (service.api) {
+    case 'v2':
+      return inventoryV2(options);
+    case 'v1':
+      return inventoryV1(options, '/api/assisted-install/v1');
+    case 'bm-inventory-v1':
+      return inventoryV1(options, '/api/bm-inventory/v1');
+  }
+}
 
 const get = (path: string, query: Readonly<Record<string, string>>): Call => ({
   method: 'GET',
@@ -114,7 +156,7 @@ const hostPath = ({ infraEnvId, hostId }: HostRef): string =>
   `infra-envs/${id(infraEnvId)}/hosts/${id(hostId)}`;
 
 /** The two bases of version 1: until 2020-05-07, and from then on. */
-export type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
+type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
 
 /**
  * The inventory service by version 1 of its interface, 2020 to 2022: no infra-envs, one Ignition per

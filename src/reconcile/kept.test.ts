@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
-import { readRequest } from './csr/read-request.ts';
+import { readRequest } from '../cluster/csr/read-request.ts';
 import { kept } from './kept.ts';
-import { certificateSigningRequests, configMaps, nodes } from './kinds.ts';
-import { internalAddresses, readinessOf, taintsOf } from './node.ts';
+import { certificateSigningRequests, configMaps, nodes } from '../cluster/kinds.ts';
+import { internalAddresses, readinessOf, taintsOf } from '../cluster/node.ts';
 
 const kindOf = (group: string, plural: string): KubeKind => ({ group, version: 'v1', plural });
 const metadata = { name: 'x', namespace: 'n', uid: 'u', resourceVersion: '1', labels: { a: 'b' } };

@@ -1,9 +1,9 @@
 // What systemd is sent of a service of Type=notify (sd_notify(3)). It takes datagrams alone, which Node cannot send, so its own
 // `systemd-notify` does: on the host, where there is one. Trouble with it is never fatal and never waited for.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Millis, seconds } from '../model/duration.ts';
-import { cleanEnvironment } from './host/run-command.ts';
-import { within } from './clock.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import { cleanEnvironment } from './run-command.ts';
+import { within } from '../clock.ts';
 
 /** How the manager is reached. */
 export interface ServiceManagerOptions {
@@ -49,7 +49,7 @@ export function serviceManager({
   const program = [...prefix, 'env', `NOTIFY_SOCKET=${address}`, 'systemd-notify'];
   const send = async (message: readonly string[]): Promise<boolean> => {
     // A controller runs no command, and its library takes four megabytes.
-    const { runBriefly } = await import('./host/run-briefly.ts');
+    const { runBriefly } = await import('./run-briefly.ts');
     const env = cleanEnvironment(environment);
     return (await runBriefly({ argv: [...program, ...message], env, limit: sendLimit })) === 0;
   };

@@ -1,5 +1,5 @@
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
-import { readRequest } from './csr/read-request.ts';
+import { readRequest } from '../cluster/csr/read-request.ts';
 
 /** Members of an object's spec and status that are read; all of one that is left out. */
 interface Kept {
