@@ -387,11 +387,14 @@ export interface IgnitionEsp {
   readonly isWiped: boolean;
 }
 
-/** The EFI system partitions of a config: one on each disk of a mirror (Butane, `boot_device.mirror`). */
-export const espsOf = ({ storage }: Config): readonly IgnitionEsp[] =>
+/** GPT type of the partition that Power boots from (PReP). */
+export const prepType = '9e1a2d38-c612-4316-aa26-8b49521e5a8b';
+
+/** The partitions of a config that firmware boots from: one on each disk of a mirror (Butane, `boot_device.mirror`). */
+export const espsOf = ({ storage }: Config, type = espType): readonly IgnitionEsp[] =>
   (storage?.disks ?? []).flatMap(({ device, wipeTable, partitions = [] }) =>
     partitions
-      .filter(({ typeGuid }) => typeGuid?.toLowerCase() === espType)
+      .filter(({ typeGuid }) => typeGuid?.toLowerCase() === type)
       .map(({ label = '', guid = '' }) => {
         return { device, label, guid: guid.toLowerCase(), isWiped: wipeTable === true };
       }),

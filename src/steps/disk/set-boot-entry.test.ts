@@ -74,6 +74,29 @@ describe('disk/set-boot-entry', () => {
     ]);
   });
 
+  it('gives bootlist every disk of a mirror that Ignition makes', async () => {
+    const typeGuid = '9E1A2D38-C612-4316-AA26-8B49521E5A8B';
+    const disks = ['/dev/nvme0n1', '/dev/disk/by-id/wwn-0x2', '/dev/disk/by-id/gone'].map(
+      (device) => ({
+        device,
+        wipeTable: true,
+        partitions: [{ label: 'prep-1', typeGuid, sizeMiB: 4 }],
+      }),
+    );
+    const host = fakeHost().on(bootlist).succeeds().on(['bootlist', rest]).succeeds();
+    host
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(disk, blockDevice('sdb')))
+      .withLink('/dev/disk/by-id/wwn-0x2', '/dev/sdb')
+      .withFile(
+        '/opt/host.ign',
+        JSON.stringify({ ignition: { version: '3.4.0' }, storage: { disks } }),
+      );
+    const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
+    await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
+    expect(host.ran.at(-1)).toEqual(['bootlist', '-m', 'normal', '-o', '/dev/nvme0n1', '/dev/sdb']);
+  });
+
   it('gives bootlist no more paths of a multipath device than the firmware keeps', async () => {
     const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' });
     const paths = ['sda', 'sdb', 'sdc', 'sdd', 'sde', 'sdf'].map((kname) =>

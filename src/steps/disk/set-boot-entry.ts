@@ -32,6 +32,7 @@ import {
   ownEntry,
   parseMenu,
   phantomEntries,
+  prepType,
   readMenuArgv,
   sameLabelNumbers,
   setOrderArgv,
@@ -119,9 +120,10 @@ async function setFor(
   if (await isTrue(scope, hasBootlistArgv)) {
     const { roots, disk: device } = await readDisks(host, disk, signal);
     const members = disksUnder(roots, device).map(({ path }) => path);
-    const paths = device.type === 'mpath' ? members.slice(0, bootPathsMax) : [disk.path];
+    const own = device.type === 'mpath' ? members : [disk.path];
+    const paths = [...new Set([...own, ...(await mirrorPaths(scope, roots, ignition))])];
     const limit = minutes(1);
-    const argv = bootlistArgv(...paths);
+    const argv = bootlistArgv(...paths.slice(0, bootPathsMax));
     const said = await execOnTarget({ host, target: disk }, argv, { signal, limit });
     const complaint = bootlistComplaint.exec(`${said.stderr}\n${said.stdout}`)?.[0];
     if (complaint !== undefined) throw diskFailure('boot.not-set', `bootlist: ${complaint}`);
@@ -187,6 +189,19 @@ interface Mirror {
   readonly ignition: string;
   /** Path of the shim. */
   readonly file: string;
+}
+
+/** The disks that Ignition makes a PReP partition on: the firmware of Power boots a disk, so they need none of it yet. */
+async function mirrorPaths(
+  { host, signal }: StepScope<'host'>,
+  roots: readonly BlockDevice[],
+  ignition: string | undefined,
+): Promise<readonly string[]> {
+  const text = ignition === undefined ? '' : ((await host.readText(ignition, signal)) ?? '');
+  if (text === '') return [];
+  const partitions = espsOf(parseConfig(text).config, prepType);
+  const reals = partitions.map(({ device }) => host.realPath(device, signal));
+  return (await Promise.all(reals)).flatMap((path) => deviceAt(roots, path ?? '')?.path ?? []);
 }
 
 /**

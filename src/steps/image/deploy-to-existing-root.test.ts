@@ -63,6 +63,18 @@ describe('image/deploy-to-existing-root', () => {
     expect(events[0]).toMatchObject({ stage: 'Writing image to disk', stageInfo: '' });
   });
 
+  it.each([
+    [
+      'error: Creating importer: failed to invoke method OpenImage: pinging container registry: dial tcp: connect: connection refused',
+      'image.registry-unreachable',
+    ],
+    ['error: something else', 'image.deploy-failed'],
+  ])('names what a registry does wrong: %s', async (stderr, code) => {
+    const host = liveRoot().on(['ostree', 'container', rest]).fails(1, stderr);
+    const { failure } = await tryStep(deployToExistingRoot, { config: imageWith(), host, facts });
+    expect(failure).toMatchObject({ code });
+  });
+
   it('lets go of the node image that is still referred to', async () => {
     const host = liveRoot().on(['stat', rest]).succeeds();
     await runStep(deployToExistingRoot, { config: imageWith(), host, facts });

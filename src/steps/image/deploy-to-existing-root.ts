@@ -4,6 +4,7 @@ import { usesExistingRoot } from '../conditions.ts';
 import { kernelArgumentsIn } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
+import { deployFailure } from './deploy-final.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import {
@@ -49,14 +50,19 @@ export const deployToExistingRoot = step({
     ];
   },
   run: async (scope, { ignition }) => {
-    const { config } = scope;
+    const { config, signal } = scope;
     const { existingRoot, writerArgs } = config.image;
     await each(scope, remountArgvs);
     await dropNodeImage(scope);
     await ensureStateroot(scope);
-    await withHeartbeat('deploying', scope, () =>
-      exec(scope, deployArgv(existingRoot), deployLimit),
-    );
+    try {
+      await withHeartbeat('deploying', scope, () =>
+        exec(scope, deployArgv(existingRoot), deployLimit),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      throw deployFailure(error, existingRoot);
+    }
     await exec(scope, finalizeArgv);
     await changeKargs(scope);
     if (copiesNetwork(writerArgs)) await each(scope, networkArgvs);
