@@ -23,10 +23,10 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
     ...['reconcile', 'config/schema.ts', 'config/failures.ts'],
   ],
-  // Those of an installation are steps of its role.
+  // What ends with an installation is steps of its role.
   controllers: [
     ...['reconcile', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
-    ...['engine', 'steps'],
+    ...['engine', 'steps', 'config/schema.ts'],
   ],
   roles: ['engine', 'steps', 'controllers', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],

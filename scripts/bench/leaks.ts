@@ -11,9 +11,9 @@ import { kubeCluster } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { certificateSigningRequests, nodes } from '../../src/cluster/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
-import { approveRequests } from '../../src/controllers/installation/approve-requests.ts';
-import { silently, untilOf } from '../../src/engine/wait.ts';
+import { installationControllers } from '../../src/controllers/installation/controllers.ts';
 import { minutes } from '../../src/model/duration.ts';
+import { startControllers } from '../../src/reconcile/manager.ts';
 import { makeCertificates } from '../../test/contract/real/http-server.ts';
 import { kubeconfigFor } from '../../test/contract/real/kube-stand.ts';
 import { nodeObject } from '../../test/support/cluster-objects.ts';
@@ -107,14 +107,16 @@ async function hoursOfEvents(): Promise<number> {
     }),
     pkcs10({ subject: 'O=system:nodes, CN=system:node:stranger' }),
   ]);
-  const { signal } = stop;
-  const scope = {
-    ...{ clock, kube, inventory, signal, random: systemRandom, note: () => undefined },
-    config: { ...Config.parse({}), namespace: 'assisted-installer' },
-    until: untilOf(clock, signal, silently),
-  } as unknown as Parameters<typeof approveRequests.run>[0];
+  const emit = (): void => undefined;
+  const ports = { clock, kube, inventory, adminKube: kube, emit };
+  const config = { ...Config.parse({}), namespace: 'assisted-installer' };
   const cluster = { isAgentBased: false, platform: 'baremetal', serviceNetworks: [] };
-  const ended = approveRequests.run(scope, { cluster }).catch(() => undefined);
+  const handOver = (): Promise<void> => Promise.resolve();
+  const controllers = installationControllers({ ...ports, config, handOver }, cluster);
+  const ended = startControllers(
+    { ...ports, random: systemRandom, signal: stop.signal },
+    { name: 'controller', controllers: controllers.filter(({ id }) => id.endsWith('-requests')) },
+  ).catch(() => undefined);
   const hour = async (since: number): Promise<void> => {
     for (let minute = since * 60; minute < since * 60 + 60; minute += 1) {
       const own = { name: `own-${minute}`, spec: { username: 'system:node:m0' } };

@@ -2,11 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { mainLine, type Role } from '../../src/engine/role.ts';
 import type { AnyStep, World } from '../../src/engine/step.ts';
-import { renderDuration } from '../../src/model/duration.ts';
+import { renderDuration, unlimited } from '../../src/model/duration.ts';
 import { stageLimits } from '../../src/model/stage.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
-import { noLimit } from '../../src/steps/reconcile.ts';
 import { everyFailure } from './errors.ts';
 import { codeCell, table } from './markdown.ts';
 
@@ -49,17 +48,10 @@ const waits: Readonly<Record<string, Wait>> = {
   'control-plane/wait-for-masters': { endedBy: 'others' },
   'controller/announce-ready': { endedBy: 'itself' },
   'controller/apply-agent-manifests': { endedBy: 'itself' },
-  'controller/approve-requests': { endedBy: 'run' },
   'controller/complete-installation': { endedBy: 'service' },
-  'controller/count-reboots': { endedBy: 'run' },
-  'controller/do-left-work': { endedBy: 'run' },
-  'controller/free-dns-address': { endedBy: 'run' },
-  'controller/label-nodes': { endedBy: 'run' },
   'controller/read-new-cluster': { endedBy: 'itself' },
-  'controller/register-bare-metal-hosts': { endedBy: 'run' },
+  'controller/reconcile': { endedBy: 'run' },
   'controller/remove-record': { endedBy: 'itself' },
-  'controller/report-nodes': { endedBy: 'service' },
-  'controller/unpause-pools': { endedBy: 'run' },
   'controller/upload-final-logs': { endedBy: 'itself' },
   'controller/upload-logs-regularly': { endedBy: 'run' },
   'controller/wait-for-bootstrap-host': { endedBy: 'itself' },
@@ -163,8 +155,8 @@ export async function waitsPage(): Promise<string> {
   ].join('\n');
 }
 
-/** The controller goes on as long as the installation does. */
-const limitText = (limit: number): string => (limit === noLimit ? 'none' : renderDuration(limit));
+/** Some waits of the controller last as long as the installation does. */
+const limitText = (limit: number): string => (limit === unlimited ? 'none' : renderDuration(limit));
 
 function requireSame(steps: readonly string[], kinds: readonly string[]): void {
   const without = steps.find((id) => !kinds.includes(id));

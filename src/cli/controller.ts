@@ -24,12 +24,12 @@ import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller, controllerWithoutService } from '../roles/controller.ts';
 import { type Contender, holdLease } from '../reconcile/lease.ts';
-import { recordedInstallation } from '../steps/controller/without-service.ts';
+import { recordedInstallation } from '../controllers/installation/without-service.ts';
 import type {
   ControllerConfig,
   ControllerPorts,
   ControllerScope,
-} from '../steps/controller/world.ts';
+} from '../controllers/installation/step.ts';
 import { clusterCredentials } from './cluster.ts';
 import { type EventHub, withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
@@ -208,7 +208,7 @@ function openPorts(
       kubeCluster({ ...common, emit, credentials: hostOrService({ ...sources, inventory }) }),
     ),
   );
-  const ports = { ...common, kube, adminKube, inventory, host, web: webPort };
+  const ports = { ...common, kube, adminKube, inventory, host, web: webPort, emit };
   return {
     ports,
     close: async () => {

@@ -10,6 +10,12 @@ export const controllerName = 'assisted-installer-controller';
 /** Name of the event that the controller creates when it is ready, for which a bootstrap host waits. */
 export const readyEvent = 'AssistedControllerIsReady';
 
+/** Name of the ConfigMap that the bootstrap host leaves in the cluster. */
+export const leftName = 'bootwright-bootstrap-host';
+
+/** Name of the pod that gathers the state of the cluster, and of its account, binding and Secret. */
+export const gatheringPodName = 'assisted-installer-must-gather';
+
 /** Label of the pods of the controller's job. */
 export const controllerLabel = `job-name=${controllerName}`;
 

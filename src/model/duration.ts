@@ -10,6 +10,9 @@ export const minutes = (count: number): Millis => seconds(count * 60);
 /** Hours as milliseconds. */
 export const hours = (count: number): Millis => minutes(count * 60);
 
+/** For what ends by itself, and has no limit of its own: readers of events want a number. */
+export const unlimited: Millis = hours(24 * 365);
+
 /** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
 export function renderDuration(duration: Millis): string {
   if (duration < 1000) return `${Math.round(duration)} ms`;

@@ -5,7 +5,7 @@ import { type Millis, seconds } from '../model/duration.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
-import { failuresOf, type FailureTable } from '../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { Note } from './write.ts';
 
 /** Failures of a lease. */
@@ -19,6 +19,10 @@ export const leaseFailures = {
 
 /** Builds an error of a lease. */
 export const leaseFailure = failuresOf(leaseFailures);
+
+/** Whether this is why a signal was aborted: what a successor needs must stay then. */
+export const isLeaseLost = (reason: unknown): boolean =>
+  reason instanceof AgentError && reason.code === 'controller.lease-lost';
 
 /** Who wants the lease. */
 export interface Contender {

@@ -32,10 +32,10 @@ function setUp(more: Partial<Controller> = {}) {
     ...more,
   };
   const emit = (event: RunEventBody): void => void events.push(event);
-  const run = (controllers: readonly Controller[] = [controller], informers = [store]) =>
+  const run = (controllers: readonly Controller[] = [controller]) =>
     runControllers(
       { kube, clock, random: fakeRandom(), emit, signal: stop.signal },
-      { name: 'test', informers, controllers, lease: contender },
+      { name: 'test', controllers, lease: contender },
     ).catch((error: unknown) => error);
   const statuses = (): readonly string[] =>
     events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
@@ -161,7 +161,7 @@ describe('controllers', () => {
     const { kube, clock, run, controller } = setUp();
     const follow = () => Promise.reject(kubeFailure('kube.bad-credentials', 'no'));
     const broken = informer({ kube: { follow }, clock }, { kind: pods });
-    const ended = run([controller], [broken]);
+    const ended = run([{ ...controller, reads: [broken] }]);
     expect(await ended).toMatchObject({ code: 'kube.bad-credentials' });
     expect(kube.objectsOf(leases).length).toBeLessThanOrEqual(1);
   });

@@ -1,10 +1,10 @@
 import type { RunEventBody } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
-import { hours, type Millis } from '../model/duration.ts';
+import { unlimited } from '../model/duration.ts';
 import { version } from '../model/version.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Informer } from './informer.ts';
-import { type Contender, type HeldLease, holdLease } from './lease.ts';
+import { type Contender, type HeldLease, holdLease, isLeaseLost } from './lease.ts';
 import { keyQueue, type Queue, type QueueOptions, type Reconcile } from './queue.ts';
 import type { Note } from './write.ts';
 
@@ -17,20 +17,21 @@ export interface Controller extends Pick<QueueOptions, 'atOnce' | 'settle'> {
   readonly about: (key: string) => string;
   /** What is said while no key waits for anything. */
   readonly idle: string;
-  /** Nothing is decided while one of these has a gap. */
-  readonly reads: readonly Pick<Informer, 'gap' | 'onGap'>[];
+  /** What is followed for it; nothing is decided while one of these has a gap. */
+  readonly reads: readonly Pick<Informer, 'gap' | 'onGap' | 'run'>[];
   /** All keys that there are now: added at the start, and after each gap. */
   readonly keys: () => readonly string[];
   /** Subscribes to what adds keys; called once, before anything is followed. */
   readonly watch: (add: Queue['add']) => void;
   readonly reconcile: Reconcile;
+  /** Undoes at the end what must not outlive the program. Not called once the lease is lost: a successor needs it. */
+  readonly takeBack?: () => Promise<void>;
 }
 
 /** What runs together in one program. */
 export interface Controllers {
   /** Name of the program in the log and in metrics, as `node-controller`. */
   readonly name: string;
-  readonly informers: readonly Pick<Informer, 'run'>[];
   readonly controllers: readonly Controller[];
   /** Without one nobody else is minded. */
   readonly lease?: Contender;
@@ -44,9 +45,6 @@ type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
   readonly signal: AbortSignal;
 };
 
-/** Controllers run until they are stopped; readers of events want a number. */
-const unlimited: Millis = hours(24 * 365);
-
 /** Notes of one part of a program. */
 export const notesOf =
   (emit: Emit, step: string): Note =>
@@ -56,8 +54,7 @@ export const notesOf =
 
 /**
  * Runs controllers until the signal aborts: first their informers, then the lease, then the queues. A stop goes the other way,
- * and waits for what is at work. A lost lease aborts everything at once; whoever cleans up behind itself asks the reason of its
- * signal first, since what a successor needs must stay. A key that fails stops no other.
+ * and waits for what is at work. A lost lease aborts everything at once, and takes nothing back. A key that fails stops no other.
  * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can go on after
  */
 export async function runControllers(scope: ManagerScope, all: Controllers): Promise<never> {
@@ -67,7 +64,7 @@ export async function runControllers(scope: ManagerScope, all: Controllers): Pro
   const steps = controllers.length;
   emit({ type: 'run.started', role: name, version, isResumed: false, steps });
   try {
-    return await runAll(scope, all);
+    return await startControllers(scope, all);
   } catch (thrown) {
     const duration = clock.elapsed() - since;
     const error: unknown = signal.aborted ? signal.reason : asAgentError(thrown);
@@ -80,9 +77,10 @@ export async function runControllers(scope: ManagerScope, all: Controllers): Pro
   }
 }
 
-async function runAll(scope: ManagerScope, all: Controllers): Promise<never> {
+/** The same as part of a run that emits its own beginning and end. */
+export async function startControllers(scope: ManagerScope, all: Controllers): Promise<never> {
   const { emit, signal } = scope;
-  const { name, informers, controllers, lease: contender } = all;
+  const { name, controllers, lease: contender } = all;
   const stop = new AbortController();
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
@@ -95,7 +93,8 @@ async function runAll(scope: ManagerScope, all: Controllers): Promise<never> {
     hosted({ ...scope, signal: stop.signal }, controller),
   );
   const followings = new AbortController();
-  const following = informers.map(({ run }) => run(followings.signal).catch(fail));
+  const followed = new Set(controllers.flatMap(({ reads }) => reads));
+  const following = [...followed].map(({ run }) => run(followings.signal).catch(fail));
   let lease: HeldLease | undefined;
   let queues: readonly Queue[] = [];
   try {
@@ -108,11 +107,21 @@ async function runAll(scope: ManagerScope, all: Controllers): Promise<never> {
     return await ended.promise;
   } finally {
     await Promise.all(queues.map(({ close }) => close()));
+    if (!isLeaseLost(stop.signal.reason)) await takeBackAll(scope, controllers);
     for (const { id } of queues.length > 0 ? controllers : [])
       emit({ type: 'step.stopped', step: id });
     await lease?.release();
     followings.abort(new Error('the controllers have ended'));
     await Promise.all(following);
+  }
+}
+
+async function takeBackAll({ emit }: ManagerScope, controllers: readonly Controller[]) {
+  for (const { id, takeBack } of controllers) {
+    await takeBack?.().catch((error: unknown) => {
+      const { code, message: reason } = asAgentError(error);
+      notesOf(emit, id)('warn', 'could not undo what must not outlive it', { code, reason });
+    });
   }
 }
 

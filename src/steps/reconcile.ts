@@ -1,6 +1,6 @@
 import { asAgentError } from '../engine/failures.ts';
 import { type PollResult, untilAborted, type Watch } from '../engine/wait.ts';
-import { hours, type Millis, seconds } from '../model/duration.ts';
+import { type Millis, seconds, unlimited } from '../model/duration.ts';
 import { together } from './cluster/kube-watch.ts';
 import type { StepScope } from '../engine/step.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -43,7 +43,6 @@ export type ReconcileScope = Pick<StepScope<unknown>, 'until' | 'note' | 'signal
 };
 
 /** Controllers have no limit of their own: what they work on says when they end. */
-export const noLimit: Millis = hours(24 * 365);
 
 /** What was done is seen within this time; until then it would be decided again. */
 const afterSuccess: Millis = seconds(1);
@@ -103,7 +102,11 @@ export async function reconcile<Seen, A extends Action>(
     return { status: missing ?? 'what was begun is being ended' };
   };
   try {
-    await scope.until(sentence, poll, { watch: together(watch, notified), every, within: noLimit });
+    await scope.until(sentence, poll, {
+      watch: together(watch, notified),
+      every,
+      within: unlimited,
+    });
   } finally {
     await queue.close();
   }

@@ -11,8 +11,8 @@ import {
   configMaps,
   subscriptions,
 } from '../../src/cluster/kinds.ts';
-import { completeInstallation } from '../../src/steps/controller/complete-installation.ts';
-import { waitForEnd } from '../../src/steps/controller/wait-for-end.ts';
+import { completeInstallation } from '../../src/controllers/installation/complete-installation.ts';
+import { waitForEnd } from '../../src/controllers/installation/wait-for-end.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { fakeKube } from '../support/fake-kube.ts';
 import { quickClock } from '../support/quick-clock.ts';

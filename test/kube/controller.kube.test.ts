@@ -17,7 +17,7 @@ import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
   controllerRules,
   controllerNamespaceRules,
-} from '../../src/steps/controller/permissions.ts';
+} from '../../src/steps/bootstrap/controller-permissions.ts';
 import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import {
   account,

@@ -17,14 +17,14 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { patchEtcd } from '../../src/steps/cluster/etcd-override.ts';
-import { doLeftWork } from '../../src/steps/controller/left-work.ts';
 import { waitForController } from '../../src/steps/cluster/controller.ts';
 import { waitForEtcdHandover } from '../../src/steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../../src/steps/cluster/wait-for-machine-configs.ts';
 import { bootkubeHost } from '../support/cluster-objects.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
-import { runStep, tryStep } from '../support/run-step.ts';
+import { runInstallation } from '../support/run-installation.ts';
+import { runStep } from '../support/run-step.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
@@ -107,9 +107,7 @@ describe('the override of etcd on a real API server', () => {
     });
     expect(again.value).toEqual({ isSet: true, before });
 
-    const over = new AbortController();
-    const { signal } = over;
-    const doing = tryStep(doLeftWork, { kube, clock: systemClock, signal });
+    const { stop } = runInstallation(['do-left-work'], { kube, clock: systemClock });
     await rig.client.apply(namespaces, {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -122,8 +120,7 @@ describe('the override of etcd on a real API server', () => {
       }
     }
     await expect.poll(now, { timeout: 10_000 }).toEqual({ overrides: left, record: undefined });
-    over.abort(new Error('the controller ends'));
-    await doing;
+    await stop();
   });
 });
 

@@ -7,7 +7,10 @@ import { type InventoryServer, startInventory } from '../../mocks/inventory/serv
 import { serviceLines } from '../../mocks/lab/make-report.ts';
 import { Config } from '../../src/config/schema.ts';
 import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
-import { gatheringPod, gatheringSecret } from '../../src/steps/controller/must-gather-pod.ts';
+import {
+  gatheringPod,
+  gatheringSecret,
+} from '../../src/controllers/installation/must-gather-pod.ts';
 
 const namespace = 'assisted-installer';
 const cluster = clusterSeed({ status: 'error' });

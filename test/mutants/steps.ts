@@ -162,7 +162,7 @@ export const stepMutants: MutantsByFile = {
       to: 'return found.mode',
     },
   ],
-  'src/steps/controller/wait-for-end.ts': [
+  'src/controllers/installation/wait-for-end.ts': [
     {
       means: 'a controller whose token is rejected ends as if it had succeeded',
       from: 'if (end === tokenRejected) await failRejected(scope);',
@@ -490,14 +490,14 @@ export const stepMutants: MutantsByFile = {
       to: 'if (pools.length > 0) {',
     },
   ],
-  'src/steps/controller/dns-address.ts': [
+  'src/controllers/installation/dns-address.ts': [
     {
       means: 'a service is removed that has taken the name of the one to remove',
       from: 'namespace, name, uid }, signal)',
       to: 'namespace, name }, signal)',
     },
   ],
-  'src/steps/controller/failures.ts': [
+  'src/controllers/installation/failures.ts': [
     {
       means: 'a controller that has lost its lease takes back what its successor needs',
       from: '? AbortSignal.abort(reason)',

@@ -90,7 +90,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     { image: 'h/i@sha256:0', path: 'x' },
   ],
   'layering/registry/credentials.ts#narrowedTo': (text) => ['h/r', { from: 'x', text }],
-  'steps/controller/must-gather.ts#gatheringImages': (text) => [
+  'controllers/installation/must-gather.ts#gatheringImages': (text) => [
     text,
     { isInError: true, failedOperators: ['odf'] },
   ],

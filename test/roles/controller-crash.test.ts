@@ -17,7 +17,7 @@ import { runRole } from '../../src/engine/run.ts';
 import { hours, minutes } from '../../src/model/duration.ts';
 import { controller } from '../../src/roles/controller.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
-import type { ControllerPorts } from '../../src/steps/controller/world.ts';
+import type { ControllerPorts } from '../../src/controllers/installation/step.ts';
 import { fakeClock, settle } from '../support/fake-clock.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeRandom } from '../support/fake-random.ts';
@@ -112,7 +112,10 @@ async function runToEnd(ending: Ending, dies?: number) {
         }),
         namespace: 'assisted-installer',
       },
-      ports: { ...ports, clock, random: fakeRandom(), host: fakeHost(), web: fakeWeb() },
+      ports: {
+        ...{ ...ports, clock, random: fakeRandom(), host: fakeHost(), web: fakeWeb() },
+        emit: () => undefined,
+      },
       clock,
       journal: noJournal,
       header: { version: '1', fingerprint: 'f', bootId: 'b' },

@@ -18,7 +18,7 @@ import { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
 import { ladderOf } from '../../src/reporting/ladder.ts';
-import type { ControllerConfig, ControllerPorts } from '../../src/steps/controller/world.ts';
+import type { ControllerConfig, ControllerPorts } from '../../src/controllers/installation/step.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
 import { fakeInventory, fakeReports } from './fake-inventory.ts';
@@ -167,6 +167,7 @@ function portsOf(run: Partial<AllPorts>, clock: Ports['clock']): AllPorts {
     objects: run.objects ?? fakeObjects(),
     imageRelay: run.imageRelay ?? fakeImageRelay(),
     random: run.random ?? fakeRandom(),
+    emit: run.emit ?? (() => undefined),
     ...run,
     clock,
   };

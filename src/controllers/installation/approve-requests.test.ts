@@ -9,7 +9,7 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runInstallation } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, configMaps, events, nodes } from '../../cluster/kinds.ts';
@@ -18,7 +18,6 @@ import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { recordData, recordRef } from '../../steps/cluster/left-record.ts';
-import { approveRequests } from './approve-requests.ts';
 
 const host = (name: string, change: Partial<InstallingHost> = {}) =>
   installingHost({ id: `id-${name}`, name, addresses: ['192.0.2.7'], ...change });
@@ -37,20 +36,16 @@ const machines = { networks: ['192.0.2.0/24'], vips: [] };
 
 function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false }: World = {}) {
   const clock = fakeClock({ auto: false });
-  const controller = new AbortController();
   const known = fakeInventory({ hosts: hosts ?? [host('m0')] });
   const inventory: typeof known = {
     ...known,
     follow: (seen, signal) =>
       known.follow((view) => seen(isAway ? { lastError: away } : view), signal),
   };
-  const ended = tryStep(approveRequests, {
-    kube,
-    clock,
-    inventory,
-    signal: controller.signal,
+  const { stop } = runInstallation(['approve-requests', 'count-requests'], {
+    ...{ kube, clock, inventory },
     config: { cluster: { controlPlaneCount: 3 } },
-    facts: { cluster: { isAgentBased, platform: 'baremetal', serviceNetworks: [], machines } },
+    cluster: { isAgentBased, platform: 'baremetal', machines },
   });
   const put = async (
     purpose: RequestPurpose,
@@ -76,10 +71,6 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
     kube.put(nodes, nodeObject({ name, role, addresses }));
   const approvals = () =>
     kube.writes.flatMap(({ subresource, name }) => (subresource === 'approval' ? [name] : []));
-  const stop = async () => {
-    controller.abort(new Error('the controller ends'));
-    return ended;
-  };
   return { approvals, clock, inventory: known, join, kube, put, stop };
 }
 

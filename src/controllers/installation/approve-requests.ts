@@ -31,36 +31,30 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
-import type { Controller } from '../../reconcile/manager.ts';
 import { hostIndexOf } from '../../steps/cluster/inventory-hosts.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
-import { NewCluster } from '../../steps/controller/new-cluster.ts';
-import { recordedHosts, recordIn } from '../../steps/controller/without-service.ts';
-import { type ControllerScope, controllerStep } from '../../steps/controller/world.ts';
-import { noLimit } from '../../steps/reconcile.ts';
-import { installationStore, runInStep, selectionOf } from './stores.ts';
+import type { NewCluster } from './new-cluster.ts';
+import { recordedHosts, recordIn } from './without-service.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import {
+  installationStore,
+  type InstallationScope,
+  type InstallationStores,
+  selectionOf,
+} from './stores.ts';
 
 /**
  * Approves the certificate requests of hosts of this cluster as they come, each host's first certificate for one key
- * only. All others are left for others to decide, and counted in an event. Runs until the installation has ended.
+ * only. All others are left for others to decide, and counted in an event.
  */
-export const approveRequests = controllerStep({
-  id: 'controller/approve-requests',
-  title: 'Approve the certificate requests of the hosts of this cluster',
-  uses: ['inventory', 'kube', 'clock', 'random'],
-  needs: { cluster: NewCluster },
-  limit: noLimit,
-  waitsFor: 'certificate requests, until the installation has ended',
-  run: async (scope, { cluster }) => {
-    const work = requestWork(scope, cluster);
-    await runInStep(scope, 'every certificate request is answered', {
-      informers: work.reads,
-      controllers: [approving(work), counting(work)],
-    });
-  },
-});
-
-type RequestScope = ControllerScope<'inventory' | 'kube' | 'clock'>;
+export function requestControllers(
+  scope: InstallationScope,
+  stores: InstallationStores,
+  cluster: NewCluster,
+): readonly Controller[] {
+  const work = requestWork(scope, stores, cluster);
+  return [approving(work), counting(work)];
+}
 
 /** A request to decide on: from the store, or read again. */
 interface Candidate extends OpenRequest {
@@ -84,7 +78,11 @@ interface Approval {
 type Work = ReturnType<typeof requestWork>;
 
 /** The stores, and what this process has done about requests. */
-function requestWork(scope: RequestScope, { isAgentBased, machines }: NewCluster) {
+function requestWork(
+  scope: InstallationScope,
+  { nodes }: InstallationStores,
+  { isAgentBased, machines }: NewCluster,
+) {
   const { clock, config } = scope;
   const masters = isAgentBased ? config.cluster.controlPlaneCount : 0;
   // There a service that has left does not come back.
@@ -97,7 +95,6 @@ function requestWork(scope: RequestScope, { isAgentBased, machines }: NewCluster
     { kind: certificateSigningRequests },
     { node: (object) => claimedNodes(object) },
   );
-  const nodes = informer(scope, { kind: nodeKind });
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
   const tally = leftTally();
   const book = requestBook(tally);
@@ -288,7 +285,7 @@ const longestName = 100;
 
 /** Reports requests that were left by one event of the cluster for each cause, whose count grows where it may. */
 function leftReports(
-  { kube, clock, config: { namespace }, note }: ControllerScope<'kube' | 'clock'>,
+  { kube, clock, config: { namespace }, note }: InstallationScope,
   tally: LeftTally,
 ): (count: LeftCount, signal: AbortSignal) => Promise<void> {
   let [isDenied, mayNotPatch] = [false, false];

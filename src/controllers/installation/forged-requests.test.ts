@@ -12,13 +12,12 @@ import {
   type RequestWishes,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { runInstallation } from '../../../test/support/run-installation.ts';
 import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
 import { nodeBootstrapper } from '../../cluster/csr/verify.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { approveRequests } from './approve-requests.ts';
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -183,11 +182,9 @@ it('approves no request that is forged, in more than 250 ways, and the right one
   }
   for (const object of forged) kube.put(certificateSigningRequests, object);
   const clock = fakeClock({ auto: false });
-  const controller = new AbortController();
-  const ended = tryStep(approveRequests, {
+  const { stop } = runInstallation(['approve-requests', 'count-requests'], {
     kube,
     clock,
-    signal: controller.signal,
     inventory: fakeInventory({
       hosts: [
         installingHost({ id: 'a', name: 'm0', addresses: ['192.0.2.10'] }),
@@ -196,11 +193,9 @@ it('approves no request that is forged, in more than 250 ways, and the right one
         installingHost({ id: 'd', name: 'w0', addresses: ['192.0.2.20', '2001:db8::20'] }),
       ],
     }),
-    facts: {
-      cluster: {
-        ...{ isAgentBased: false, platform: 'baremetal', serviceNetworks: [] },
-        machines: { networks: ['192.0.2.0/24', '2001:db8::/64'], vips: ['192.0.2.2', '192.0.2.3'] },
-      },
+    cluster: {
+      platform: 'baremetal',
+      machines: { networks: ['192.0.2.0/24', '2001:db8::/64'], vips: ['192.0.2.2', '192.0.2.3'] },
     },
   });
   await clock.advance(minutes(2));
@@ -223,6 +218,5 @@ it('approves no request that is forged, in more than 250 ways, and the right one
   }
   await clock.advance(seconds(1));
   expect(approvals().toSorted()).toEqual(['right-client', 'right-serving']);
-  controller.abort(new Error('the controller ends'));
-  await ended;
+  await stop();
 });

@@ -1,16 +1,26 @@
-import type { RunEventBody } from '../../engine/events.ts';
-import { untilAborted } from '../../engine/wait.ts';
+import { nodes as nodeKind } from '../../cluster/kinds.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { InstallationView, InstallingHost, Inventory } from '../../ports/inventory.ts';
-import type { KubeRef, KubeSelection } from '../../ports/kube.ts';
-import type { Gap, Informer } from '../../reconcile/informer.ts';
-import { type Controllers, runControllers } from '../../reconcile/manager.ts';
-import { noLimit } from '../../steps/reconcile.ts';
-import type { ControllerScope } from '../../steps/controller/world.ts';
+import type { Inventory, InstallationView, InstallingHost } from '../../ports/inventory.ts';
+import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
+import { type Gap, type Informer, informer } from '../../reconcile/informer.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import { type Note, readAgain } from '../../reconcile/write.ts';
+import { hostIndexOf, hostOf } from '../../steps/cluster/inventory-hosts.ts';
+import type { ControllerConfig, ControllerPorts } from './step.ts';
+
+/** What the controllers of an installation reach and are told. */
+export interface InstallationScope extends Pick<
+  ControllerPorts,
+  'kube' | 'adminKube' | 'inventory' | 'clock'
+> {
+  readonly config: ControllerConfig;
+  readonly note: Note;
+}
 
 /** The cluster as the service shows it, in the way of an informer. */
 export interface InstallationStore extends Pick<Informer, 'gap' | 'onGap' | 'run'> {
   readonly view: () => InstallationView;
+  readonly hosts: () => readonly InstallingHost[];
   /** Called with the hosts that have come, changed or gone. */
   readonly onChange: (handler: (hosts: readonly InstallingHost[]) => void) => void;
 }
@@ -19,6 +29,8 @@ interface StoreScope {
   readonly inventory: Pick<Inventory, 'follow'>;
   readonly clock: Pick<Clock, 'elapsed'>;
 }
+
+const none: readonly InstallingHost[] = [];
 
 /** Follows the cluster at the service; it has a gap until the view is `enough`: a first answer, unless given. */
 export function installationStore(
@@ -30,17 +42,18 @@ export function installationStore(
   const since = clock.elapsed();
   let view: InstallationView = {};
   const gap = (): Gap | undefined =>
-    enough(view) ? undefined : { reason: 'the service has not listed the hosts yet', since };
+    enough(view) ? undefined : { reason: 'the service has not answered yet', since };
   return {
     view: () => view,
+    hosts: () => view.cluster?.hosts ?? none,
     gap,
     onGap: (handler) => void gapChanged.push(handler),
     onChange: (handler) => void changed.push(handler),
     run: (signal) =>
       inventory.follow((seen) => {
-        const before = [view.cluster?.hosts ?? [], gap()] as const;
+        const before = [view.cluster?.hosts ?? none, gap()] as const;
         view = seen;
-        const hosts = changedHosts(before[0], seen.cluster?.hosts ?? []);
+        const hosts = changedHosts(before[0], seen.cluster?.hosts ?? none);
         if (hosts.length > 0) for (const handler of changed) handler(hosts);
         if (before[1]?.reason !== gap()?.reason) for (const handler of gapChanged) handler();
       }, signal),
@@ -64,42 +77,84 @@ export const selectionOf = ({ kind, name, namespace }: KubeRef): KubeSelection =
   fieldSelector: `metadata.name=${name}`,
 });
 
-type HostingScope = Pick<
-  ControllerScope<'kube' | 'clock' | 'random'>,
-  'kube' | 'clock' | 'random' | 'note' | 'until' | 'signal'
->;
-
-/**
- * Runs controllers as a step of the role until that has ended; the step shows what the first of them waits for.
- * @throws the signal's reason, or what no informer can go on after
- */
-export async function runInStep(
-  { until, note, signal, ...ports }: HostingScope,
-  sentence: string,
-  controllers: Omit<Controllers, 'lease' | 'name'>,
-): Promise<void> {
-  const stop = new AbortController();
-  let status = '';
-  let changed = (): void => undefined;
-  const emit = (event: RunEventBody): void => {
-    if (event.type === 'note') note(event.level, event.message, event.fields);
-    if (event.type !== 'wait.updated' || event.step !== controllers.controllers[0]?.id) return;
-    status = event.status;
-    changed();
-  };
-  const scope = { ...ports, emit, signal: AbortSignal.any([signal, stop.signal]) };
-  const running = runControllers(scope, { name: 'controller', ...controllers });
-  const waiting = until(sentence, () => Promise.resolve({ status }), {
-    watch: (notify, watched) => {
-      changed = notify;
-      return untilAborted(watched);
-    },
-    within: noLimit,
-  });
-  try {
-    await Promise.race([running, waiting]);
-  } finally {
-    stop.abort(signal.reason ?? new Error('the step has ended'));
-    await running.catch(() => undefined);
-  }
+/** An object, read again as `readAgain` does, where it may be listed and not be read alone. */
+export async function listAgain(
+  kube: Pick<Kube, 'list'>,
+  { ref, seen }: { readonly ref: KubeRef; readonly seen: KubeObject },
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const [now] = await kube.list(selectionOf(ref), signal);
+  return now?.metadata.uid === seen.metadata.uid ? now : undefined;
 }
+
+/** A host of the service, and its node. */
+export interface HostSeen {
+  readonly host: InstallingHost | undefined;
+  readonly node: KubeObject | undefined;
+}
+
+/** What most controllers of an installation read: its hosts, and their nodes. */
+export interface InstallationStores {
+  readonly service: InstallationStore;
+  readonly nodes: Informer<'host'>;
+  /** The node of a host, by the id of that. */
+  readonly nodeOf: (id: string) => KubeObject | undefined;
+  /** A host by its id, and its node. */
+  readonly seenOf: (id: string) => HostSeen;
+  /** The same, read again: undefined where the node is gone, or another one of its name. */
+  readonly readAgain: (seen: HostSeen, signal: AbortSignal) => Promise<HostSeen | undefined>;
+}
+
+/** Makes the stores that controllers share. */
+export function installationStores(scope: InstallationScope): InstallationStores {
+  const service = installationStore(scope);
+  const nodes = informer(
+    scope,
+    { kind: nodeKind },
+    {
+      host: (node) => {
+        const host = hostOf(node, hostIndexOf(service.hosts()));
+        return host === undefined ? [] : [host.id];
+      },
+    },
+  );
+  service.onChange(() => nodes.reindex('host'));
+  const nodeOf = (id: string): KubeObject | undefined => nodes.by('host', id).at(-1);
+  const seenOf = (id: string): HostSeen => ({
+    host: service.hosts().find((host) => host.id === id),
+    node: nodeOf(id),
+  });
+  return {
+    ...{ service, nodes, nodeOf, seenOf },
+    readAgain: async ({ host, node }, signal) => {
+      const now = seenOf(host?.id ?? '');
+      if (node === undefined) return now;
+      const ref = { kind: nodeKind, name: node.metadata.name };
+      const found = await readAgain(scope.kube, { ref, seen: node }, signal);
+      return found && { host: now.host, node: found };
+    },
+  };
+}
+
+/** For controllers whose keys are the ids of hosts: each host whose record or node has changed. */
+export const byHost = ({
+  service,
+  nodes,
+}: InstallationStores): Pick<Controller, 'reads' | 'keys' | 'watch'> => ({
+  reads: [service, nodes],
+  keys: () => service.hosts().map(({ id }) => id),
+  watch: (add) => {
+    nodes.onChange(({ before, after }) => {
+      for (const node of [before, after]) {
+        const host = node && hostOf(node, hostIndexOf(service.hosts()));
+        if (host !== undefined) add(host.id);
+      }
+    });
+    service.onChange((hosts) => {
+      for (const { id } of hosts) add(id);
+    });
+  },
+});
+
+/** A host as people name it. */
+export const nameOf = ({ name, id }: InstallingHost): string => (name === '' ? id : name);

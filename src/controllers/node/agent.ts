@@ -76,7 +76,7 @@ export function nodeAgent({
       return { after: every, status };
     },
   };
-  return { name: 'node-agent', informers: [node], controllers: [controller] };
+  return { name: 'node-agent', controllers: [controller] };
 }
 
 /** What is done for a node now; of one that has all that it should have, nothing is asked before it is to be checked. */

@@ -103,6 +103,5 @@ export function poolControllers({
     watch: (add) => watchDrains(stores, add),
     ...drainController(scopeOf('node-controller/drain-nodes'), { stores }),
   };
-  const informers = Object.values(stores);
-  return { name: 'node-controller', informers, controllers: [...ofPools, drains] };
+  return { name: 'node-controller', controllers: [...ofPools, drains] };
 }

@@ -5,7 +5,7 @@ import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
-import { controllerRules, controllerNamespaceRules } from '../controller/permissions.ts';
+import { controllerRules, controllerNamespaceRules } from './controller-permissions.ts';
 import { addControllerManifests } from './controller-manifests.ts';
 
 const directory = '/opt/openshift/manifests';

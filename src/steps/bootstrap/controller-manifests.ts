@@ -12,7 +12,7 @@ import {
   controllerRules,
   controllerNamespaceRules,
   foreignRules,
-} from '../controller/permissions.ts';
+} from './controller-permissions.ts';
 import { step } from '../step.ts';
 import { BootstrapIgnition } from './fetch-ignition.ts';
 import { renderYaml } from './render-yaml.ts';

@@ -1,13 +1,10 @@
 import * as z from 'zod';
-import { controllerNamespace } from '../../cluster/controller.ts';
+import { controllerNamespace, leftName } from '../../cluster/controller.ts';
 import { configMaps } from '../../cluster/kinds.ts';
 import { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
-
-/** Name of what the bootstrap host leaves in the cluster. */
-export const leftName = 'bootwright-bootstrap-host';
 
 /** The ConfigMap that says which host left for the cluster, and what it left to do. */
 export const recordRef: KubeRef = {

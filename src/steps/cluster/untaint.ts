@@ -25,6 +25,7 @@ import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
 type UntaintScope = StepScope<'kube' | 'inventory' | 'clock'>;
+type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config'>;
 
 /** The shortest time between two attempts. */
 const retryAfter: Millis = seconds(5);
@@ -92,7 +93,7 @@ export function untaintOf(
 
 /** Whether the cloud provider taint is to be removed. Requests only what that depends on. */
 export async function decideUntaint(
-  scope: UntaintScope,
+  scope: DecisionScope,
   installConfig: InstallConfig,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -110,7 +111,7 @@ export async function decideUntaint(
 
 /** The cluster as the service has it; undefined when it does not answer in a short time. */
 async function clusterOf(
-  { inventory, clock, config }: UntaintScope,
+  { inventory, clock, config }: DecisionScope,
   signal: AbortSignal,
 ): Promise<InventoryCluster | undefined> {
   if (config.service.url.isEmpty) return undefined;

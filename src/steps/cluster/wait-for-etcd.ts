@@ -1,27 +1,12 @@
 import * as z from 'zod';
-import {
-  etcdCluster,
-  etcdHandover,
-  etcdNamespace,
-  type EtcdStatus,
-  threeHealthyMembers,
-} from '../../cluster/etcd.ts';
-import { pods } from '../../cluster/kinds.ts';
+import { etcdCluster, etcdHandover } from '../../cluster/etcd.ts';
 import { fact } from '../../engine/fact.ts';
-import type { PollResult, Watch } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
-import type { Kube } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope, noteFailed } from '../step.ts';
-import {
-  type Followed,
-  followed,
-  followedOne,
-  gapAmong,
-  longestWait,
-  together,
-} from './kube-watch.ts';
+import { type Followed, followedOne, longestWait } from './kube-watch.ts';
 import {
   describeGivenUp,
   isGivenUp,
@@ -160,26 +145,4 @@ function pollHandover(etcds: Followed): Promise<PollResult<boolean>> {
   if (etcd === undefined) return Promise.resolve({ done: false });
   const { isReached, status } = etcdHandover(etcd);
   return Promise.resolve(isReached ? { done: true } : { status });
-}
-
-/** The members of etcd during a wait. */
-export interface FollowedMembers {
-  /** Whether three of them are healthy, and what is missing. */
-  readonly status: () => EtcdStatus;
-  readonly watch: Watch;
-}
-
-/** Follows the members of etcd for a wait. */
-export function followMembers(kube: Kube): FollowedMembers {
-  const etcds = followedOne(kube, etcdCluster);
-  const members = followed(kube, { kind: pods, namespace: etcdNamespace });
-  return {
-    status: () => {
-      const gap = gapAmong(etcds, members);
-      return gap === undefined
-        ? threeHealthyMembers(etcds.view().objects[0], members.view().objects)
-        : { isReached: false, status: gap };
-    },
-    watch: together(etcds.watch, members.watch),
-  };
 }

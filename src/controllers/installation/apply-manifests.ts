@@ -1,0 +1,234 @@
+import * as z from 'zod';
+import { clusterServiceVersions, installPlans, jobs, subscriptions } from '../../cluster/kinds.ts';
+import {
+  csvOf,
+  failedSetup,
+  type OlmObjects,
+  type OlmOperator,
+  operatorInRelease,
+} from '../../cluster/operators.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import type { Watch } from '../../engine/wait.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { parseYamlStream } from '../../lib/yaml-text.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
+import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
+import { type Action, type Decision, reconcile } from '../../steps/reconcile.ts';
+import type { ControllerScope } from './step.ts';
+
+/** What an operator needs beside its subscription. */
+export interface OperatorManifest {
+  readonly operator: string;
+  readonly object: KubeObject;
+}
+
+/** The objects of a manifest, or why it is left out. */
+export type ManifestReading =
+  { readonly objects: readonly KubeObject[] } | { readonly problem: string };
+
+const Manifest = z.looseObject({
+  apiVersion: z.string().min(1),
+  kind: z.string().min(1),
+  metadata: z.looseObject({ name: z.string().min(1) }),
+});
+
+/** Reads a manifest: YAML documents in base64. */
+export function decodeManifest(base64: string): ManifestReading {
+  const encoded = base64.replaceAll(/\s/g, '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return { problem: 'it is not base64' };
+  const objects: KubeObject[] = [];
+  for (const document of parseYamlStream(Buffer.from(encoded, 'base64').toString('utf8'))) {
+    const [error] = document.errors;
+    if (error !== undefined) return { problem: error.message };
+    const content: unknown = document.toJS();
+    if (content === null || content === undefined) continue;
+    const object = Manifest.safeParse(content);
+    if (!object.success) return { problem: 'an object has no apiVersion, kind or name' };
+    objects.push(object.data);
+  }
+  return { objects };
+}
+
+/** Manifests of operators, and why some are left out. */
+interface ManifestsReading {
+  readonly manifests: readonly OperatorManifest[];
+  readonly problems: readonly string[];
+}
+
+const CustomManifests = z.array(z.record(z.string(), z.unknown())).nullable();
+
+/**
+ * Reads the manifests that the service keeps for operators: a JSON list of `Name` and `Content` in base64, whose names
+ * may be written in any case (assisted-service, `custom_manifests.json`). Undefined for what is no such list.
+ */
+export function readCustomManifests(text: string, release: string): ManifestsReading | undefined {
+  const list = CustomManifests.safeParse(jsonIn(text));
+  if (!list.success) return undefined;
+  const manifests: OperatorManifest[] = [];
+  const problems: string[] = [];
+  for (const entry of list.data ?? []) {
+    const members = new Map(
+      Object.entries(entry).map(([key, value]) => [key.toLowerCase(), value]),
+    );
+    const [name, content] = [members.get('name'), members.get('content')];
+    if (typeof name !== 'string' || typeof content !== 'string') {
+      problems.push('a manifest has no name or no content');
+      continue;
+    }
+    const reading = decodeManifest(content);
+    const operator = operatorInRelease(name, release);
+    if ('problem' in reading)
+      problems.push(`a manifest of operator ${operator}: ${reading.problem}`);
+    else manifests.push(...reading.objects.map((object) => ({ operator, object })));
+  }
+  return { manifests, problems };
+}
+
+/** Objects of OLM that a wait follows. */
+export interface FollowedOlm {
+  readonly watch: Watch;
+  readonly objects: () => OlmObjects;
+  /** Why they may be incomplete. */
+  readonly gap: () => string | undefined;
+}
+
+/** Where OLM unpacks its bundles. */
+const marketplace = 'openshift-marketplace';
+
+/** Follows the operators that OLM installs. The copies of a CSV, one in each namespace, are of no interest. */
+export function followedOlm(kube: Kube): FollowedOlm {
+  const subscribed = followed(kube, { kind: subscriptions });
+  const csvs = followed(kube, { kind: clusterServiceVersions, labelSelector: '!olm.copiedFrom' });
+  const plans = followed(kube, { kind: installPlans });
+  const unpacking = followed(kube, { kind: jobs, namespace: marketplace });
+  return {
+    watch: together(subscribed.watch, csvs.watch, plans.watch, unpacking.watch),
+    objects: () => ({
+      subscriptions: subscribed.view().objects,
+      csvs: csvs.view().objects,
+      installPlans: plans.view().objects,
+      jobs: unpacking.view().objects,
+    }),
+    gap: () => gapAmong(subscribed, csvs),
+  };
+}
+
+/** Operators that OLM is to install, with what is to be applied to them. */
+export interface OperatorSetup {
+  readonly operators: readonly OlmOperator[];
+  /** In the order in which those of one operator are applied. */
+  readonly manifests: readonly OperatorManifest[];
+  /** What is missing beside them. */
+  readonly missing?: string;
+}
+
+/** A wait for operators that are set up. */
+export interface SetupWait {
+  readonly sentence: string;
+  readonly olm: FollowedOlm;
+  readonly setup: () => OperatorSetup;
+  /** What else notifies. */
+  readonly watch: Watch;
+  /** The wait ends although something is missing. */
+  readonly isStopped: () => boolean;
+}
+
+interface Observed extends OperatorSetup {
+  readonly isStopped: boolean;
+  readonly objects: OlmObjects;
+  readonly gap: string | undefined;
+  /** Manifests that took effect, as `manifestKey` names them. */
+  readonly applied: ReadonlySet<string>;
+  /** Kinds that we may not remove. */
+  readonly denied: ReadonlySet<string>;
+}
+
+type SetupAction = Action &
+  ({ readonly remove: KubeRef } | { readonly apply: readonly OperatorManifest[] });
+
+/** The same manifest with another content is another one. */
+const manifestKey = ({ operator, object }: OperatorManifest): string =>
+  `${operator} ${JSON.stringify(object)}`;
+
+/**
+ * Waits until OLM has initialized each operator, and applies its manifests then. Those of one operator are applied in
+ * their order; one that fails keeps no other waiting. The rights to apply are those of an administrator: no role names
+ * what operators of others are configured by.
+ */
+export async function setUpOperators(
+  scope: ControllerScope<'kube' | 'adminKube' | 'clock'>,
+  { sentence, olm, setup, watch, isStopped }: SetupWait,
+): Promise<void> {
+  const { kube, adminKube, note } = scope;
+  const applied = new Set<string>();
+  const denied = new Set<string>();
+  const remove = async (ref: KubeRef, signal: AbortSignal): Promise<void> => {
+    try {
+      await kube.remove(ref, signal);
+      note('info', `removed ${ref.kind.plural} ${ref.name}, which had failed`);
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      denied.add(ref.kind.plural);
+      note('warn', `may not remove failed ${ref.kind.plural}`, { code: error.code });
+    }
+  };
+  const apply = async (manifests: readonly OperatorManifest[], signal: AbortSignal) => {
+    let failure: AgentError | undefined;
+    for (const manifest of manifests) {
+      const { object } = manifest;
+      try {
+        await adminKube.apply(object, signal);
+        applied.add(manifestKey(manifest));
+        note(
+          'info',
+          `applied ${object.kind ?? ''} ${object.metadata.name} of ${manifest.operator}`,
+        );
+      } catch (error) {
+        signal.throwIfAborted();
+        failure ??= asAgentError(error);
+      }
+    }
+    if (failure !== undefined) throw failure;
+  };
+  await reconcile<Observed, SetupAction>(scope, sentence, {
+    watch: together(watch, olm.watch),
+    observe: () => ({
+      ...setup(),
+      ...{ isStopped: isStopped(), objects: olm.objects(), gap: olm.gap(), applied, denied },
+    }),
+    decide: decideSetup,
+    apply: (action, signal) =>
+      'remove' in action ? remove(action.remove, signal) : apply(action.apply, signal),
+  });
+}
+
+/** What is to be removed and applied now, and what is missing. */
+export function decideSetup(observed: Observed): Decision<SetupAction> {
+  const { operators, manifests, objects, applied, denied } = observed;
+  if (observed.isStopped) return { actions: [], missing: undefined };
+  const bare = operators.filter((operator) => csvOf(operator, objects) === undefined);
+  const removals = (bare.length === 0 ? [] : failedSetup(bare, objects))
+    .filter(({ kind }) => !denied.has(kind.plural))
+    .map(({ uid: once, ...remove }) => ({
+      ...{ key: `removal of ${remove.kind.plural} ${remove.name}`, once, remove },
+    }));
+  const ready = operators.filter((operator) => !bare.includes(operator));
+  const due = ready.flatMap(({ name }) => {
+    const apply = manifests.filter(
+      (one) => one.operator === name && !applied.has(manifestKey(one)),
+    );
+    return apply.length === 0 ? [] : [{ key: `manifests of operator ${name}`, apply }];
+  });
+  const missing = [
+    observed.missing,
+    bare.length === 0 ? undefined : observed.gap,
+    ...bare.map(({ name }) => `operator ${name} has no CSV yet`),
+    ...due.map(({ key }) => `${key} are not applied`),
+  ].filter((one) => one !== undefined);
+  return {
+    actions: [...removals, ...due],
+    missing: missing.length === 0 ? undefined : missing.join('; '),
+  };
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { runInstallation } from '../../../test/support/run-installation.ts';
+import { bareMetalHosts, machines, provisionings } from '../../cluster/kinds.ts';
+import { seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+
+const namespace = 'openshift-machine-api';
+const start = Date.parse('2026-11-23T08:00:00.250Z');
+
+interface Sketch {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+
+const bmh = (name: string, { annotations = {}, spec = {}, status }: Sketch = {}): KubeObject => ({
+  metadata: { name, namespace, annotations: { other: 'stays', ...annotations } },
+  spec: { online: true, ...spec },
+  ...(status === undefined ? {} : { status }),
+});
+
+const machine = (name: string, role = 'worker'): KubeObject => ({
+  metadata: {
+    name,
+    namespace,
+    labels: { 'machine.openshift.io/cluster-api-machine-role': role },
+  },
+});
+
+const consumer = (name: string) => ({
+  apiVersion: 'machine.openshift.io/v1beta1',
+  kind: 'Machine',
+  namespace,
+  name,
+});
+
+/** Both kinds are served as soon as there is one object of each. */
+function cluster(hosts: readonly KubeObject[], workers: readonly KubeObject[]): FakeKube {
+  const kube = fakeKube();
+  for (const one of hosts) kube.put(bareMetalHosts, one);
+  for (const one of workers) kube.put(machines, one);
+  return kube;
+}
+
+const provisioned = (kube: FakeKube): FakeKube =>
+  kube.put(provisionings, { metadata: { name: 'provisioning-configuration' } });
+
+function setUp(kube: FakeKube, platform = 'baremetal') {
+  const clock = fakeClock({ start, auto: false });
+  const only = ['register-bare-metal-hosts'];
+  const { ids, stop } = runInstallation(only, { kube, clock, cluster: { platform } });
+  const host = (name: string) =>
+    kube.objectsOf(bareMetalHosts).find(({ metadata }) => metadata.name === name);
+  /** Runs it until it has done what it can. */
+  const finish = async () => {
+    await clock.advance(seconds(5));
+    return stop();
+  };
+  return { clock, finish, host, ids, kube, stop };
+}
+
+const statusText = JSON.stringify({ hardware: { cpu: 4 }, poweredOn: true });
+const withStatus = { annotations: { 'baremetalhost.metal3.io/status': statusText } };
+const written = { hardware: { cpu: 4 }, poweredOn: true, lastUpdated: '2026-11-23T08:00:00Z' };
+
+describe('with a provisioning network', () => {
+  it('a host is provisioned externally, not paused, and has its machine', async () => {
+    const paused = {
+      'baremetalhost.metal3.io/paused': '',
+      'baremetalhost.metal3.io/status': statusText,
+    };
+    const kube = provisioned(cluster([bmh('b0', { annotations: paused })], [machine('w-0')]));
+    const { finish, host } = setUp(kube);
+    expect((await finish()).statuses.at(-1)).toBe('the bare metal hosts are registered');
+    expect(host('b0')?.metadata.annotations).toEqual({
+      other: 'stays',
+      'baremetalhost.metal3.io/status': statusText,
+    });
+    expect(host('b0')?.['spec']).toEqual({
+      online: true,
+      externallyProvisioned: true,
+      consumerRef: consumer('w-0'),
+    });
+    expect(kube.writes.map(({ verb, subresource }) => [verb, subresource])).toEqual([
+      ['patch', undefined],
+    ]);
+  });
+
+  it.each([
+    ['unmanaged', 1],
+    ['', 1],
+    ['provisioned', 0],
+    ['inspecting', 0],
+  ])('a host that is %j: %s changes', async (state, changes) => {
+    const host = bmh('b0', { status: { provisioning: { state } } });
+    const kube = provisioned(cluster([host], [machine('w-0')]));
+    await setUp(kube).finish();
+    expect(kube.writes).toHaveLength(changes);
+  });
+});
+
+describe('without a provisioning network', () => {
+  it('a host gets the status of its annotation, loses it, and has its machine', async () => {
+    const { finish, host, kube } = setUp(cluster([bmh('b0', withStatus)], [machine('w-0')]));
+    expect((await finish()).notes).toEqual(['info: BareMetalHost b0 is registered']);
+    expect(host('b0')).toMatchObject({
+      spec: { online: true, consumerRef: consumer('w-0') },
+      status: written,
+    });
+    expect(host('b0')?.metadata.annotations).toEqual({ other: 'stays' });
+    expect(kube.writes.map(({ subresource }) => subresource)).toEqual(['status', undefined]);
+  });
+
+  it('the time of a status that has one stays', async () => {
+    const text = JSON.stringify({ lastUpdated: '2026-01-01T00:00:00Z' });
+    const host = bmh('b0', { annotations: { 'baremetalhost.metal3.io/status': text } });
+    const run = setUp(cluster([host], [machine('w-0')]));
+    await run.finish();
+    expect(run.host('b0')?.['status']).toEqual({ lastUpdated: '2026-01-01T00:00:00Z' });
+  });
+
+  it('a host without a machine gets its status, once, and the rest when there is one', async () => {
+    const masters = [machine('m-0', 'master')];
+    const { clock, finish, host, kube } = setUp(cluster([bmh('b0', withStatus)], masters));
+    await clock.advance(seconds(120));
+    expect(host('b0')).toMatchObject({ status: written, spec: { online: true } });
+    expect(host('b0')?.metadata.annotations).toHaveProperty('baremetalhost.metal3.io/status');
+    expect(kube.writes).toHaveLength(1);
+    kube.put(machines, machine('w-0'));
+    await finish();
+    expect(host('b0')?.['spec']).toMatchObject({ consumerRef: consumer('w-0') });
+    expect(kube.writes).toHaveLength(2);
+  });
+});
+
+describe('registering bare metal hosts', () => {
+  it('gives each machine to one host, and takes none from another', async () => {
+    const hosts = [bmh('b0'), bmh('b1', { spec: { consumerRef: consumer('w-1') } }), bmh('b2')];
+    const kube = cluster(hosts, [machine('w-0'), machine('w-1'), machine('w-2')]);
+    const run = setUp(kube);
+    await run.finish();
+    expect(
+      kube
+        .objectsOf(bareMetalHosts)
+        .map((one) => (one['spec'] as { consumerRef: unknown }).consumerRef),
+    ).toEqual([consumer('w-0'), consumer('w-1'), consumer('w-2')]);
+  });
+
+  it('does not wait for a host whose status cannot be read', async () => {
+    const odd = bmh('b0', { annotations: { 'baremetalhost.metal3.io/status': '{' } });
+    const kube = cluster([odd, bmh('b1')], [machine('w-0')]);
+    const { clock, host, stop } = setUp(kube);
+    await clock.advance(seconds(5));
+    expect(host('b1')?.['spec']).toMatchObject({ consumerRef: consumer('w-0') });
+    await stop();
+  });
+
+  it.each([
+    ['changed by another meanwhile', kubeFailure('kube.conflict', 'changed'), 2],
+    ['forbidden', kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }), 1],
+  ])('tries a change that is %s as often as it is of use', async (_, failure, tries) => {
+    const inner = cluster([bmh('b0')], [machine('w-0')]);
+    let tried = 0;
+    const kube: FakeKube = {
+      ...inner,
+      patch: (ref, patch, signal) => {
+        tried += 1;
+        return tried === 1 ? Promise.reject(failure) : inner.patch(ref, patch, signal);
+      },
+    };
+    await setUp(kube).finish();
+    expect(tried).toBe(tries);
+  });
+
+  it('is left out on another platform', async () => {
+    const { ids, stop } = setUp(fakeKube(), 'none');
+    expect(ids).not.toContain('controller/register-bare-metal-hosts');
+    await stop();
+  });
+});

@@ -1,0 +1,74 @@
+import { unlimited } from '../../model/duration.ts';
+import { type Controller, type Emit, notesOf, startControllers } from '../../reconcile/manager.ts';
+import { requestControllers } from './approve-requests.ts';
+import { metalController } from './bare-metal-hosts.ts';
+import { countController } from './count-reboots.ts';
+import { dnsAddressOf, dnsController } from './dns-address.ts';
+import { labelController, pauseController } from './labels.ts';
+import { type HandOver, leftController, unpauseController } from './left-work.ts';
+import { NewCluster } from './new-cluster.ts';
+import { reportControllers, taintController } from './reports.ts';
+import { controllerStep } from './step.ts';
+import { type InstallationScope, installationStores } from './stores.ts';
+
+type Shared = Omit<InstallationScope, 'note'> & {
+  readonly emit: Emit;
+  readonly handOver: HandOver;
+};
+
+/** What is kept at its desired state until the installation has ended; without a service only what the bootstrap host has left. */
+export function installationControllers(
+  { emit, handOver, ...ports }: Shared,
+  cluster: NewCluster,
+): readonly Controller[] {
+  const scopeOf = (name: string): InstallationScope => ({
+    ...ports,
+    note: notesOf(emit, `controller/${name}`),
+  });
+  const stores = installationStores(scopeOf('reconcile'));
+  const { platform, serviceNetworks } = cluster;
+  const { config } = ports;
+  const dnsAddress = dnsAddressOf(serviceNetworks[0] ?? '');
+  const isWithService = !config.service.url.isEmpty;
+  const when = (isWanted: boolean, make: () => readonly Controller[]): readonly Controller[] =>
+    isWanted ? make() : [];
+  return [
+    ...requestControllers(scopeOf('approve-requests'), stores, cluster),
+    leftController(scopeOf('do-left-work'), handOver),
+    unpauseController(scopeOf('unpause-pools')),
+    ...when(isWithService, () => [
+      ...reportControllers(scopeOf('report-nodes'), stores),
+      taintController(scopeOf('remove-cloud-taint'), stores, cluster),
+      labelController(scopeOf('label-nodes'), stores),
+      pauseController(scopeOf('label-nodes'), stores),
+    ]),
+    ...when(isWithService && dnsAddress !== undefined, () => [
+      dnsController(scopeOf('free-dns-address'), dnsAddress ?? ''),
+    ]),
+    ...when(isWithService && platform === 'baremetal', () => [
+      metalController(scopeOf('register-bare-metal-hosts')),
+    ]),
+    ...when(isWithService && config.controller.notifyNumReboots, () => [
+      countController(scopeOf('count-reboots'), stores),
+    ]),
+  ];
+}
+
+/** Runs the controllers of an installation as long as its role runs. */
+export const reconcileInstallation = controllerStep({
+  id: 'controller/reconcile',
+  title: 'Reconcile the nodes, hosts, requests and pools of the new cluster',
+  uses: ['inventory', 'kube', 'adminKube', 'clock', 'random', 'emit'],
+  needs: { cluster: NewCluster },
+  limit: unlimited,
+  waitsFor: '(none: runs until the installation has ended)',
+  run: async (scope, { cluster }) => {
+    const handOver: HandOver = async (images, handedOver, signal) => {
+      // Few clusters need it, and it is a third of the program.
+      const { handOverLeft } = await import('../../steps/layering/hand-over-left.ts');
+      await handOverLeft({ ...scope, signal }, images, handedOver);
+    };
+    const controllers = installationControllers({ ...scope, handOver }, cluster);
+    await startControllers(scope, { name: 'controller', controllers });
+  },
+});

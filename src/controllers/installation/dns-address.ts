@@ -1,0 +1,168 @@
+import * as z from 'zod';
+import { pods, services as serviceKind } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { canonicalAddress } from '../../lib/address.ts';
+import { type Millis, minutes } from '../../model/duration.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
+import { performActions } from '../../reconcile/actions.ts';
+import { informer } from '../../reconcile/informer.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import { type InstallationScope, listAgain } from './stores.ts';
+
+/** The service that the DNS operator makes, at the tenth address of the first network of services. */
+const dnsService = 'openshift-dns/dns-default';
+
+const operatorNamespace = 'openshift-dns-operator';
+
+/** As long as the one that is replaced tries: 45 times, 20 seconds apart. */
+const giveUpAfter: Millis = minutes(15);
+
+interface Removal {
+  readonly type: 'remove';
+  /** The uid of the service. */
+  readonly target: string;
+  readonly service: KubeObject;
+}
+
+/** The service to be removed, if another one than that of the cluster's DNS has the address. */
+export const dnsConflicts = (holders: readonly KubeObject[]): readonly Removal[] =>
+  holders
+    .filter((service) => nameOf(service) !== dnsService)
+    .map((service) => ({ type: 'remove', target: service.metadata.uid ?? '', service }));
+
+const nameOf = ({ metadata: { namespace = '', name } }: KubeObject): string =>
+  `${namespace}/${name}`;
+
+/**
+ * Frees the address that the cluster's DNS needs from a service that got it by chance: until the DNS service has it, or
+ * for 15 minutes.
+ */
+export function dnsController(
+  { kube, clock, note }: InstallationScope,
+  address: string,
+): Controller {
+  const services = informer(
+    { kube, clock },
+    { kind: serviceKind },
+    { address: (service) => [addressOf(service) ?? ''] },
+  );
+  const lateAt = clock.elapsed() + giveUpAfter;
+  const state: RemovalState = { removed: new Set(), mayNotRemove: false };
+  return {
+    id: 'controller/free-dns-address',
+    title: 'Free the address of the cluster DNS service',
+    idle: 'no other service has the address',
+    reads: [services],
+    about: (one) => `service at ${one}`,
+    keys: () => [address],
+    watch: (add) => {
+      services.onChange(({ after }) => {
+        if (after !== undefined && addressOf(after) === address) add(address);
+      });
+    },
+    reconcile: async (_, signal) => {
+      if (state.mayNotRemove || clock.elapsed() >= lateAt) return {};
+      const holders = services
+        .by('address', address)
+        .filter(({ metadata: { uid } }) => !state.removed.has(uid));
+      const readAgain = async (seen: readonly KubeObject[], inner: AbortSignal) => {
+        const found = seen.map((one) => listAgain(kube, { ref: refOf(one), seen: one }, inner));
+        return (await Promise.all(found)).filter((one) => one !== undefined);
+      };
+      await performActions(
+        {
+          ...{ seen: holders, decide: dnsConflicts, readAgain },
+          table: {
+            remove: (action, inner) => remove({ kube, note, address, state }, action, inner),
+          },
+        },
+        signal,
+      );
+      const status = services.by('address', address).map(nameOf).join(', ');
+      return { status: `${status === '' ? 'no service' : status} has ${address}` };
+    },
+  };
+}
+
+interface RemovalState {
+  /** Ids of services that were removed: a view that is listed each half minute shows them for a while yet. */
+  readonly removed: Set<string | undefined>;
+  mayNotRemove: boolean;
+}
+
+interface Removing extends Pick<InstallationScope, 'kube' | 'note'> {
+  readonly address: string;
+  readonly state: RemovalState;
+}
+
+const refOf = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
+  ...{ kind: serviceKind, namespace, name },
+});
+
+async function remove(
+  { kube, note, address, state }: Removing,
+  { service }: Removal,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace = '', uid } = service.metadata;
+  const what = `service ${nameOf(service)}`;
+  try {
+    await kube.remove({ kind: serviceKind, namespace, name, uid }, signal);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    state.mayNotRemove = true;
+    note('warn', `${what}: may not be removed`, { address, reason: error.message });
+    return;
+  }
+  state.removed.add(uid);
+  note('warn', `${what}: removed, as it had the address of the DNS service`, { address });
+  try {
+    // The operator makes its service again at once when it starts, else after a long pause.
+    await kube.removeAll({ kind: pods, namespace: operatorNamespace }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    note('warn', 'cannot restart the DNS operator', { code, reason: message });
+  }
+}
+
+const Spec = z.object({ spec: z.object({ clusterIP: z.string().optional() }) });
+
+const addressOf = (service: KubeObject): string | undefined =>
+  canonicalAddress(Spec.safeParse(service).data?.spec.clusterIP ?? '');
+
+/** The tenth address of a network, in canonical form; undefined for what is no network. */
+export function dnsAddressOf(network: string): string | undefined {
+  const [text = '', length = ''] = network.split('/');
+  const address = canonicalAddress(text);
+  if (address === undefined || !/^\d{1,3}$/.test(length)) return undefined;
+  const isV6 = address.includes(':');
+  const bits = isV6 ? 128 : 32;
+  // Without four bits for hosts there is no tenth address.
+  if (Number(length) > bits - 4) return undefined;
+  const hostBits = BigInt(bits - Number(length));
+  const base = ((isV6 ? numberOfV6(address) : numberOfV4(address)) >> hostBits) << hostBits;
+  return canonicalAddress(isV6 ? v6Of(base + 10n) : v4Of(base + 10n));
+}
+
+const numberOfV4 = (address: string): bigint =>
+  address.split('.').reduce((sum, octet) => sum * 256n + BigInt(octet), 0n);
+
+const v4Of = (number: bigint): string =>
+  [24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 255n).join('.');
+
+const groupsOfV6 = 8;
+
+function numberOfV6(address: string): bigint {
+  const [before = '', after = ''] = address.split('::');
+  const groups = (part: string): readonly string[] => part.split(':').filter((one) => one !== '');
+  const [head, tail] = [groups(before), groups(after)];
+  const zeros = Array.from({ length: groupsOfV6 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail].reduce((sum, one) => sum * 65_536n + BigInt(`0x${one}`), 0n);
+}
+
+const v6Of = (number: bigint): string =>
+  Array.from({ length: groupsOfV6 }, (_, index) =>
+    ((number >> BigInt(16 * (groupsOfV6 - 1 - index))) & 0xff_ffn).toString(16),
+  ).join(':');

@@ -1,0 +1,215 @@
+import { machineConfigPools, nodes as nodeKind } from '../../cluster/kinds.ts';
+import { readinessOf } from '../../cluster/node.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import {
+  beginPause,
+  endPause,
+  isPaused,
+  pausedSince,
+} from '../../layering/api/machine-config-pool.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
+import { performActions } from '../../reconcile/actions.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import { patchOf } from '../../reconcile/write.ts';
+import { changePause } from '../../steps/cluster/pool-pause.ts';
+import {
+  byHost,
+  type HostSeen,
+  type InstallationScope,
+  type InstallationStores,
+  nameOf,
+} from './stores.ts';
+
+interface NodeLabels {
+  readonly type: 'label';
+  /** Name of the node. */
+  readonly target: string;
+  readonly node: KubeObject;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The labels that a user wants on the node of a host, once that is Ready. */
+export const labelsDue = ({ host, node }: HostSeen): readonly NodeLabels[] =>
+  host !== undefined && node !== undefined && lacksLabels(host, node) && readinessOf(node).isReady
+    ? [{ type: 'label', target: node.metadata.name, node, labels: host.labels }]
+    : [];
+
+function lacksLabels({ labels, status }: InstallingHost, node: KubeObject | undefined): boolean {
+  const there = node?.metadata.labels ?? {};
+  const wanted = status === 'error' ? [] : Object.entries(labels);
+  return wanted.some(([name, value]) => node === undefined || there[name] !== value);
+}
+
+/** Gives nodes the labels that users want on them, each as soon as it is Ready. */
+export const labelController = (
+  { kube, note }: InstallationScope,
+  stores: InstallationStores,
+): Controller => ({
+  id: 'controller/label-nodes',
+  title: 'Give nodes the labels of their hosts',
+  idle: 'each node has the labels of its host',
+  ...byHost(stores),
+  about: (id) => {
+    const { host, node } = stores.seenOf(id);
+    return `labels of node ${node?.metadata.name ?? (host ? nameOf(host) : id)}`;
+  },
+  reconcile: async (id, signal) => {
+    const seen = stores.seenOf(id);
+    if (seen.host === undefined || !lacksLabels(seen.host, seen.node)) return {};
+    await performActions(
+      {
+        ...{ seen, decide: labelsDue, readAgain: stores.readAgain },
+        table: {
+          label: async ({ target, node, labels }, inner) => {
+            const patch = patchOf(node, { metadata: { labels } });
+            await kube.patch({ kind: nodeKind, name: target }, patch, inner);
+            note('info', `node ${target} has its labels`, {
+              labels: Object.keys(labels).join(', '),
+            });
+          },
+        },
+      },
+      signal,
+    );
+    return { status: `labels of ${nameOf(seen.host)}` };
+  },
+});
+
+/** The pool that a worker is in until its labels put it into its own. */
+const workerPool: KubeRef = { kind: machineConfigPools, name: 'worker' };
+
+/** The pool of workers: paused by us, by another, not at all, or not to be read or changed. */
+type PoolState = 'unread' | 'ours' | 'others' | 'running' | 'forbidden';
+
+interface PauseSeen {
+  /** A worker that is to leave the pool is in it, or has asked for its Ignition. */
+  readonly isNeeded: boolean;
+  readonly pool: PoolState;
+}
+
+interface PauseChange {
+  readonly type: 'pause' | 'unpause';
+  readonly target: string;
+}
+
+/** A pause of another stays his, and an end of it too. */
+export function pausesDue({ isNeeded, pool }: PauseSeen): readonly PauseChange[] {
+  const target = workerPool.name;
+  if (isNeeded && pool === 'running') return [{ type: 'pause', target }];
+  return !isNeeded && pool === 'ours' ? [{ type: 'unpause', target }] : [];
+}
+
+/** How long what was read of the pool counts: others pause it too. */
+const readEvery: Millis = seconds(30);
+
+/** What ends with the controller may take so long. */
+const longestEnd: Millis = seconds(2);
+
+/**
+ * Pauses the pool `worker` while a worker for a pool of its own joins: it is in that pool until it has its labels, and the
+ * operator would give it another configuration meanwhile. The pause never outlives the controller; one that dies finds its
+ * annotation when it starts again.
+ */
+export function pauseController(scope: InstallationScope, stores: InstallationStores): Controller {
+  const pool = poolOf(scope);
+  const { service, nodes } = stores;
+  const isNeeded = (): boolean =>
+    service.hosts().some((host) => host.pool !== '' && isLeaving(host, stores.nodeOf(host.id)));
+  const change = ({ type }: PauseChange, signal: AbortSignal): Promise<void> =>
+    pool.set(type === 'pause', signal);
+  return {
+    id: 'controller/pause-workers',
+    title: 'Pause the pool of workers while its nodes get their labels',
+    idle: 'no worker is about to leave the pool',
+    reads: [service, nodes],
+    about: (name) => `the pause of MachineConfigPool ${name}`,
+    keys: () => [workerPool.name],
+    watch: (add) => {
+      nodes.onChange(() => add(workerPool.name));
+      service.onChange(() => add(workerPool.name));
+    },
+    reconcile: async (_, signal) => {
+      // Read once for what an earlier run has left, and again only while it matters.
+      const isOfUse = isNeeded() || pool.last() === 'unread' || pool.last() === 'ours';
+      if (!isOfUse || pool.last() === 'forbidden') return {};
+      await performActions(
+        {
+          seen: { isNeeded: isNeeded(), pool: await pool.read(readEvery, signal) },
+          decide: pausesDue,
+          readAgain: async (__, inner) => ({
+            isNeeded: isNeeded(),
+            pool: await pool.read(0, inner),
+          }),
+          table: { pause: change, unpause: change },
+        },
+        signal,
+      );
+      return isNeeded() ? { after: readEvery, status: 'a worker is about to leave the pool' } : {};
+    },
+    takeBack: async () => {
+      if (pool.last() === 'ours') await pool.set(false, AbortSignal.timeout(longestEnd));
+    },
+  };
+}
+
+const isLeaving = (host: InstallingHost, node: KubeObject | undefined): boolean =>
+  host.role === 'worker' &&
+  lacksLabels(host, node) &&
+  (node !== undefined || host.stage === 'Configuring');
+
+interface WorkerPool {
+  readonly last: () => PoolState;
+  /** As it was read within this time, or is read now. */
+  readonly read: (within: Millis, signal: AbortSignal) => Promise<PoolState>;
+  readonly set: (isPaused: boolean, signal: AbortSignal) => Promise<void>;
+}
+
+/** The pool of workers, which may be read and not watched (assisted-installer-controller, its role). */
+function poolOf({ kube, clock, note }: InstallationScope): WorkerPool {
+  let last: PoolState = 'unread';
+  let readAt = 0;
+  let found: KubeObject | undefined;
+  const orForbidden = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      // It may have been changed all the same.
+      readAt = -Infinity;
+      if (!isForbidden(error)) throw error;
+      const { code, message } = error;
+      last = 'forbidden';
+      note('warn', 'MachineConfigPool worker cannot be paused', { code, reason: message });
+    }
+  };
+  return {
+    last: () => last,
+    read: async (within, signal) => {
+      if (last !== 'unread' && clock.elapsed() - readAt < within) return last;
+      await orForbidden(async () => {
+        found = await kube.get(workerPool, signal);
+        const isOurs = pausedSince(found, 'labels') !== '';
+        // One that is paused for its image alone is paused for its labels too.
+        const isFree = pausedSince(found, 'handOver') !== '' || !isPaused(found);
+        last = isOurs && isPaused(found) ? 'ours' : isFree ? 'running' : 'others';
+        readAt = clock.elapsed();
+      });
+      return last;
+    },
+    set: (isToPause, signal) =>
+      orForbidden(async () => {
+        // Before it is sent: whoever ends meanwhile must end the pause too.
+        if (isToPause) last = 'ours';
+        const now = new Date(clock.now()).toISOString();
+        const since = pausedSince(found, 'labels');
+        const due = (pool: KubeObject) =>
+          isToPause ? beginPause(pool, 'labels', now) : endPause(pool, 'labels', since);
+        found = await changePause({ kube, signal }, found ?? workerPool.name, due);
+        const isOurs = pausedSince(found, 'labels') !== '';
+        last = isOurs ? 'ours' : isToPause ? 'others' : 'running';
+        if (isOurs === isToPause)
+          note('info', `MachineConfigPool worker is ${isToPause ? 'paused' : 'unpaused'}`);
+      }),
+  };
+}

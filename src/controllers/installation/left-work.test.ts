@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { isHandedOver, leftSite } from '../../../test/layering/left-site.ts';
+import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { runInstallation } from '../../../test/support/run-installation.ts';
+import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { etcdCluster, isOverridden, overridePatch, recordedBefore } from '../../cluster/etcd.ts';
+import { configMaps, machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import { minutes } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import {
+  type LeftRecord,
+  readRecord,
+  recordData,
+  recordRef,
+} from '../../steps/cluster/left-record.ts';
+import { decideLeft, type LeftSeen, removeLeftRecord } from './left-work.ts';
+
+const record = (change: Partial<LeftRecord> = {}): LeftRecord => ({
+  ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
+  ...change,
+});
+
+const etcd = (annotations = {}, overrides: unknown = null): KubeObject => ({
+  metadata: { name: 'cluster', annotations },
+  spec: { unsupportedConfigOverrides: overrides },
+});
+const { metadata, spec } = overridePatch(null).body as Record<string, Record<string, object>>;
+const overridden = etcd(metadata?.['annotations'], spec?.['unsupportedConfigOverrides']);
+
+const healthy = { isReached: true, status: '' };
+const two = { isReached: false, status: '2 of 3 etcd members ready' };
+const seen = (change: Partial<LeftSeen>): LeftSeen => ({
+  ...{ record: undefined, etcd: etcd(), members: healthy },
+  ...change,
+});
+
+describe('what is done of what the bootstrap host has left', () => {
+  it.each<[string, Partial<LeftSeen>, readonly string[]]>([
+    ['no record', {}, []],
+    ['a record with nothing in it', { record: record() }, []],
+    [
+      'the record says that etcd was changed',
+      { record: record({ isEtcdOverridden: true }) },
+      ['etcd'],
+    ],
+    [
+      'and one answer lacks etcd',
+      { record: record({ isEtcdOverridden: true }), etcd: undefined },
+      ['etcd'],
+    ],
+    ['an annotation without a record', { etcd: overridden }, ['etcd']],
+    ['images', { record: record({ images: [leftImage] }) }, ['images']],
+    ['two members', { record: record({ images: [leftImage] }), members: two }, []],
+  ])('%s', (...[, change, work]) => {
+    expect(decideLeft(seen(change)).map(({ type }) => type)).toEqual(work);
+  });
+});
+
+function putRecord(kube: FakeKube, left: Partial<LeftRecord>): void {
+  const { kind, ...named } = recordRef;
+  kube.put(kind, { metadata: named, data: recordData(record(left)) });
+}
+
+function setUp(masters: readonly string[], left: Partial<LeftRecord>) {
+  const { kube } = leftSite(masters);
+  const clock = fakeClock({ auto: false });
+  putRecord(kube, left);
+  const { stop } = runInstallation(['do-left-work'], { kube, clock });
+  const recordedNow = (): LeftRecord => {
+    const [found] = kube.objectsOf(configMaps);
+    if (found === undefined) throw new TypeError('there is no record');
+    return readRecord(found);
+  };
+  return { kube, clock, stop, recorded: recordedNow };
+}
+
+async function etcdIn(kube: FakeKube): Promise<KubeObject> {
+  const found = await kube.get(etcdCluster, new AbortController().signal);
+  if (found === undefined) throw new TypeError('there is no etcd');
+  return found;
+}
+
+describe('controller/do-left-work', () => {
+  it('puts etcd back and hands the images over, and takes both off the record', async () => {
+    const images: readonly LeftImage[] = [leftImage, leftWorkers];
+    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], {
+      isEtcdOverridden: true,
+      images,
+    });
+    kube.put(etcdCluster.kind, overridden);
+    await clock.advance(minutes(5));
+    expect(isOverridden(await etcdIn(kube))).toBe(false);
+    expect(recordedBefore(await etcdIn(kube))).toBeUndefined();
+    for (const image of images) await isHandedOver(kube, image);
+    expect(recorded()).toEqual(record());
+    await stop();
+  });
+
+  it('writes nothing before etcd has three members', async () => {
+    const { kube, clock, stop } = setUp(['m1', 'm2'], {
+      isEtcdOverridden: true,
+      images: [leftImage],
+    });
+    kube.put(etcdCluster.kind, overridden);
+    await clock.advance(minutes(60));
+    expect(kube.writes).toEqual([]);
+    expect((await stop()).statuses).toContain('2 of 3 etcd members ready');
+  });
+
+  it('keeps etcd on the record while the override stays without its annotation', async () => {
+    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
+    kube.put(etcdCluster.kind, { ...overridden, metadata: { name: 'cluster' } });
+    await clock.advance(minutes(5));
+    expect(recorded().isEtcdOverridden).toBe(true);
+    const { notes } = await stop();
+    expect(notes.filter((note) => note.includes('settings of etcd: trying again'))).toHaveLength(1);
+  });
+
+  it('says once that a record cannot be read, and goes on', async () => {
+    const { kube, clock, stop } = setUp(['m1', 'm2', 'm3'], {});
+    const { kind, ...named } = recordRef;
+    kube.put(kind, { metadata: named, data: { format: '9' } });
+    kube.put(etcdCluster.kind, overridden);
+    await clock.advance(minutes(5));
+    expect(isOverridden(await etcdIn(kube))).toBe(false);
+    const { notes } = await stop();
+    expect(notes.filter((note) => note.includes('does not hold a record'))).toHaveLength(1);
+  });
+});
+
+describe('controller/remove-record', () => {
+  const end = (kube: FakeKube) => tryStep(removeLeftRecord, { kube, clock: fakeClock() });
+
+  it('removes a record of which nothing is left', async () => {
+    const kube = fakeKube().put(etcdCluster.kind, etcd());
+    putRecord(kube, {});
+    const { failure } = await end(kube);
+    expect(failure).toBeUndefined();
+    expect(kube.objectsOf(configMaps)).toEqual([]);
+  });
+
+  it('ends at once without a record', async () => {
+    const kube = fakeKube();
+    const { failure, notes } = await end(kube);
+    expect([failure, notes, kube.writes]).toEqual([undefined, [], []]);
+  });
+
+  it('keeps it after half an hour, and says what is left', async () => {
+    const kube = fakeKube().put(etcdCluster.kind, overridden);
+    putRecord(kube, { isEtcdOverridden: true, images: [leftImage] });
+    const { failure, notes, events } = await end(kube);
+    expect(failure).toBeUndefined();
+    expect(kube.objectsOf(configMaps)).toHaveLength(1);
+    expect(notes).toContainEqual(
+      expect.stringMatching(/^warn: the record of the bootstrap host stays/),
+    );
+    expect(statusesOf(events)).toContain('not done yet: settings of etcd, OS images');
+  });
+
+  it('ends where its role may not read it', async () => {
+    const kube = fakeKube();
+    kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
+    expect((await end(kube)).failure).toBeUndefined();
+  });
+});
+
+describe('the pauses that a stopped bootstrap host has left', () => {
+  const ours = { 'bootwright.io/paused-for-hand-over': '2026-01-01T00:00:00Z' };
+  const handedOver = { currentImagePullSpec: 'registry.rig.test/os@sha256:1' };
+
+  it.each<[string, object, object | undefined, boolean, boolean?]>([
+    ['ends where the image is handed over', ours, handedOver, false],
+    ['stays where it is not', ours, {}, true],
+    ['stays without a MachineOSConfig', ours, undefined, true],
+    ['stays where a person has set it', {}, handedOver, true],
+    ['leaves no annotation where a person has ended it', ours, undefined, false, false],
+  ])('%s', async (...[, annotations, status, isPaused, paused = true]) => {
+    const kube = fakeKube().put(machineConfigPools, {
+      metadata: { name: 'worker', annotations: { ...annotations } },
+      spec: { paused },
+    });
+    if (status !== undefined) kube.put(machineOSConfigs, { metadata: { name: 'worker' }, status });
+    const { clock, stop } = runInstallation(['unpause-pools'], { kube });
+    await clock.advance(minutes(2));
+    await stop();
+    expect(kube.objectsOf(machineConfigPools)).toMatchObject([{ spec: { paused: isPaused } }]);
+    expect(kube.writes).toHaveLength(isPaused ? 0 : 1);
+  });
+});

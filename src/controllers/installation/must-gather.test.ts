@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import { withEndedPods } from '../../../test/support/ended-pods.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import {
+  clusterRoleBindings,
+  imageStreams,
+  pods,
+  secrets,
+  serviceAccounts,
+} from '../../cluster/kinds.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import { Secret } from '../../model/secret.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { gatheringPod, gatheringSecret } from './must-gather-pod.ts';
+import {
+  gatherCluster,
+  gatheringImages,
+  latestImage,
+  neededGathering,
+  removeLeftBinding,
+} from './must-gather.ts';
+import type { ControllerScope } from './step.ts';
+
+const { signal } = new AbortController();
+const inError = { isInError: true, failedOperators: [] };
+const images = '{"ocp":"o","cnv":"c","lso":"l"}';
+
+describe('the images that gather', () => {
+  it.each([
+    ['none', '', inError, []],
+    ['one', 'quay.io/mg:1', inError, ['ocp=quay.io/mg:1']],
+    ['an object, the cluster failed', images, inError, ['ocp=o']],
+    [
+      'an object, an operator failed',
+      images,
+      { isInError: false, failedOperators: ['cnv', 'odf'] },
+      ['cnv=c'],
+    ],
+    [
+      'an object, both failed',
+      images,
+      { isInError: true, failedOperators: ['lso', 'cnv'] },
+      ['ocp=o', 'lso=l', 'cnv=c'],
+    ],
+    ['an object without one for the cluster', '{"cnv":"c"}', inError, []],
+    ['an empty name', '{"ocp":""}', inError, []],
+    ['what is no object', '["a"]', inError, ['ocp=["a"]']],
+    ['what is broken', '{"ocp"', inError, ['ocp={"ocp"']],
+  ])('%s', (...[, setting, gathering, expected]) => {
+    const found = gatheringImages(setting, gathering);
+    expect(found.map(({ name, image }) => `${name}=${image}`)).toEqual(expected);
+  });
+
+  it.each([
+    [undefined, undefined],
+    [{}, undefined],
+    [{ tags: [] }, undefined],
+    [{ tags: [{ tag: 'latest', items: null }] }, undefined],
+    [{ tags: [{ tag: 'latest', items: [{ dockerImageReference: 'q@sha256:1' }] }] }, 'q@sha256:1'],
+  ])('of a release with the status %j', (status, expected) => {
+    expect(latestImage({ metadata: { name: 'must-gather' }, status })).toBe(expected);
+  });
+});
+
+describe('what failed', () => {
+  const failed = { name: 'cnv', type: 'olm', status: 'failed' } as const;
+  it.each([
+    ['an installed cluster', 'installed', [{ status: 'available' }], undefined],
+    ['a failed cluster', 'error', [{ status: 'failed' }], inError],
+    ['a cancelled cluster', 'cancelled', [{ status: 'failed' }], undefined],
+    ['a failed operator', 'installed', [failed], { isInError: false, failedOperators: ['cnv'] }],
+    ['both', 'error', [failed], { isInError: true, failedOperators: ['cnv'] }],
+  ] as const)('%s', async (...[, status, operators, expected]) => {
+    const inventory = fakeInventory({ cluster: { status } });
+    inventory.setOperators(operators);
+    const scope = { inventory, signal } as unknown as ControllerScope<'inventory'>;
+    expect(await neededGathering(scope)).toEqual(expected);
+  });
+});
+
+const namespace = 'assisted-installer';
+const configOf = (input: ConfigInput = {}) => ({ ...Config.parse(input), namespace });
+const job = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  name: 'assisted-installer-controller',
+  uid: 'j',
+};
+const controller = {
+  metadata: {
+    ...{ name: 'assisted-installer-controller-x', namespace },
+    ownerReferences: [{ ...job, controller: true, blockOwnerDeletion: true }],
+  },
+  spec: { nodeName: 'm1', hostAliases: [{ ip: '10.0.0.9' }] },
+};
+
+describe('the pod that gathers', () => {
+  const service = { url: 'https://svc.example/', token: new Secret('s3cret') };
+  const made = {
+    images: [
+      { name: 'ocp', image: 'o' },
+      { name: 'cnv', image: 'c' },
+    ],
+    controller,
+  };
+
+  it('runs where the controller does, each image in its share of the time, then one that sends', () => {
+    const pod = gatheringPod(configOf({ service, cluster: { id: 'C' } }), made);
+    expect(pod).toMatchObject({
+      spec: {
+        ...{ nodeName: 'm1', hostNetwork: true, hostAliases: [{ ip: '10.0.0.9' }] },
+        ...{
+          activeDeadlineSeconds: 1800,
+          restartPolicy: 'Never',
+          securityContext: { runAsUser: 0 },
+        },
+        initContainers: [
+          { image: 'o', command: ['/bin/bash', '-c', 'timeout 600 /usr/bin/gather; sync; exit 0'] },
+          { image: 'c', volumeMounts: [{ mountPath: '/must-gather', subPath: 'must-gather/cnv' }] },
+        ],
+        containers: [{ name: 'upload', image: 'o' }],
+      },
+    });
+    expect(JSON.stringify(pod)).not.toContain('s3cret');
+  });
+
+  it('shows no password of the service and its proxies to those who may read pods', () => {
+    const url = 'https://user:pa55@svc.example/base/';
+    const config = configOf({
+      service: { url, token: new Secret('s3cret') },
+      ...{ proxy: { http: 'http://p:pa55@proxy.example:3128' }, cluster: { id: 'C' } },
+    });
+    const pod = gatheringPod(config, made);
+    expect(JSON.stringify(pod)).not.toMatch(/pa55|s3cret/);
+    expect(pod).toMatchObject({
+      spec: {
+        containers: [{ envFrom: [{ secretRef: { name: 'assisted-installer-must-gather' } }] }],
+      },
+    });
+    expect(gatheringSecret(config)).toMatchObject({
+      kind: 'Secret',
+      stringData: {
+        HTTP_PROXY: 'http://p:pa55@proxy.example:3128',
+        TARGET:
+          'https://user:pa55@svc.example/base/api/assisted-install/v2/clusters/C/logs?logs_type=controller',
+      },
+    });
+  });
+
+  it('trusts what the controller trusts', () => {
+    const caFile = '/etc/assisted-service/ca.crt';
+    const pod = gatheringPod(configOf({ service: { ...service, caFile, insecure: true } }), made);
+    const { spec } = pod as unknown as { readonly spec: { containers: { env: object[] }[] } };
+    const value = `insecure\ncacert = "${caFile}"`;
+    expect(spec.containers[0]?.env).toContainEqual({ name: 'OPTIONS', value });
+    expect(spec).toMatchObject({ volumes: [{}, {}, { hostPath: { path: caFile } }] });
+  });
+
+  it('runs on a master where the controller was not found', () => {
+    const pod = gatheringPod(configOf(), { ...made, controller: undefined });
+    expect(pod).toMatchObject({
+      spec: { nodeSelector: { 'node-role.kubernetes.io/master': '' } },
+    });
+    expect(pod['spec']).not.toHaveProperty('nodeName');
+  });
+});
+
+describe('gathering', () => {
+  const stream = {
+    metadata: { name: 'must-gather', namespace: 'openshift' },
+    status: { tags: [{ tag: 'latest', items: [{ dockerImageReference: 'release' }] }] },
+  };
+  const gather = (admin: ReturnType<typeof fakeKube>, config = configOf()) => {
+    const note = (): void => undefined;
+    const scope = { adminKube: admin, config, clock: fakeClock(), signal, note };
+    return gatherCluster(scope as unknown as ControllerScope<'adminKube' | 'clock'>, {
+      ...inError,
+      pod: controller,
+    });
+  };
+  const leftIn = (admin: ReturnType<typeof fakeKube>) =>
+    [pods, serviceAccounts, clusterRoleBindings, secrets].flatMap((kind) => admin.objectsOf(kind));
+
+  it('takes the image of the release, and leaves nothing', async () => {
+    const kube = fakeKube().put(imageStreams, stream);
+    const admin = withEndedPods(kube, { phase: 'Succeeded', log: 'uploaded' });
+    await gather(admin);
+    const made = admin.writes.filter(({ verb }) => verb === 'create');
+    expect(made.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+      'serviceaccounts assisted-installer-must-gather',
+      'clusterrolebindings assisted-installer-must-gather',
+      'secrets assisted-installer-must-gather',
+      'pods assisted-installer-must-gather',
+    ]);
+    expect(made[3]?.body).toMatchObject({ spec: { initContainers: [{ image: 'release' }] } });
+    // No namespace can own what is of the whole cluster.
+    expect(made.map(({ body }) => (body as typeof controller).metadata.ownerReferences)).toEqual([
+      [job],
+      undefined,
+      [job],
+      [job],
+    ]);
+    expect(leftIn(admin)).toEqual([]);
+  });
+
+  it('says what the pod said last when it fails, and leaves nothing', async () => {
+    const log = 'packing\ncurl: (22) The requested URL returned error: 413\n';
+    const kube = fakeKube().put(imageStreams, stream);
+    const admin = withEndedPods(kube, { phase: 'Failed', log });
+    await expect(gather(admin)).rejects.toMatchObject({
+      code: 'controller.not-gathered',
+      message: expect.stringContaining('returned error: 413') as string,
+    });
+    expect(leftIn(admin)).toEqual([]);
+  });
+
+  it('needs no release where images are configured, and takes over what another has left', async () => {
+    const account = { metadata: { name: 'assisted-installer-must-gather', namespace } };
+    const kube = fakeKube()
+      .put(serviceAccounts, account)
+      .put(secrets, { ...account, stringData: { TARGET: 'https://before.example' } });
+    const admin = withEndedPods(kube, { phase: 'Succeeded', log: '' });
+    const service = { url: 'https://svc.example' };
+    await gather(admin, configOf({ images: { mustGather: 'mine' }, service }));
+    const renewed = admin.writes.find(({ verb, kind }) => verb === 'patch' && kind === 'secrets');
+    expect(JSON.stringify(renewed?.body)).toContain('https://svc.example/api');
+    expect(leftIn(admin)).toEqual([]);
+  });
+
+  it('is not done where no image is known', async () => {
+    const admin = fakeKube();
+    await expect(gather(admin)).rejects.toMatchObject({ code: 'controller.not-gathered' });
+    expect(admin.writes).toEqual([]);
+  });
+
+  it('removes the account when the binding is refused', async () => {
+    const kube = fakeKube().put(imageStreams, stream);
+    const admin = {
+      ...kube,
+      create: (...given: Parameters<typeof kube.create>) =>
+        given[0].kind === clusterRoleBindings
+          ? Promise.reject(kubeFailure('kube.denied', '403', { context: { status: 403 } }))
+          : kube.create(...given),
+    };
+    await expect(gather(admin)).rejects.toMatchObject({ code: 'kube.denied' });
+    expect(leftIn(admin)).toEqual([]);
+  });
+});
+
+it('takes the rights away that a controller has left which was killed', async () => {
+  const name = 'assisted-installer-must-gather';
+  const kube = fakeKube().put(clusterRoleBindings, { metadata: { name } });
+  const others = kube.put(clusterRoleBindings, { metadata: { name: 'other' } });
+  const notes: string[] = [];
+  const note = (_: string, text: string): void => void notes.push(text);
+  const scope = { kube, signal, note } as unknown as ControllerScope<'kube'>;
+  await removeLeftBinding(scope);
+  expect(others.objectsOf(clusterRoleBindings).map((one) => one.metadata.name)).toEqual(['other']);
+  kube.lastError(kubeFailure('kube.denied', 'no'));
+  await removeLeftBinding(scope);
+  expect(notes).toHaveLength(1);
+});

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import { type NodeSketch, nodeObject } from '../../../test/support/cluster-objects.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { runInstallation } from '../../../test/support/run-installation.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { nodes, pods } from '../../cluster/kinds.ts';
+import { cloudTaint } from '../../cluster/taint.ts';
+import { untilAborted } from '../../engine/wait.ts';
+import { seconds } from '../../model/duration.ts';
+import type { Stage } from '../../model/stage.ts';
+import type { InstallingHost } from '../../ports/inventory.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+
+const host = (name: string, change: Partial<InstallingHost> = {}) =>
+  installingHost({ id: `id-${name}`, name, stage: 'Rebooting', ...change });
+
+const namespace = 'openshift-machine-config-operator';
+const server = {
+  metadata: { name: 'mcs-0', namespace, labels: { 'k8s-app': 'machine-config-server' } },
+};
+const line = (address: string) =>
+  `I1 api.go:66] Pool worker requested by address:"${address}:47018" User-Agent:"Ignition/2.14.0"\n`;
+
+interface World {
+  readonly kube?: FakeKube;
+  readonly platform?: string;
+  readonly isAgentBased?: boolean;
+}
+
+function setUp(
+  hosts: readonly InstallingHost[],
+  { kube = fakeKube(), platform = '', isAgentBased = false }: World = {},
+) {
+  const clock = fakeClock({ auto: false });
+  const inventory = fakeInventory({ hosts, cluster: { platformType: platform } });
+  const { stop } = runInstallation(
+    ['report-nodes', 'check-nodes', 'read-config-server-logs', 'remove-cloud-taint'],
+    { clock, inventory, kube, cluster: { isAgentBased, platform } },
+  );
+  const node = (sketch: NodeSketch) => kube.put(nodes, nodeObject(sketch));
+  /** What was reported, as `m0 Joined`. */
+  const reported = () =>
+    inventory.reports.map(({ host: { hostId }, stage }) => `${hostId.slice(3)} ${stage}`);
+  return { clock, inventory, kube, node, reported, stop };
+}
+
+describe('reporting nodes', () => {
+  it('reports Joined and Done without a second passing', async () => {
+    const { clock, node, reported, stop } = setUp([host('m0')]);
+    node({ name: 'm0', notReady: 'container runtime network not ready' });
+    await settle();
+    expect(reported()).toEqual(['m0 Joined']);
+    node({ name: 'm0' });
+    await settle();
+    expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
+    expect(clock.elapsed()).toBe(0);
+    await stop();
+  });
+
+  it('reports both, in their order, of a node that is Ready when it is first seen', async () => {
+    const { node, reported, stop } = setUp([host('m0', { stage: 'Configuring' })]);
+    node({ name: 'M0' });
+    await settle();
+    expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
+    await stop();
+  });
+
+  it('counts Done once, whatever the node does later', async () => {
+    const { clock, node, reported, stop } = setUp([host('m0', { stage: 'Joined' })]);
+    for (const notReady of [undefined, 'PLEG is not healthy', undefined]) {
+      node({ name: 'm0', ...(notReady === undefined ? {} : { notReady }) });
+      await clock.advance(seconds(5));
+    }
+    expect(reported()).toEqual(['m0 Done']);
+    await stop();
+  });
+
+  it('finds a host by its address, and notes a node of no host once', async () => {
+    const { clock, node, reported, stop } = setUp([host('m0', { addresses: ['192.0.2.7'] })]);
+    node({ name: 'localhost', notReady: 'x', addresses: ['192.0.2.7'] });
+    node({ name: 'm1', addresses: ['192.0.2.9'] });
+    await clock.advance(seconds(60));
+    expect(reported()).toEqual(['m0 Joined']);
+    expect((await stop()).notes).toContain('warn: node m1 is on no host of the service');
+  });
+
+  it('notes an address that the host did not have before', async () => {
+    const { clock, node, stop } = setUp([host('m0', { addresses: ['192.0.2.7'] })]);
+    node({ name: 'm0', addresses: ['192.0.2.8'] });
+    await clock.advance(seconds(30));
+    const about = (await stop()).notes.filter((one) => one.includes('has an address'));
+    expect(about).toEqual(['warn: node m0 has an address that its host did not have']);
+  });
+
+  it('sends a failed report again, and delays no other', async () => {
+    const { clock, inventory, node, reported, stop } = setUp([host('m0'), host('m1')]);
+    inventory.failing('report', inventoryFailure('inventory.unreachable', 'reset'));
+    node({ name: 'm0', notReady: 'x' });
+    node({ name: 'm1', notReady: 'x' });
+    await settle();
+    expect(reported()).toEqual(['m1 Joined']);
+    await clock.advance(seconds(2));
+    expect(reported()).toEqual(['m1 Joined', 'm0 Joined']);
+    await stop();
+  });
+
+  it('takes a refusal for an answer until the service has something else of the host', async () => {
+    const { clock, inventory, node, stop } = setUp([host('m0', { stage: 'Joined' })]);
+    inventory.failing('report', inventoryFailure('inventory.refused', "Can't set progress"));
+    node({ name: 'm0' });
+    await clock.advance(seconds(300));
+    expect(inventory.calls).toEqual(['report Done']);
+    inventory.set({ hosts: [host('m0', { stage: 'Joined', status: 'installing' })] });
+    await clock.advance(seconds(1));
+    expect(inventory.calls).toEqual(['report Done', 'report Done']);
+    await stop();
+  });
+
+  it('goes on with the hosts that it knows while the service is away', async () => {
+    const { inventory, node, reported, stop } = setUp([host('m0')]);
+    await settle();
+    inventory.lose(inventoryFailure('inventory.unreachable', 'reset'));
+    node({ name: 'm0', notReady: 'x' });
+    await settle();
+    expect(reported()).toEqual(['m0 Joined']);
+    await stop();
+  });
+
+  it.each<[string, readonly InstallingHost[]]>([
+    ['installed', [host('m0', { status: 'installed' })]],
+    ['in error', [host('m0', { status: 'error' }), host('m1', { status: 'error' })]],
+  ])('reports nothing when every host is %s', async (_, hosts) => {
+    const { node, reported, stop } = setUp(hosts);
+    node({ name: 'm0' });
+    await settle();
+    expect(reported()).toEqual([]);
+    expect((await stop()).statuses).toContain('every host is installed or failed');
+  });
+
+  it('leaves a failed host alone, and waits for none when the last other one is installed', async () => {
+    const failed = host('m1', { status: 'error' });
+    const { stop, inventory, node, reported } = setUp([host('m0'), failed]);
+    node({ name: 'm0' });
+    node({ name: 'm1' });
+    await settle();
+    inventory.set({ hosts: [host('m0', { stage: 'Done', status: 'installed' }), failed] });
+    await settle();
+    expect((await stop()).statuses).toContain('every host is installed or failed');
+    expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
+  });
+});
+
+describe('the logs of the config server', () => {
+  it('name hosts that are Configuring, and are read each ten seconds while some may be', async () => {
+    const asked: (number | undefined)[] = [];
+    const inner = fakeKube().put(pods, server).withPodLog('mcs-0', '');
+    const kube: FakeKube = {
+      ...inner,
+      podLog: (pod, since, signal) => {
+        asked.push(since);
+        return inner.podLog(pod, since, signal);
+      },
+    };
+    const { clock, reported, stop } = setUp([host('w0', { addresses: ['2001:db8::7'] })], { kube });
+    await clock.advance(seconds(25));
+    expect(asked).toEqual([undefined, 15, 15]);
+    inner.withPodLog('mcs-0', line('[2001:0db8::7]'));
+    await clock.advance(seconds(10));
+    expect(reported()).toEqual(['w0 Configuring']);
+    await stop();
+  });
+
+  it('are not read once every host has its Ignition', async () => {
+    const { clock, reported, stop } = setUp([host('m0', { stage: 'Configuring' })], {
+      kube: fakeKube().put(pods, server),
+    });
+    await clock.advance(seconds(60));
+    // The pod has no log here, so reading it would be noted.
+    expect((await stop()).notes).toEqual([]);
+    expect(reported()).toEqual([]);
+  });
+
+  it('that may not be read are asked for once', async () => {
+    let asked = 0;
+    const kube: FakeKube = {
+      ...fakeKube().put(pods, server),
+      podLog: () => {
+        asked += 1;
+        return Promise.reject(
+          kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }),
+        );
+      },
+    };
+    const { clock, stop } = setUp([host('m0')], { kube });
+    await clock.advance(seconds(60));
+    expect(asked).toBe(1);
+    expect((await stop()).notes).toEqual(['warn: cannot read a log of the config server']);
+  });
+
+  it('keep no node waiting', async () => {
+    const kube: FakeKube = {
+      ...fakeKube().put(pods, server),
+      podLog: async (_pod, _since, signal) => {
+        await untilAborted(signal);
+        return '';
+      },
+    };
+    const { node, reported, stop } = setUp([host('m0'), host('m1')], { kube });
+    await settle();
+    node({ name: 'm0' });
+    await settle();
+    expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
+    await stop();
+  });
+});
+
+describe('the cloud provider taint', () => {
+  it.each<[string, Stage]>([
+    ['nutanix', 'Rebooting'],
+    ['vsphere', 'Joined'],
+  ])('is removed on %s from a node that is not Ready', async (platform, stage) => {
+    const { clock, inventory, kube, node, stop } = setUp([host('m0', { stage })], { platform });
+    node({ name: 'm0', notReady: 'x', taints: ['other', cloudTaint] });
+    await clock.advance(seconds(10));
+    expect(kube.writes.map(({ verb, name }) => `${verb} ${name}`)).toEqual(['patch m0']);
+    expect(inventory.reports.map((one) => one.stage)).toEqual(stage === 'Joined' ? [] : ['Joined']);
+    await stop();
+  });
+
+  it.each([
+    [true, ['patch m0']],
+    [false, []],
+  ])(
+    'is removed from a node that is Ready where it is agent-based: %s',
+    async (isAgentBased, writes) => {
+      const world = { platform: 'nutanix', isAgentBased };
+      const { clock, kube, node, stop } = setUp([host('m0')], world);
+      node({ name: 'm0', taints: [cloudTaint] });
+      await clock.advance(seconds(30));
+      expect(kube.writes.map(({ verb, name }) => `${verb} ${name}`)).toEqual(writes);
+      await stop();
+    },
+  );
+
+  it('stays elsewhere', async () => {
+    const { clock, kube, node, stop } = setUp([host('m0')], { platform: 'none' });
+    node({ name: 'm0', notReady: 'x', taints: [cloudTaint] });
+    await clock.advance(seconds(30));
+    expect(kube.writes).toEqual([]);
+    await stop();
+  });
+});

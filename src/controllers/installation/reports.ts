@@ -1,0 +1,365 @@
+import {
+  type AnsweredReport,
+  type HostSigns,
+  isUnderWay,
+  mayAskIgnition,
+  nextStage,
+  recordOf,
+} from '../../cluster/host-progress.ts';
+import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
+import { addressesAsking } from '../../cluster/mcs-log.ts';
+import { internalAddresses, readinessOf } from '../../cluster/node.ts';
+import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { canonicalAddress } from '../../lib/address.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Stage } from '../../model/stage.ts';
+import type { InstallingHost, InventoryHost } from '../../ports/inventory.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
+import { performActions } from '../../reconcile/actions.ts';
+import { informer } from '../../reconcile/informer.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import { readAgain } from '../../reconcile/write.ts';
+import { hostIndexOf, hostOf } from '../../steps/cluster/inventory-hosts.ts';
+import { decideUntaint } from '../../steps/cluster/untaint.ts';
+import type { NewCluster } from './new-cluster.ts';
+import {
+  byHost,
+  type HostSeen,
+  type InstallationScope,
+  type InstallationStores,
+  nameOf,
+} from './stores.ts';
+
+/** All that decides what is reported of a host. */
+export interface ReportSeen extends HostSeen {
+  readonly hasAskedIgnition: boolean;
+  readonly answered: AnsweredReport | undefined;
+}
+
+interface HostReport {
+  readonly type: 'report';
+  /** The stage. */
+  readonly target: Stage;
+  readonly host: InstallingHost;
+}
+
+/** The report of a host that is due. */
+export function reportsDue(seen: ReportSeen): readonly HostReport[] {
+  const { host, node, hasAskedIgnition, answered } = seen;
+  if (host === undefined) return [];
+  const stage = nextStage(host, { node: signOf(node), hasAskedIgnition }, answered);
+  return stage === undefined ? [] : [{ type: 'report', target: stage, host }];
+}
+
+function signOf(node: KubeObject | undefined): HostSigns['node'] {
+  if (node === undefined) return 'none';
+  return readinessOf(node).isReady ? 'ready' : 'joined';
+}
+
+/**
+ * Reports the hosts whose nodes join and become Ready, and those that asked for their Ignition, as long as the service has
+ * anything to hear of one.
+ */
+export function reportControllers(
+  scope: InstallationScope,
+  stores: InstallationStores,
+): readonly Controller[] {
+  const { service } = stores;
+  const ofHosts = byHost(stores);
+  const answers = new Map<string, AnsweredReport>();
+  const asked = new Set<string>();
+  let report: (id: string) => void = () => undefined;
+  const logs = logController(scope, stores, (address) => {
+    const host = hostIndexOf(service.hosts()).at(address);
+    asked.add(address);
+    if (host !== undefined) report(host.id);
+  });
+  const hasAsked = ({ id, addresses }: InstallingHost): boolean => {
+    const index = hostIndexOf(service.hosts());
+    // An address that several hosts have is that of none.
+    return addresses
+      .map((one) => canonicalAddress(one) ?? '')
+      .some((one) => asked.has(one) && index.at(one)?.id === id);
+  };
+  const seenOf = (seen: HostSeen): ReportSeen => ({
+    ...seen,
+    hasAskedIgnition: seen.host !== undefined && hasAsked(seen.host),
+    answered: answers.get(seen.host?.id ?? ''),
+  });
+  const reporting: Controller = {
+    id: 'controller/report-nodes',
+    title: 'Report the nodes that join and become Ready',
+    idle: 'every host is installed or failed',
+    ...ofHosts,
+    about: (id) => {
+      const { host } = stores.seenOf(id);
+      return `stage of host ${host === undefined ? id : nameOf(host)}`;
+    },
+    watch: (add) => {
+      report = add;
+      ofHosts.watch(add);
+    },
+    reconcile: async (id, signal) => {
+      const before = answers.get(id);
+      await performActions(
+        {
+          seen: seenOf(stores.seenOf(id)),
+          decide: reportsDue,
+          readAgain: async (seen, inner) => {
+            const now = await stores.readAgain(seen, inner);
+            return now && seenOf(now);
+          },
+          table: { report: (action, inner) => send({ ...scope, answers }, action, inner) },
+        },
+        signal,
+      );
+      const { host } = stores.seenOf(id);
+      if (host === undefined || !isUnderWay(host)) return {};
+      const status = `${nameOf(host)} (${host.stage ?? host.status})`;
+      // One that is Joined now may be Ready.
+      return answers.get(id) === before ? { status } : { status, after: 0 };
+    },
+  };
+  return [reporting, logs, nodeNotes(scope, stores)];
+}
+
+/** Notes each node once that is on no host, and each whose first address its host does not have. */
+function nodeNotes(
+  { note }: InstallationScope,
+  { service, nodes }: InstallationStores,
+): Controller {
+  const checked = new Map<string, string>();
+  return {
+    id: 'controller/check-nodes',
+    title: 'Compare the addresses of nodes with those of their hosts',
+    idle: 'nodes are watched',
+    reads: [service, nodes],
+    about: (name) => `addresses of node ${name}`,
+    keys: () => nodes.all().map(({ metadata: { name } }) => name),
+    watch: (add) => {
+      nodes.onChange(({ after }) => {
+        if (after !== undefined) add(after.metadata.name);
+      });
+      service.onChange(() => {
+        for (const { metadata } of nodes.all()) add(metadata.name);
+      });
+    },
+    reconcile: (name) => {
+      const node = nodes.get(name);
+      const host = node && hostOf(node, hostIndexOf(service.hosts()));
+      const [first] = node === undefined ? [] : internalAddresses(node);
+      const what = `${first} ${host?.id}`;
+      // A node has no address for a moment.
+      if (first === undefined || checked.get(name) === what) return Promise.resolve({});
+      checked.set(name, what);
+      if (host === undefined) note('warn', `node ${name} is on no host of the service`);
+      else if (!hasAddress(host, first)) {
+        note('warn', `node ${name} has an address that its host did not have`, { address: first });
+      }
+      return Promise.resolve({});
+    },
+  };
+}
+
+const hasAddress = ({ addresses }: InventoryHost, canonical: string): boolean =>
+  addresses.length === 0 || addresses.some((address) => canonicalAddress(address) === canonical);
+
+/** Refusals that stay until the service has something else of the host. */
+const answersOfService: ReadonlySet<string> = new Set([
+  'inventory.refused',
+  'inventory.not-found',
+  'inventory.rejected',
+]);
+
+interface Reporting extends Pick<InstallationScope, 'inventory' | 'note'> {
+  readonly answers: Map<string, AnsweredReport>;
+}
+
+async function send(
+  { inventory, note, answers }: Reporting,
+  { host, target: stage }: HostReport,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id: hostId, infraEnvId } = host;
+  try {
+    await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
+    answers.set(hostId, { stage });
+    // The last one may be what the service waits for.
+    inventory.refresh();
+    note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
+  } catch (error) {
+    const { code, message } = asAgentError(error);
+    if (signal.aborted || !answersOfService.has(code)) throw error;
+    answers.set(hostId, { stage, refusedAt: recordOf(host) });
+    note('warn', `the service refuses ${stage} of ${nameOf(host)}`, { code, reason: message });
+  }
+}
+
+/** The pods that give each host its Ignition. */
+const configServers = {
+  kind: pods,
+  namespace: 'openshift-machine-config-operator',
+  labelSelector: 'k8s-app=machine-config-server',
+} as const;
+
+/** A log cannot be watched, so it is asked for this often, while a host may appear in it. */
+const askLogsEvery: Millis = seconds(10);
+
+/** What was logged while the last request was on its way is asked for again. */
+const overlap: Millis = seconds(5);
+
+/**
+ * Reads the logs of the config servers while a host may appear in them: the whole of each at first, as a controller before
+ * this one may have died.
+ */
+function logController(
+  { kube, clock, note }: InstallationScope,
+  { service, nodes, nodeOf }: InstallationStores,
+  hasAsked: (address: string) => void,
+): Controller {
+  const servers = informer({ kube, clock }, configServers);
+  const readAt = new Map<string, Millis>();
+  const noted = new Set<string>();
+  let isDenied = false;
+  let dueAt: Millis = 0;
+  const readOne = async (pod: KubeObject, signal: AbortSignal): Promise<void> => {
+    const { name, uid = name } = pod.metadata;
+    const last = readAt.get(uid);
+    const now = clock.elapsed();
+    const since = last === undefined ? undefined : Math.ceil((now - last + overlap) / seconds(1));
+    const text = await kube.podLog({ namespace: configServers.namespace, name }, since, signal);
+    for (const address of addressesAsking(text)) hasAsked(address);
+    readAt.set(uid, now);
+  };
+  return {
+    id: 'controller/read-config-server-logs',
+    title: 'Read the logs of the config servers',
+    idle: 'every host has its Ignition',
+    reads: [service, nodes, servers],
+    about: () => 'logs of the config servers',
+    keys: () => ['logs'],
+    watch: (add) => {
+      for (const changes of [nodes.onChange, service.onChange, servers.onChange])
+        changes(() => add('logs'));
+    },
+    reconcile: async (_, signal) => {
+      const mayAsk = service.hosts().some((host) => mayAskIgnition(host, signOf(nodeOf(host.id))));
+      if (!mayAsk || isDenied) return {};
+      const status = 'a host may ask for its Ignition';
+      if (clock.elapsed() < dueAt) return { status, after: dueAt - clock.elapsed() };
+      dueAt = clock.elapsed() + askLogsEvery;
+      // One after the other: each may be large.
+      for (const pod of servers.all()) {
+        try {
+          await readOne(pod, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          const { code, message } = asAgentError(error);
+          isDenied = isForbidden(error);
+          if (!noted.has(code))
+            note('warn', 'cannot read a log of the config server', { code, reason: message });
+          noted.add(code);
+          if (isDenied) return {};
+        }
+      }
+      return { status, after: askLogsEvery };
+    },
+  };
+}
+
+interface TaintSeen {
+  readonly node: KubeObject | undefined;
+}
+
+interface Untaint {
+  readonly type: 'untaint';
+  readonly target: string;
+  readonly node: KubeObject;
+}
+
+/**
+ * Removes the cloud provider taint where nobody else does: from nodes that are not Ready; where the installation is
+ * agent-based, from all.
+ */
+export function taintController(
+  scope: InstallationScope,
+  { nodes }: InstallationStores,
+  cluster: NewCluster,
+): Controller {
+  const { kube } = scope;
+  const { platform, serviceNetworks, vcenterServer = '', isAgentBased } = cluster;
+  const installConfig = {
+    ...{ controlPlaneReplicas: 0, arbiterReplicas: 0, vcenterServer, serviceNetworks },
+    ...(platform === '' ? {} : { platform }),
+  };
+  let wanted: Promise<boolean> | undefined;
+  const isWanted = (signal: AbortSignal): Promise<boolean> => {
+    wanted ??= decideUntaint(scope, installConfig, signal).catch((error: unknown) => {
+      wanted = undefined;
+      throw error;
+    });
+    return wanted;
+  };
+  const decide = ({ node }: TaintSeen): readonly Untaint[] => {
+    const isDue = node !== undefined && hasCloudTaint(node);
+    return isDue && (isAgentBased || !readinessOf(node).isReady)
+      ? [{ type: 'untaint', target: node.metadata.name, node }]
+      : [];
+  };
+  return {
+    id: 'controller/remove-cloud-taint',
+    title: 'Remove the taint of cloud providers where nobody else does',
+    idle: 'no node has the taint',
+    reads: [nodes],
+    about: (name) => `taint of node ${name}`,
+    keys: () => nodes.all().map(({ metadata: { name } }) => name),
+    watch: (add) => {
+      nodes.onChange(({ after }) => {
+        if (after !== undefined) add(after.metadata.name);
+      });
+    },
+    reconcile: async (name, signal) => {
+      const seen = { node: nodes.get(name) };
+      if (decide(seen).length === 0 || !(await isWanted(signal))) return {};
+      await performActions(
+        {
+          ...{ seen, decide },
+          readAgain: async ({ node }, inner) => {
+            const ref = { kind: nodeKind, name };
+            const now = node && (await readAgain(kube, { ref, seen: node }, inner));
+            return now && { node: now };
+          },
+          table: {
+            untaint: async ({ node }, inner) => {
+              if (!(await untaint(scope, node, inner))) wanted = Promise.resolve(false);
+            },
+          },
+        },
+        signal,
+      );
+      return {};
+    },
+  };
+}
+
+/** False where the taint may not be removed. */
+async function untaint(
+  { kube, note }: InstallationScope,
+  node: KubeObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { name } = node.metadata;
+  const patch = untaintPatch(node);
+  if (patch === undefined) return true;
+  try {
+    await kube.patch({ kind: nodeKind, name }, patch, signal);
+    note('info', `removed the cloud provider taint from ${name}`);
+    return true;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    note('warn', 'may not remove the cloud provider taint', { code: error.code });
+    return false;
+  }
+}

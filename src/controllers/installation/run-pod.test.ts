@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { leaseFailure } from '../../reconcile/lease.ts';
+import { withEndedPods } from '../../../test/support/ended-pods.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { pods } from '../../cluster/kinds.ts';
+import { minutes } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { Kube } from '../../ports/kube.ts';
+import { runPod } from './run-pod.ts';
+import type { ControllerScope } from './step.ts';
+
+const pod = {
+  metadata: { name: 'gather', namespace: 'ns' },
+  spec: { containers: [{ name: 'main' }] },
+};
+const place = { kind: pods, namespace: 'ns', name: 'gather' } as const;
+
+function run(admin: Kube, signal = new AbortController().signal) {
+  const notes: string[] = [];
+  const clock = fakeClock({ auto: false });
+  const note = (_: string, message: string) => notes.push(message);
+  const scope = { adminKube: admin, clock, signal, note } as unknown as ControllerScope<
+    'adminKube' | 'clock'
+  >;
+  return { clock, notes, end: runPod(scope, { pod, container: 'main', within: minutes(5) }) };
+}
+
+describe('running a pod', () => {
+  it.each([
+    ['Succeeded', true],
+    ['Failed', false],
+  ] as const)('gives what one that has %s said, and removes it', async (phase, isSuccess) => {
+    const admin = withEndedPods(fakeKube(), { phase, log: 'said' });
+    expect(await run(admin).end).toEqual({ isSuccess, log: 'said' });
+    expect(admin.objectsOf(pods)).toEqual([]);
+  });
+
+  it('waits for one that an earlier controller began', async () => {
+    const admin = fakeKube().put(pods, { ...pod, status: { phase: 'Running' } });
+    const { end } = run(admin.withPodLog('gather/main', 'said'));
+    await settle();
+    admin.put(pods, { ...pod, status: { phase: 'Succeeded' } });
+    expect(await end).toEqual({ isSuccess: true, log: 'said' });
+    expect(admin.writes.map(({ verb }) => verb)).toEqual(['remove']);
+  });
+
+  it('runs it once more where an earlier one has ended', async () => {
+    const kube = fakeKube().put(pods, { ...pod, status: { phase: 'Failed' } });
+    const admin = withEndedPods(kube, { phase: 'Succeeded', log: 'now' });
+    expect(await run(admin).end).toEqual({ isSuccess: true, log: 'now' });
+    expect(admin.writes.map(({ verb }) => verb)).toEqual(['remove', 'create', 'remove']);
+  });
+
+  it('is over at once when somebody removes it', async () => {
+    const admin = fakeKube();
+    const { end } = run(admin);
+    await settle();
+    admin.drop(place);
+    expect(await end).toMatchObject({ isSuccess: false });
+  });
+
+  it('says what kept it when its time is over, and removes it', async () => {
+    const admin = fakeKube();
+    const { clock, end } = run(admin);
+    const failure = expect(end).rejects.toMatchObject({
+      code: 'wait.timed-out',
+      message: expect.stringContaining('container main: ImagePullBackOff') as string,
+    });
+    await settle();
+    const containerStatuses = [
+      { name: 'main', state: { waiting: { reason: 'ImagePullBackOff' } } },
+    ];
+    admin.put(pods, { ...pod, status: { phase: 'Pending', containerStatuses } });
+    await clock.advance(minutes(5));
+    await failure;
+    expect(admin.objectsOf(pods)).toEqual([]);
+  });
+
+  it('leaves it to its successor when the lease is lost, and removes it at any other stop', async () => {
+    const stops = [
+      [leaseFailure('controller.lease-lost', 'another holds it'), 1],
+      [new Error('SIGTERM'), 0],
+    ] as const;
+    for (const [reason, left] of stops) {
+      const [admin, stop] = [fakeKube(), new AbortController()];
+      const { end } = run(admin, stop.signal);
+      end.catch(() => undefined);
+      await settle();
+      stop.abort(reason);
+      await expect(end).rejects.toBe(reason);
+      expect(admin.objectsOf(pods)).toHaveLength(left);
+    }
+  });
+
+  it('removes nothing where the API server does not answer', async () => {
+    const refused = kubeFailure('kube.no-credentials', 'there is no kubeconfig yet');
+    const { end, notes } = run({
+      ...fakeKube(),
+      get: () => Promise.reject(refused),
+      remove: () => Promise.reject(refused),
+    });
+    await expect(end).rejects.toBe(refused);
+    expect(notes).toEqual([]);
+  });
+});

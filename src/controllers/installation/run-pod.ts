@@ -1,0 +1,105 @@
+import { pods } from '../../cluster/kinds.ts';
+import { silently, untilOf } from '../../engine/wait.ts';
+import type { Millis } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { followedOne } from '../../steps/cluster/kube-watch.ts';
+import { cleanUpSignal } from './failures.ts';
+import type { ControllerScope } from './step.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
+
+/** How a pod ended. */
+interface PodEnd {
+  readonly isSuccess: boolean;
+  /** What its container has written. */
+  readonly log: string;
+}
+
+/** A pod of ours that does one thing, and how it is waited for. */
+interface PodRun {
+  readonly pod: KubeObject;
+  /** The container whose log is wanted. */
+  readonly container: string;
+  readonly within: Millis;
+}
+
+/**
+ * Runs a pod to its end, and removes it, unless another controller may have taken it over. One of that name that an earlier controller began is waited
+ * for instead; one that has ended already is replaced.
+ * @throws AgentError `wait.timed-out` with what kept it, `kube.*`
+ */
+export async function runPod(
+  {
+    adminKube: admin,
+    clock,
+    signal,
+    note,
+  }: Pick<ControllerScope<'adminKube' | 'clock'>, 'adminKube' | 'clock' | 'signal' | 'note'>,
+  { pod, container, within }: PodRun,
+): Promise<PodEnd> {
+  const { name, namespace = '' } = pod.metadata;
+  const ref: KubeRef = { kind: pods, namespace, name };
+  const followed = followedOne(admin, ref);
+  // Nothing of ours is there when this fails, and what removes it would fail for another minute.
+  const there = await admin.get(ref, signal);
+  try {
+    if (there !== undefined && phaseOf(there) in ended) await admin.remove(ref, signal);
+    await create();
+    const phase = await untilOf(clock, signal, silently)(
+      `pod ${name} has ended`,
+      () => {
+        const view = followed.view();
+        const [seen] = view.objects;
+        const phaseNow = seen === undefined ? '' : phaseOf(seen);
+        if (phaseNow in ended) return Promise.resolve({ done: phaseNow });
+        if (seen === undefined && view.isSynced) return Promise.resolve({ done: 'Gone' });
+        return Promise.resolve({ status: gapIn(view) ?? statusOf(seen) });
+      },
+      { watch: followed.watch, within },
+    );
+    if (phase === 'Gone') return { isSuccess: false, log: 'somebody has removed the pod' };
+    const log = await admin.podLog({ namespace, name, container }, undefined, signal);
+    return { isSuccess: phase === 'Succeeded', log };
+  } finally {
+    await admin.remove(ref, cleanUpSignal(signal)).catch((error: unknown) => {
+      note('warn', `pod ${name} could not be removed`, { reason: String(error) });
+    });
+  }
+
+  async function create(): Promise<void> {
+    try {
+      await admin.create({ kind: pods, namespace }, pod, signal);
+    } catch (error) {
+      if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
+    }
+  }
+}
+
+const ended: Readonly<Record<string, true>> = { Succeeded: true, Failed: true };
+
+interface PodShape {
+  readonly status?: {
+    readonly phase?: string;
+    readonly message?: string;
+    readonly initContainerStatuses?: readonly ContainerShape[];
+    readonly containerStatuses?: readonly ContainerShape[];
+  };
+}
+
+interface ContainerShape {
+  readonly name: string;
+  readonly state?: { readonly waiting?: { readonly reason?: string } };
+}
+
+const phaseOf = (pod: KubeObject): string => (pod as PodShape).status?.phase ?? '';
+
+/** What keeps a pod: the first container that waits for something. */
+function statusOf(pod: KubeObject | undefined): string {
+  if (pod === undefined) return 'it is not listed yet';
+  const { initContainerStatuses = [], containerStatuses = [] } = (pod as PodShape).status ?? {};
+  const waiting = [...initContainerStatuses, ...containerStatuses].find(
+    ({ state }) => state?.waiting?.reason !== undefined,
+  );
+  if (waiting === undefined) return `it is ${phaseOf(pod) || 'new'}`;
+  return `container ${waiting.name}: ${waiting.state?.waiting?.reason ?? ''}`;
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { nodeObject } from '../../../test/support/cluster-objects.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import {
+  alternativeNames,
+  pkcs10,
+  signingRequestObject,
+} from '../../../test/support/kubelet-request.ts';
+import { runInstallation } from '../../../test/support/run-installation.ts';
+import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
+import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { type LeftRecord, recordObject, recordRef } from '../../steps/cluster/left-record.ts';
+import {
+  endOfHost,
+  type HostSeen,
+  quietTime,
+  recordedInstallation,
+  waitForBootstrapHost,
+} from './without-service.ts';
+
+const record: LeftRecord = {
+  ...{ node: 'm0', addresses: ['192.0.2.7'], role: 'master', isEtcdOverridden: false, images: [] },
+};
+const node = (name: string, isReady = true): KubeObject =>
+  nodeObject({
+    ...{ name, role: 'master', addresses: ['192.0.2.7'] },
+    ...(isReady ? {} : { notReady: 'container network' }),
+  });
+const status = (state: 'pending' | 'approved' | 'denied') => {
+  const type = { approved: 'Approved', denied: 'Denied' } as const;
+  return state === 'pending' ? {} : { conditions: [{ type: type[state], status: 'True' }] };
+};
+const request = (
+  state: 'pending' | 'approved' | 'denied',
+  purpose: RequestPurpose = 'serving',
+  username = 'system:node:m0',
+): KubeObject =>
+  signingRequestObject(purpose, 'any', {
+    ...{ name: `csr-${purpose}`, spec: { username }, status: status(state) },
+  });
+
+const unknownCluster = { isAgentBased: false, platform: '', serviceNetworks: [] };
+
+const ended = (change: Partial<HostSeen>) =>
+  endOfHost({ record, nodes: [], requests: [], masters: 3, readyFor: 0, ...change });
+
+describe('the end of a bootstrap host that left a record', () => {
+  it.each<[Partial<HostSeen>, string]>([
+    [{}, 'm0 has not joined'],
+    [{ nodes: [node('m1')] }, 'm0 has not joined'],
+    [{ nodes: [node('m0', false)] }, 'm0 has joined and is not Ready'],
+    [{ nodes: [node('m0')] }, 'm0 is Ready and waits for a serving certificate'],
+    [
+      { nodes: [node('m0')], requests: [request('approved', 'client')] },
+      'm0 is Ready and waits for a serving certificate',
+    ],
+    [
+      { nodes: [node('m0')], requests: [request('approved', 'serving', 'system:node:m1')] },
+      'm0 is Ready and waits for a serving certificate',
+    ],
+    [
+      { nodes: [node('m0')], requests: [request('pending')], readyFor: 10 * quietTime },
+      'm0 is Ready and waits for a serving certificate',
+    ],
+    [
+      { nodes: [node('m0')], readyFor: quietTime - 1 },
+      'm0 is Ready and waits for a serving certificate',
+    ],
+    [
+      { record: undefined, nodes: [node('m1'), node('m2'), node('m0', false)] },
+      'no record of a bootstrap host; 2 of 3 control-plane nodes Ready',
+    ],
+  ])('is still to come: %j', (change, missing) => {
+    expect(ended(change)).toEqual({ status: expect.stringContaining(missing) as string });
+  });
+
+  it.each<[string, Partial<HostSeen>]>([
+    ['Ready with a serving certificate', { nodes: [node('m0')], requests: [request('approved')] }],
+    ['Ready for ten minutes', { nodes: [node('m0')], readyFor: quietTime }],
+    [
+      'Ready for ten minutes, and denied a certificate',
+      { nodes: [node('m0')], requests: [request('denied')], readyFor: quietTime },
+    ],
+    [
+      'no record, and all control-plane nodes Ready',
+      { record: undefined, nodes: [node('m0'), node('m1'), node('m2')] },
+    ],
+  ])('has come: %s', (_, change) => {
+    expect(ended(change)).toHaveProperty('done');
+  });
+});
+
+function setUp(kube: FakeKube, { replicas = 3, count = 3 } = {}) {
+  const clock = fakeClock({ auto: false });
+  const config = { cluster: { controlPlaneCount: count } };
+  const facts = {
+    cluster: { ...unknownCluster, ...(replicas === 0 ? {} : { controlPlaneReplicas: replicas }) },
+  };
+  return { clock, ended: tryStep(waitForBootstrapHost, { kube, clock, config, facts }) };
+}
+
+describe('controller/wait-for-bootstrap-host', () => {
+  it('waits for a record that is still to be left, and for its node', async () => {
+    const kube = fakeKube().put(nodes, node('m1')).put(nodes, node('m2'));
+    const { clock, ended: end } = setUp(kube);
+    await clock.advance(minutes(1));
+    kube.put(recordRef.kind, recordObject(record));
+    await clock.advance(minutes(1));
+    kube.put(nodes, node('m0'));
+    await clock.advance(minutes(11));
+    const { failure, events, notes } = await end;
+    expect(failure).toBeUndefined();
+    expect(statusesOf(events)).toEqual([
+      'no record of a bootstrap host; 2 of 3 control-plane nodes Ready',
+      'm0 has not joined',
+      'm0 is Ready and waits for a serving certificate',
+    ]);
+    expect(notes.at(-1)).toBe('info: node m0 is Ready');
+  });
+
+  it('ends at once in a cluster that is complete', async () => {
+    const kube = ['m0', 'm1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
+    const { clock, ended: end } = setUp(kube);
+    await clock.advance(seconds(1));
+    expect((await end).failure).toBeUndefined();
+  });
+
+  it.each([
+    ['five by the install-config', { replicas: 5, count: 3 }, 5],
+    ['five by the settings', { replicas: 0, count: 5 }, 5],
+    ['three where nobody says it', { replicas: 0, count: 0 }, 3],
+  ])(
+    'waits for the control-plane nodes that the cluster is to have: %s',
+    async (_, said, masters) => {
+      const two = ['m1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
+      const { clock, ended: end } = setUp(two, said);
+      await clock.advance(hours(24));
+      expect(statusesOf((await end).events)).toEqual([
+        `no record of a bootstrap host; 2 of ${masters} control-plane nodes Ready`,
+      ]);
+    },
+  );
+
+  it('goes on after a day without the host, and says so', async () => {
+    const { clock, ended: end } = setUp(fakeKube().put(recordRef.kind, recordObject(record)));
+    await clock.advance(hours(24));
+    const { failure, notes } = await end;
+    expect(failure).toBeUndefined();
+    expect(notes.at(-1)).toMatch(/^warn: the bootstrap host has not joined/);
+  });
+});
+
+describe('the cluster as the record shows it', () => {
+  const approved = async (left: KubeObject | undefined): Promise<readonly string[]> => {
+    const clock = fakeClock({ auto: false });
+    const kube = fakeKube();
+    if (left !== undefined) kube.put(recordRef.kind, left);
+    for (const name of ['m0', 'm9']) {
+      const subject = `O=system:nodes, CN=system:node:${name}`;
+      const client = signingRequestObject('client', await pkcs10({ subject }), {
+        name: `client-${name}`,
+      });
+      kube.put(certificateSigningRequests, client);
+    }
+    const serving = async (name: string, address: string): Promise<void> => {
+      const subject = 'O=system:nodes, CN=system:node:m0';
+      const pem = await pkcs10({ subject, names: alternativeNames('m0', address) });
+      const spec = { username: 'system:node:m0' };
+      kube.put(certificateSigningRequests, signingRequestObject('serving', pem, { name, spec }));
+    };
+    const { stop } = runInstallation(['approve-requests', 'count-requests'], {
+      ...{ kube, clock, config: { service: {} } },
+      inventory: { ...fakeInventory(), ...recordedInstallation(kube) },
+      cluster: unknownCluster,
+    });
+    await clock.advance(seconds(30));
+    kube.put(nodes, node('m0', false));
+    await serving('serving', '192.0.2.7');
+    await serving('forged', '192.0.2.9');
+    await clock.advance(seconds(30));
+    await stop();
+    return kube.writes.flatMap(({ subresource, name }) =>
+      subresource === 'approval' ? [name ?? ''] : [],
+    );
+  };
+
+  it('has its host, of which requests are approved, and no other', async () => {
+    expect(await approved(recordObject(record))).toEqual(['client-m0', 'serving']);
+  });
+
+  it.each<[string, KubeObject | undefined]>([
+    ['without a record', undefined],
+    ['with one that cannot be read', { ...recordObject(record), data: { format: '9' } }],
+  ])('has no host %s', async (_, left) => {
+    expect(await approved(left)).toEqual([]);
+  });
+});

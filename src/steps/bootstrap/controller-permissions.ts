@@ -1,0 +1,105 @@
+import { gatheringPodName, leftName } from '../../cluster/controller.ts';
+import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
+import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
+
+const follow = ['list', 'watch'] as const;
+const handOver = ['get', 'create', 'patch'] as const;
+const machineConfiguration = 'machineconfiguration.openshift.io';
+
+/**
+ * Constraints under which the pod of the controller may use the network and files of its node
+ * (assisted-installer, `assisted-installer-controller-role.yaml`).
+ */
+const hostConstraints = [
+  ...['anyuid', 'nonroot', 'hostmount-anyuid', 'machine-api-termination-handler'],
+  ...['hostnetwork', 'hostaccess', 'node-exporter'],
+] as const;
+
+/** What the controller may do in the whole cluster, and no more: a test uses each of these. */
+export const controllerRules: readonly PolicyRule[] = [
+  rule('', ['nodes'], [['get', ...follow, 'patch']]),
+  rule('', ['configmaps'], [['get', ...follow]]),
+  rule('', ['pods'], [follow]),
+  rule('', ['pods/log'], [['get']]),
+  // Frees the address of the name service where another service has taken it.
+  rule('', ['services'], [[...follow, 'delete']]),
+  rule('', ['pods'], [['deletecollection']]),
+  rule('certificates.k8s.io', ['certificatesigningrequests'], [['get', ...follow]]),
+  rule('certificates.k8s.io', ['certificatesigningrequests/approval'], [['update']]),
+  rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
+  rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [follow]),
+  rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
+  // What a controller that was killed while it gathered has left.
+  rule('rbac.authorization.k8s.io', ['clusterrolebindings'], [['delete'], gatheringPodName]),
+  rule(machineConfiguration, ['machineconfigpools'], [['get', ...follow, 'patch']]),
+  // What the bootstrap host has left: the settings of etcd, and the OS images of older releases.
+  rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
+  rule('operator.openshift.io', ['etcds'], [['patch'], 'cluster']),
+  rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [handOver]),
+  rule(machineConfiguration, ['machineosconfigs/status', 'machineosbuilds/status'], [['patch']]),
+  // Who gives an object an owner must be allowed to delete it, and to finalize an owner whose deletion it blocks
+  // (Kubernetes, OwnerReferencesPermissionEnforcement).
+  rule(machineConfiguration, ['machineosbuilds'], [['delete']]),
+  rule(machineConfiguration, ['machineosconfigs/finalizers'], [['update']]),
+  rule('metal3.io', ['baremetalhosts'], [[...follow, 'patch']]),
+  rule('metal3.io', ['baremetalhosts/status'], [['patch']]),
+  rule('metal3.io', ['provisionings'], [['get']]),
+  rule('machine.openshift.io', ['machines'], [follow]),
+  rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
+  rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
+  rule('batch', ['jobs'], [['get', ...follow, 'delete']]),
+  // Its own pod is on the network of its node, and mounts files of it.
+  rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
+];
+
+/** What it may do in its own namespace. */
+export const controllerNamespaceRules: readonly PolicyRule[] = [
+  rule('', ['events'], [['create', 'patch']]),
+  rule('', ['configmaps'], [['patch', 'delete'], leftName]),
+  rule('coordination.k8s.io', ['leases'], [['get', 'create', 'update']]),
+];
+
+const read = ['get', ...follow] as const;
+
+/** What the controller that is replaced may do, by API group: `[groups, resources, verbs, names]`. */
+const permissions: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] =
+  [
+    ['', ['pods', 'configmaps', 'pods/log'], read],
+    ['', ['pods'], ['deletecollection']],
+    ['', ['nodes'], [...read, 'patch']],
+    ['', ['events'], ['create']],
+    ['', ['namespaces'], ['patch']],
+    ['', ['services'], ['list', 'delete']],
+    ['certificates.k8s.io', ['certificatesigningrequests'], read],
+    ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
+    [
+      'certificates.k8s.io',
+      ['signers'],
+      ['approve'],
+      ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
+    ],
+    ['batch', ['jobs'], ['get', 'list', 'delete']],
+    ['authentication.k8s.io', ['tokenreviews'], ['create']],
+    ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
+    ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
+    ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
+    ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
+    ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
+    ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
+    ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
+    ['metal3.io', ['provisionings'], ['get', 'list']],
+    ['machine.openshift.io', ['machines'], read],
+    ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
+    [
+      'operators.coreos.com',
+      ['subscriptions', 'installplans'],
+      ['get', 'list', 'update', 'delete'],
+    ],
+    ['security.openshift.io', ['securitycontextconstraints'], ['use'], [...hostConstraints]],
+    ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
+  ];
+
+/** The same as those of the controller that is replaced (assisted-installer, `assisted-installer-controller-role.yaml`). */
+export const foreignRules: readonly PolicyRule[] = permissions.map(
+  ([group, resources, verbs, names = []]) => rule(group, resources, [verbs, ...names]),
+);
