@@ -192,8 +192,13 @@ export const controllerMutants: MutantsByFile = {
     },
     {
       means: 'a cordon of a person is taken away',
-      from: "  !annotationOf(node, nodeKeys.lastAppliedDrain).startsWith('uncordon-');",
-      to: "  annotationOf(node, nodeKeys.lastAppliedDrain) !== 'none';",
+      from: "mark === 'true' && !answer.startsWith('uncordon-')",
+      to: "mark === 'true'",
+    },
+    {
+      means: 'a cordon of a person that was drained here counts as one of the operator',
+      from: "...(endsWithRound(node) ? {} : { [cordonedKey]: 'false' }),",
+      to: '',
     },
     {
       means: 'the controller evicts itself where it cannot come back',

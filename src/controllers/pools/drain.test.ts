@@ -261,6 +261,12 @@ describe('drain nodes', () => {
 
   it.each<[string, object, object, boolean]>([
     ['that it has cordoned', { [cordoned]: 'true' }, { unschedulable: true }, false],
+    [
+      'that the operator drained before it left',
+      { [nodeKeys.lastAppliedDrain]: 'drain-a' },
+      { unschedulable: true },
+      false,
+    ],
     ['but not what a person has cordoned', {}, { unschedulable: true }, true],
   ])('uncordons a node %s', async (...[, annotations, spec, stays]) => {
     const { stop, run, advance, now, applied } = setUp(node('uncordon-a', { annotations, spec }));

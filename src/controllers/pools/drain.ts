@@ -19,7 +19,10 @@ import {
   type PoolStores,
 } from './stores.ts';
 
-/** On a node: this controller has cordoned it. One that a person has cordoned stays so after its reboot. */
+/**
+ * On a node: `true` where this controller has cordoned it, `false` where a person had before it was drained here, so that it
+ * stays cordoned after its reboot.
+ */
 const cordonedKey = 'bootwright.io/cordoned';
 
 /** A drain that takes so long is reported as an event of the pool; it continues (machine-config-operator, `drain_controller.go`). */
@@ -206,12 +209,18 @@ const mayTake = (node: KubeObject, pod: KubeObject): boolean =>
   );
 
 /**
- * Whether the annotation on a cordoned node is of the present round. Our own cordon takes the answer of the round before away,
- * so one that stands beside the end of an earlier round was left behind: somebody else has cordoned the node since.
+ * Whether the cordon of a node ends with its present round. Our own takes the answer of the round before away, so one that
+ * stands beside the end of an earlier round was left behind: somebody else has cordoned the node since. What was drained
+ * without our annotation, the operator drained, which then went away: it ends each cordon with its round
+ * (machine-config-operator 7ff337a4, `drain_controller.go`), and nobody else would.
  */
-const isOwnCordon = (node: KubeObject): boolean =>
-  annotationOf(node, cordonedKey) !== '' &&
-  !annotationOf(node, nodeKeys.lastAppliedDrain).startsWith('uncordon-');
+function endsWithRound(node: KubeObject): boolean {
+  const mark = annotationOf(node, cordonedKey);
+  const answer = annotationOf(node, nodeKeys.lastAppliedDrain);
+  return mark === ''
+    ? answer.startsWith('drain-')
+    : mark === 'true' && !answer.startsWith('uncordon-');
+}
 
 /** What is due for a node, by its own annotations. */
 function drainActions({ node, leaving, due }: DrainView): readonly DrainAction[] {
@@ -222,7 +231,7 @@ function drainActions({ node, leaving, due }: DrainView): readonly DrainAction[]
   if (!request.startsWith('drain-')) return [];
   // Whoever has uncordoned it since wants pods there: it is cordoned again first.
   if (!isCordoned(node)) return [of('cordon')];
-  if (annotationOf(node, cordonedKey) !== '' && !isOwnCordon(node)) return [of('disown-cordon')];
+  if (annotationOf(node, cordonedKey) !== '' && !endsWithRound(node)) return [of('disown-cordon')];
   if (leaving.length === 0) return [of('drained')];
   return due.map((pod) => ({
     ...{ type: 'evict', target: `${name} ${pod.metadata.uid ?? ''}`, node, pod },
@@ -247,12 +256,17 @@ function drainTable(scope: PoolScope, drain: Drain | undefined): ActionTable<Dra
       spec: { unschedulable: true },
     })),
     'disown-cordon': change(() => ({ metadata: { annotations: { [cordonedKey]: null } } })),
-    drained: change((_, request) => ({
-      metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request } },
+    drained: change((node, request) => ({
+      metadata: {
+        annotations: {
+          [nodeKeys.lastAppliedDrain]: request,
+          ...(endsWithRound(node) ? {} : { [cordonedKey]: 'false' }),
+        },
+      },
     })),
     uncordon: change((node, request) => ({
       metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request, [cordonedKey]: null } },
-      ...(isOwnCordon(node) ? { spec: { unschedulable: null } } : {}),
+      ...(endsWithRound(node) ? { spec: { unschedulable: null } } : {}),
     })),
     evict: async ({ node, pod }, signal) => {
       const { name, namespace = '', uid = '' } = pod.metadata;
