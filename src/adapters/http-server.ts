@@ -32,7 +32,10 @@ export function limitedServer(limits: ServerLimits, answer: RequestListener): Li
   const answers = new Map<Socket, Set<ServerResponse>>();
   const relieve = (): void => {
     const waiting = [...answers]
-      .map(([socket, open]) => ({ socket, open, bytes: waitingIn(open) }))
+      .map(([socket, open]) => ({
+        ...{ socket, open },
+        bytes: [...open].reduce((all, { writableLength }) => all + writableLength, 0),
+      }))
       .sort((one, other) => one.bytes - other.bytes);
     let sum = waiting.reduce((total, { bytes }) => total + bytes, 0);
     for (
@@ -79,9 +82,6 @@ export function limitedServer(limits: ServerLimits, answer: RequestListener): Li
 
 /** Requests that one connection may have sent before the first of them is answered; a thousand fit into what is read at once. */
 const mostPipelined = 4;
-
-const waitingIn = (open: ReadonlySet<ServerResponse>): number =>
-  [...open].reduce((sum, { writableLength }) => sum + writableLength, 0);
 
 const hostsIn = ({ rawHeaders }: IncomingMessage): number =>
   rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;

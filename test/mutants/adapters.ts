@@ -182,6 +182,11 @@ export const adapterMutants: MutantsByFile = {
   ],
   'src/adapters/http/retry.ts': [
     {
+      means: 'a certificate that is not trusted is tried again',
+      from: 'retriesOfNetwork = { untrusted: 0,',
+      to: 'retriesOfNetwork = { untrusted: Infinity,',
+    },
+    {
       means: 'a server can ask to be left alone for hours',
       from: 'Math.min(verdict.notBefore ?? 0, longestAskedFor)',
       to: 'verdict.notBefore ?? 0',
@@ -212,11 +217,6 @@ export const adapterMutants: MutantsByFile = {
       means: 'requests have no token',
       from: "'X-Secret-Key': options.token?.reveal() ?? '',",
       to: "'X-Secret-Key': '',",
-    },
-    {
-      means: 'a certificate that is not trusted is tried again',
-      from: 'retries = { untrusted: 0,',
-      to: 'retries = { untrusted: Infinity,',
     },
     {
       means: 'a path of the URL is lost',
@@ -416,8 +416,8 @@ export const adapterMutants: MutantsByFile = {
     },
     {
       means: 'an object that was there before is taken for ours',
-      from: '!state.isUncertain || !isConflict(error)',
-      to: '!isConflict(error)',
+      from: '!state.isUncertain || !isConflict)',
+      to: '!isConflict)',
     },
     {
       means: 'a removed job leaves its pods',

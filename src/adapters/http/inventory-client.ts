@@ -20,14 +20,7 @@ import { inventoryFailure } from './failures.ts';
 import type { ParsedHosts } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
-import {
-  AttemptFailure,
-  fewRetries,
-  retriesFor,
-  type RetryNotice,
-  type Tries,
-  withRetry,
-} from './retry.ts';
+import { AttemptFailure, retriesFor, type RetryNotice, type Tries, withRetry } from './retry.ts';
 
 /** How the inventory service is reached. */
 export interface InventoryOptions extends CallerOptions {
@@ -168,9 +161,8 @@ const nameOf = ({ method, url }: HttpRequest): string => `${method} ${url.pathna
 
 function noResponse(request: HttpRequest, networkError: NetworkError): AttemptFailure {
   const code = networkError.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
-  const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({
-    retries: retries[networkError.kind],
+    retries: retriesFor(networkError.kind),
     failure: ({ attempts, elapsed }) =>
       inventoryFailure(code, `${request.url.origin} cannot be reached: ${networkError.words}`, {
         context: { url: shown(request.url), ...networkError.context, attempts, elapsed },
@@ -264,13 +256,11 @@ export function wordsOfServiceError(body: string): string {
   const { reason, message } = parsed(body);
   if (typeof reason === 'string') return reason;
   if (typeof message === 'string') return message;
-  if (/<(?:!doctype|html|head|body)\b/i.test(body)) return pageTitle(body);
+  if (/<(?:!doctype|html|head|body)\b/i.test(body)) {
+    const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim() ?? '';
+    return title === '' ? 'a page of HTML' : `a page of HTML, "${title.slice(0, 100)}"`;
+  }
   return body.trim().split('\n')[0]?.slice(0, 200) ?? '';
-}
-
-function pageTitle(page: string): string {
-  const title = /<title>([^<]*)<\/title>/i.exec(page)?.[1]?.trim() ?? '';
-  return title === '' ? 'a page of HTML' : `a page of HTML, "${title.slice(0, 100)}"`;
 }
 
 function parsed(body: string): ServiceError {

@@ -7,6 +7,7 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
+import type { NetworkErrorKind } from './network-error.ts';
 
 /** How often a call was tried, and for how long. */
 export interface Tries {
@@ -61,10 +62,13 @@ const usualLimit: Millis = minutes(10);
 const longestAskedFor: Millis = seconds(60);
 
 /** Retries for answers that may become another one soon, but mostly do not. */
-export const fewRetries = 10;
+const fewRetries = 10;
 
-/** How many retries a status is worth; none for most. */
-export function retriesFor(status: number): number {
+const retriesOfNetwork = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
+
+/** How many retries a status, or a network that gave none, is worth; none for most. */
+export function retriesFor(status: number | NetworkErrorKind): number {
+  if (typeof status === 'string') return retriesOfNetwork[status];
   if ([404, 423, 425].includes(status)) return fewRetries;
   if (status === 408 || status === 429 || status >= 500) return Number.POSITIVE_INFINITY;
   return 0;

@@ -19,14 +19,7 @@ import {
 } from './connection.ts';
 import { webFailure } from './failures.ts';
 import type { NetworkError } from './network-error.ts';
-import {
-  AttemptFailure,
-  fewRetries,
-  retriesFor,
-  type RetryNotice,
-  type Tries,
-  withRetry,
-} from './retry.ts';
+import { AttemptFailure, retriesFor, type RetryNotice, type Tries, withRetry } from './retry.ts';
 
 /** How URLs are read. */
 export interface WebOptions extends CallerOptions {
@@ -153,9 +146,8 @@ async function take(url: URL, answer: HttpResponse, request: WebRequest): Promis
 
 function noResponse(url: URL, networkError: NetworkError): AttemptFailure {
   const code = networkError.kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
-  const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({
-    retries: retries[networkError.kind],
+    retries: retriesFor(networkError.kind),
     failure: ({ attempts, elapsed }) =>
       webFailure(code, `${shownUrl(url)} cannot be reached: ${networkError.words}`, {
         context: { url: shownUrl(url), ...networkError.context, attempts, elapsed },

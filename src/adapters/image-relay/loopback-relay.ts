@@ -191,7 +191,14 @@ async function handOn({ source, read, response, report }: HandingOn): Promise<vo
       const sha256 = hash.digest('hex');
       report({ sha256 });
       if (source.sha256 !== undefined && source.sha256 !== sha256) {
-        throw wrongDigest(opened.origin, source.sha256, sha256);
+        const { origin } = opened;
+        throw imageRelayFailure(
+          'image.wrong-digest',
+          `${origin} has another sha256 than expected`,
+          {
+            context: { origin, expected: source.sha256, actual: sha256 },
+          },
+        );
       }
     };
     await pipeline(Readable.from(holdBack(counted, { bytes: heldBytes, check })), response);
@@ -212,11 +219,6 @@ async function* hashed(
     yield chunk;
   }
 }
-
-const wrongDigest = (origin: string, expected: string, actual: string): AgentError =>
-  imageRelayFailure('image.wrong-digest', `${origin} has another sha256 than expected`, {
-    context: { origin, expected, actual },
-  });
 
 /** A source that is cut so often in a row without a single byte is given up. */
 const cutsInARow = 5;

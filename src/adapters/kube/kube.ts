@@ -57,13 +57,10 @@ export interface KubeCluster extends Kube {
 /** Of a pod's log, so that no log fills the memory. The API server itself can only leave out its end (`limitBytes`). */
 const mostLogBytes = 16 * 1024 * 1024;
 
-const readLog = async (body: AsyncIterable<Uint8Array>): Promise<string> =>
-  Buffer.from(await readLast(body, mostLogBytes)).toString('utf8');
-
 /** A cluster by its API server. */
 export function kubeCluster(options: KubeOptions): KubeCluster {
   const { credentials, clock, random, emit, timeouts = defaultTimeouts } = options;
-  const { lookup, proxies, keep = allOf, denials = 'passing' } = options;
+  const { lookup, proxies, keep = (_, object) => object, denials = 'passing' } = options;
   const timeoutsOf = options.followTimeouts ?? (() => timeouts);
   const opened = session(credentials, { clock, timeouts, lookup, proxies });
   const cluster: Cluster = {
@@ -106,14 +103,14 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
       const path = withQuery(log, { container, sinceSeconds });
       return call(cluster, signal, (server, { signal: inner }) =>
-        server.ask({ method: 'GET', path, accept: '*/*' }, inner, readLog),
+        server.ask({ method: 'GET', path, accept: '*/*' }, inner, async (body) =>
+          Buffer.from(await readLast(body, mostLogBytes)).toString('utf8'),
+        ),
       );
     },
     close: () => cluster.session.close(),
   };
 }
-
-const allOf = (_: KubeKind, object: KubeObject): KubeObject => object;
 
 const selectionKey = ({ kind, namespace, labelSelector, fieldSelector }: KubeSelection): string =>
   JSON.stringify([
@@ -189,11 +186,8 @@ const getAll = (
 ): Promise<readonly KubeObject[]> =>
   call(cluster, signal, async (server, { signal: inner }) => {
     const { objects } = await listAll(server, { selection, keep: withoutManagedFields }, inner);
-    return [...objects].sort(byName);
+    return [...objects].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
   });
-
-const byName = (one: KubeObject, other: KubeObject): number =>
-  one.metadata.name < other.metadata.name ? -1 : 1;
 
 const write = (cluster: Cluster, signal: AbortSignal, what: ApiRequest): Promise<KubeObject> =>
   call(cluster, signal, (server, { signal: inner }) => server.ask(what, inner, readObject));
@@ -218,7 +212,8 @@ function create(
     try {
       return await server.ask(what, state.signal, readObject);
     } catch (error) {
-      if (!state.isUncertain || !isConflict(error)) throw error;
+      const isConflict = isApiError(error) && error.failure.code === 'kube.conflict';
+      if (!state.isUncertain || !isConflict) throw error;
       // An earlier attempt may have made it, and its answer was lost.
       const path = objectPath(ref);
       const there = await server.ask({ method: 'GET', path }, state.signal, readObject);
@@ -227,9 +222,6 @@ function create(
     }
   });
 }
-
-const isConflict = (error: unknown): boolean =>
-  isApiError(error) && error.failure.code === 'kube.conflict';
 
 /** Who is named in `metadata.managedFields` for what is applied. */
 const fieldManager = 'bootwright';

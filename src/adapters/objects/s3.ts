@@ -5,7 +5,6 @@ import { answerTo, wholeBody } from '../http/exchange.ts';
 import { networkErrorOf } from '../http/network-error.ts';
 import {
   AttemptFailure,
-  fewRetries,
   retriesFor,
   retryAfter,
   type RetryNotice,
@@ -52,7 +51,11 @@ export function s3Objects(options: ObjectsOptions): Objects {
       return withRetry(policy, signal, async (inner) => {
         const both = AbortSignal.any([signal, inner]);
         try {
-          return await getOnce(ready, { bucket, key, origin: originOf(options, what) }, both);
+          return await getOnce(
+            ready,
+            { bucket, key, origin: `${new URL(options.endpoint).origin}/${what}` },
+            both,
+          );
         } catch (error) {
           both.throwIfAborted();
           const proxy = reach.proxyOf(new URL(options.endpoint));
@@ -63,9 +66,6 @@ export function s3Objects(options: ObjectsOptions): Objects {
     },
   };
 }
-
-const originOf = ({ endpoint }: ObjectsOptions, what: string): string =>
-  `${new URL(endpoint).origin}/${what}`;
 
 async function makeClient(options: ObjectsOptions, reach: Connection): Promise<S3Client> {
   const { S3Client } = await import('@aws-sdk/client-s3');
@@ -197,8 +197,7 @@ function failedAttempt(
       notBefore: retryAfter($response?.headers?.['retry-after'], now),
     });
   }
-  const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
-  return new AttemptFailure({ failure, retries: retries[networkError.kind] });
+  return new AttemptFailure({ failure, retries: retriesFor(networkError.kind) });
 }
 
 function codeFor(status: number): Parameters<typeof objectsFailure>[0] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { layeringFailure } from '../failures.ts';
-import { goYaml, type YamlValue } from './go-yaml.ts';
+import { goYaml, isList, type YamlValue } from './go-yaml.ts';
 import type { MachineConfigPool, PoolReference } from './machine-config-pool.ts';
 import type { MachineOSConfig } from './os-config.ts';
 import type { OSImages } from './os-images.ts';
@@ -96,8 +96,6 @@ function passed(value: YamlValue): YamlValue {
   ]);
   return Object.fromEntries(members) as YamlValue;
 }
-
-const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
 
 /** Characters that yaml.v2 refuses in its input and that encoding/json does not escape. */
 const REFUSED = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;

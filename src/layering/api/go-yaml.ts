@@ -32,7 +32,8 @@ function emit(
   }
 }
 
-const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
+/** Whether a value is a list: the type of `Array.isArray` says nothing of lists that are read only. */
+export const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
 
 const deeper = (indent: number, atTop: number): number => (indent < 0 ? atTop : indent + 2);
 

@@ -47,7 +47,8 @@ export const machineOSConfigKind = {
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with the server's message
  */
 export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
-  requireMachineOSConfig(source);
+  const otherwise = kindFinding(source);
+  if (otherwise !== undefined) throw sourceFailure(otherwise);
   const { value, place } = source;
   const faults = fieldErrors(value);
   const [first] = faults;
@@ -59,15 +60,6 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
     );
   }
   return assumeMachineOSConfig(preparedObject(value));
-}
-
-/**
- * Refuses an object of another kind or version.
- * @throws AgentError `layering.wrong-object`
- */
-function requireMachineOSConfig(source: SourceObject): void {
-  const otherwise = kindFinding(source);
-  if (otherwise !== undefined) throw sourceFailure(otherwise);
 }
 
 /** The finding where an object is of another kind or version. */

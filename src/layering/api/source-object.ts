@@ -129,7 +129,7 @@ function reasonOf(thrown: unknown): string {
 }
 
 function textFinding({ value, place }: SourceObject): SourceFinding | undefined {
-  const path = halfInValue(value);
+  const path = below(value, []);
   return path === undefined ? undefined : malformed(place(path), HALF_CHARACTER);
 }
 
@@ -206,8 +206,6 @@ function findingInQuotes(quoted: string, start: number): EscapeFinding | undefin
  * The path of a text or a field name with half of a surrogate pair.
  * @throws RangeError for what is too deep, as where an alias leads into itself
  */
-const halfInValue = (value: Value): readonly string[] | undefined => below(value, []);
-
 function below(value: Value, path: readonly string[]): readonly string[] | undefined {
   if (path.length > DEEPEST) throw new RangeError(TOO_DEEP);
   if (typeof value === 'string') return value.isWellFormed() ? undefined : path;

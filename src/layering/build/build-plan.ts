@@ -132,7 +132,7 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     // Nobody but their owner can read the files of the context; these certificates are for every program.
     `COPY --chmod=0644 ./${caBundleFile} ${ANCHOR}`,
     'RUN update-ca-trust && ostree container commit',
-    ...labelLines(inputs),
+    ...Object.entries(imageLabels(inputs)).map(([key, value]) => `LABEL ${key}=${value}`),
   ];
   const own = `${parts.join('\n')}\n`;
   return userContent === ''
@@ -149,9 +149,6 @@ const imageLabels = ({
   machineconfigpool: machineConfig.pool,
   baseOSContainerImage: baseImage,
 });
-
-const labelLines = (inputs: ContainerfileInputs): readonly string[] =>
-  Object.entries(imageLabels(inputs)).map(([key, value]) => `LABEL ${key}=${value}`);
 
 /** Packages of extensions and of another kernel, from the image that holds them. */
 function packageLines({ machineConfig, extensionsImage }: ContainerfileInputs): readonly string[] {

@@ -254,7 +254,8 @@ function placedInstructions(
   return new Map(
     stages.map((stage) => {
       const start = stage.parent === undefined ? undefined : ends.get(stage.parent);
-      const context = start === undefined ? emptyContext() : copyOf(start);
+      const none: Context = { folder: '/', environment: new Map(), defaults: new Map() };
+      const context = start === undefined ? none : copyOf(start);
       ends.set(stage, context);
       const placed = stage.instructions.map((instruction) => {
         const paths = pathsOf(instruction, context);
@@ -265,8 +266,6 @@ function placedInstructions(
     }),
   );
 }
-
-const emptyContext = (): Context => ({ folder: '/', environment: new Map(), defaults: new Map() });
 
 const copyOf = ({ folder, environment, defaults }: Context): Context => ({
   folder,

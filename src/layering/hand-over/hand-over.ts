@@ -192,7 +192,8 @@ export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair
   const before = specOf(bootstrap, osImage);
   const after = specOf(cluster);
   const found = [
-    ...namesIn(before, after)
+    ...[...new Set([...Object.keys(before), ...Object.keys(after)])]
+      .sort()
       .filter((name) => name !== 'config')
       .flatMap((name) =>
         isDeepStrictEqual(before[name], after[name]) ? [] : [`spec.${name} differs`],
@@ -242,6 +243,3 @@ function itemsIn(spec: Fields, path: readonly string[], key: string): ReadonlyMa
 /** Go writes values to a file in one way, and to the API in another. */
 const specOf = ({ spec }: Fields, osImageURL?: string): Fields =>
   meantSpec({ ...fieldsOf(spec), ...(osImageURL === undefined ? {} : { osImageURL }) });
-
-const namesIn = (a: Fields, b: Fields): readonly string[] =>
-  [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();

@@ -85,7 +85,7 @@ export const invariants: readonly Invariant[] = [
     title: 'every node of the pool has booted the image',
     equalities: (snapshot, { image }) => [
       ...snapshot.nodes.map((node) => annotated(node, 'currentImage', image)),
-      ...doneNodes(snapshot),
+      ...snapshot.nodes.map((node) => annotated(node, 'state', 'Done')),
     ],
   },
   {
@@ -140,10 +140,6 @@ export const invariants: readonly Invariant[] = [
     equalities: atRest,
   },
 ];
-
-function doneNodes({ nodes }: PoolSnapshot): readonly Equality[] {
-  return nodes.map((node) => annotated(node, 'state', 'Done'));
-}
 
 function configured(
   { machineConfigPool, nodes }: PoolSnapshot,

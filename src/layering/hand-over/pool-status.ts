@@ -110,7 +110,7 @@ export const poolsOfNode = (
   pools: readonly KubeObject[],
 ): readonly string[] =>
   pools
-    .filter((pool) => isSelected(pool, labels))
+    .filter((pool) => isSelectedBy(partOf(pool, 'spec', 'nodeSelector'), labels))
     .sort((a, b) => rankOf(a) - rankOf(b))
     .map(({ metadata: { name } }) => name);
 
@@ -156,9 +156,6 @@ export function poolOfNode(
 
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
-
-const isSelected = (pool: KubeObject, labels: Labels): boolean =>
-  isSelectedBy(partOf(pool, 'spec', 'nodeSelector'), labels);
 
 /** Whether a label selector of the API selects labels; none selects nothing, an empty one everything. */
 export function isSelectedBy(selector: unknown, labels: Labels): boolean {

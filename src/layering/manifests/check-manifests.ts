@@ -52,7 +52,9 @@ export function buildRequestsIn(manifests: OsManifests): BuildRequests {
     read.filter(({ object }) => isBuiltBefore(object) === wanted),
   );
   return {
-    toBuild: (toBuild ?? []).map((one) => buildable(one, manifests)).sort(mastersFirst),
+    toBuild: (toBuild ?? [])
+      .map((one) => buildable(one, manifests))
+      .sort((one, other) => rankOf(one).localeCompare(rankOf(other), 'en')),
     builtBefore: (before ?? []).map(({ config }) => config.name),
     warnings: (toBuild ?? []).flatMap((one) => [
       ...unknownWarnings(one),
@@ -62,9 +64,6 @@ export function buildRequestsIn(manifests: OsManifests): BuildRequests {
 }
 
 type ReadConfig = FoundObject & { readonly config: MachineOSConfig };
-
-const mastersFirst = (one: BuildableConfig, other: BuildableConfig): number =>
-  rankOf(one).localeCompare(rankOf(other), 'en');
 
 const rankOf = ({ config }: BuildableConfig): string =>
   config.name === 'master' ? '' : config.name;

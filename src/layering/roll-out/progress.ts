@@ -135,7 +135,7 @@ function waitOf(node: KubeObject, seen: Seen): string {
   const isAtWork = !hasDesired(node) || at('state') === 'Working';
   if (isDraining(node)) return drainText(node, cluster);
   if (conditionOf(node, 'Ready').status !== 'True')
-    return `not Ready${sinceNotReady(node, cluster.now)}`;
+    return `not Ready${forTime(conditionOf(node, 'Ready').since, cluster.now)}`;
   if (isAtWork) return workText(node);
   if (at('desiredDrain').startsWith('uncordon-') && at('desiredDrain') !== at('lastAppliedDrain')) {
     return 'to be uncordoned';
@@ -144,9 +144,6 @@ function waitOf(node: KubeObject, seen: Seen): string {
 }
 
 const cordonText = (node: KubeObject): string => (isCordoned(node) ? 'cordoned by somebody' : '');
-
-const sinceNotReady = (node: KubeObject, now: Millis): string =>
-  forTime(conditionOf(node, 'Ready').since, now);
 
 function drainText(node: KubeObject, cluster: RollOutSnapshot): string {
   const [first, ...others] = drainBlockers(node.metadata.name, cluster);
