@@ -177,8 +177,8 @@ export const controllerMutants: MutantsByFile = {
   'src/controllers/pools/drain.ts': [
     {
       means: 'a drain is answered although somebody has uncordoned the node since',
-      from: "  if (!isCordoned(node)) return [of('cordon')];\n",
-      to: '',
+      from: '!isCordoned(node) || (isInherited && !isOurs)',
+      to: 'isInherited && !isOurs',
     },
     {
       means: 'a node is drained although the operator came back since the watch',

@@ -370,6 +370,27 @@ describe('drain nodes', () => {
     await ended;
   });
 
+  it('ends the cordon of a drain that the operator left unanswered', async () => {
+    const name = 'machine-config-controller';
+    const spec = { unschedulable: true };
+    const { kube, stop, run, advance, now, applied } = setUp(node('drain-a', { spec }));
+    kube.put(deployments, { metadata: { name, namespace: 'assisted-installer' } });
+    const ended = run();
+    await advance();
+    expect(applied()).toBeUndefined();
+    kube.drop({ kind: deployments, namespace: 'assisted-installer', name });
+    await advance();
+    expect(applied()).toBe('drain-a');
+    const { metadata, ...asked } = now()!;
+    const next = { ...metadata.annotations, [nodeKeys.desiredDrain]: 'uncordon-a' };
+    kube.put(nodes, { ...asked, metadata: { ...metadata, annotations: next } });
+    await advance();
+    expect(applied()).toBe('uncordon-a');
+    expect(now()?.['spec']).not.toHaveProperty('unschedulable', true);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
   it('hands a drain over to an operator that comes, and goes on with it once that has left', async () => {
     const { kube, stop, run, advance, applied } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).put(pods, pod('q')).withBudget('q', 'budget b needs 1');

@@ -51,6 +51,8 @@ interface DrainView {
   readonly leaving: readonly KubeObject[];
   /** Those of them that are to be evicted now. */
   readonly due: readonly KubeObject[];
+  /** It was cordoned for this request while the operator was there. */
+  readonly isInherited: boolean;
 }
 
 /** What is remembered of a drain; a controller that starts again begins its hour again. */
@@ -106,17 +108,26 @@ export function drainController(
 ): Pick<Controller, 'reconcile'> {
   const { kube, clock } = scope;
   const drains = new Map<string, Drain>();
+  /** What nodes asked for that were cordoned while the operator was there. */
+  const ofOperator = new Map<string, string>();
   return {
     reconcile: async (name, signal) => {
       const node = stores.nodes.get(name);
-      if (node === undefined || !isDraining(node)) drains.delete(name);
+      if (node === undefined || !isDraining(node)) {
+        drains.delete(name);
+        ofOperator.delete(name);
+      }
       if (node === undefined || requestOf(node) === '') return {};
       const [pool] = poolsOfNode(node, stores.pools.all());
       const members = pool === undefined ? [node] : stores.nodes.by('pool', pool);
-      if (operatorOf(members, stores, clock.now()) !== undefined) return { after: readPodsEvery };
+      if (operatorOf(members, stores, clock.now()) !== undefined) {
+        if (isCordoned(node)) ofOperator.set(name, requestOf(node));
+        return { after: readPodsEvery };
+      }
       const drain = isDraining(node) ? drainOf(drains, node, clock.elapsed()) : undefined;
       const view: DrainView = {
         node,
+        isInherited: ofOperator.get(name) === requestOf(node),
         ...(await podsToLeave(scope, { node, drain, stores }, signal)),
       };
       const fresh = async (): Promise<DrainView | undefined> => {
@@ -165,7 +176,7 @@ async function podsToLeave(
   scope: PoolScope,
   { node, drain, stores }: Leaving,
   signal: AbortSignal,
-): Promise<Omit<DrainView, 'node'>> {
+): Promise<Pick<DrainView, 'leaving' | 'due'>> {
   if (drain === undefined || !isCordoned(node)) return { leaving: [], due: [] };
   const all = stores.nodes.all();
   const leaving = await leavingPods(scope, { node, drain, all }, signal);
@@ -223,14 +234,15 @@ function endsWithRound(node: KubeObject): boolean {
 }
 
 /** What is due for a node, by its own annotations. */
-function drainActions({ node, leaving, due }: DrainView): readonly DrainAction[] {
+function drainActions({ node, leaving, due, isInherited }: DrainView): readonly DrainAction[] {
   const request = requestOf(node);
   const { name } = node.metadata;
   const of = (type: NodeChange['type']): DrainAction => ({ type, target: request, node });
   if (request.startsWith('uncordon-')) return [of('uncordon')];
   if (!request.startsWith('drain-')) return [];
   // Whoever has uncordoned it since wants pods there: it is cordoned again first.
-  if (!isCordoned(node)) return [of('cordon')];
+  const isOurs = annotationOf(node, cordonedKey) === 'true';
+  if (!isCordoned(node) || (isInherited && !isOurs)) return [of('cordon')];
   if (annotationOf(node, cordonedKey) !== '' && !endsWithRound(node)) return [of('disown-cordon')];
   if (leaving.length === 0) return [of('drained')];
   return due.map((pod) => ({
