@@ -37,6 +37,7 @@ const none: readonly Action[] = [{ type: 'None' }];
 const restart = (service: string): Action => ({ type: 'Restart', service });
 const reloadCrio: readonly Action[] = [{ type: 'Reload', service: 'crio.service' }];
 const refreshTrust = restart('coreos-update-ca-trust.service');
+const registriesConf = '/etc/containers/registries.conf';
 const anchors = '/etc/pki/ca-trust/source/anchors';
 const registryUnit = 'iri-registry.service';
 
@@ -48,7 +49,7 @@ const defaults: Policies = {
     ['/etc/nmstate/openshift', none],
     ['/etc/machine-config-daemon/no-reboot/containers-gpg.pub', reloadCrio],
     ['/etc/containers/policy.json', reloadCrio],
-    ['/etc/containers/registries.conf', [{ type: 'Special' }]],
+    [registriesConf, [{ type: 'Special' }]],
     ['/etc/containers/registries.d', reloadCrio],
     ['/etc/crio/policies', reloadCrio],
     [`${anchors}/openshift-config-user-ca-bundle.crt`, [refreshTrust, restart('crio.service')]],
@@ -137,8 +138,12 @@ export function disruptionOf(step: HostStep, policies: Policies): Disruption {
   if (actions.some(({ type }) => type === 'Reboot')) return rebootNeeded;
   return {
     reboots: false,
-    // The operator reads registries.conf (`Special`) and spares the drain where only mirrors by digest come.
-    drains: actions.some(({ type }) => type === 'Drain' || type === 'Special'),
+    drains: actions.some(
+      ({ type }) =>
+        type === 'Drain' ||
+        (type === 'Special' &&
+          registriesNeedDrain(textOf(before, registriesConf), textOf(wanted, registriesConf))),
+    ),
     argvs: actions.flatMap(argvOf),
   };
 }
@@ -196,6 +201,96 @@ function changedOf<T>(
   const lists = [before, wanted].map((list) => new Set(list.map(shown)));
   const isIn = (one: T): boolean => lists.every((list) => list.has(shown(one)));
   return [...before, ...wanted].filter((one) => isLacking(one) || !isIn(one));
+}
+
+const textOf = ({ files }: WantedHost, wanted: string): string => {
+  const { content } = files.find(({ path }) => path === wanted) ?? { content: '' };
+  return Buffer.from(content).toString('utf8');
+};
+
+type Table = Map<string, unknown>;
+
+/** What of registries.conf decides (containers-registries.conf(5)). */
+interface Registries {
+  readonly searched: readonly unknown[];
+  /** By what it is found by: the prefix, else the location. */
+  readonly registries: ReadonlyMap<unknown, { readonly own: Table; readonly mirrors: Table[] }>;
+}
+
+/** registries.conf in the part of TOML that the operator writes; undefined where it has more. */
+function readRegistries(text: string): Registries | undefined {
+  const top: Table = new Map();
+  const found: { readonly own: Table; readonly mirrors: Table[] }[] = [];
+  let table = top;
+  for (const line of text.split('\n').map((one) => one.trim())) {
+    const last = found.at(-1);
+    if (line === '[[registry]]') found.push({ own: (table = new Map()), mirrors: [] });
+    else if (line === '[[registry.mirror]]' && last !== undefined) {
+      last.mirrors.push((table = new Map()));
+    } else if (!isTaken(line, table)) return undefined;
+  }
+  const searched = top.get('unqualified-search-registries') ?? [];
+  const registries = new Map(
+    found.map((one) => [one.own.get('prefix') ?? one.own.get('location'), one] as const),
+  );
+  return Array.isArray(searched) && registries.size === found.length
+    ? { searched: searched as readonly unknown[], registries }
+    : undefined;
+}
+
+/** Takes a line into a table; one that sets a default sets nothing. */
+function isTaken(line: string, table: Table): boolean {
+  if (line === '' || line.startsWith('#')) return true;
+  const at = Math.max(line.indexOf('='), 0);
+  const key = line.slice(0, at).trim();
+  const value = jsonIn(line.slice(at + 1));
+  if (!/^[\w-]+$/.test(key) || value === undefined || table.has(key)) return false;
+  if (value !== '' && value !== false) table.set(key, value);
+  return true;
+}
+
+/** Strings, booleans and lists on one line are the same in TOML and JSON. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What must stay the same for a registry that nodes know. */
+const kept = ['prefix', 'location', 'blocked', 'insecure'] as const;
+
+/**
+ * Whether pods must leave before cri-o reads another registries.conf: whether an image that runs by a tag could now be another one, or come
+ * from nowhere. Mirrors by digest may come without it (Machine Config Operator, `isSafeContainerRegistryConfChanges`). What is not
+ * understood drains, and so does a file that only drifted: nobody knows what the node had.
+ */
+export function registriesNeedDrain(before: string, wanted: string): boolean {
+  const [old, next] = [readRegistries(before), readRegistries(wanted)];
+  if (old === undefined || next === undefined || before === wanted) return true;
+  if (old.searched.some((one, index) => next.searched[index] !== one)) return true;
+  if ([...old.registries.keys()].some((scope) => !next.registries.has(scope))) return true;
+  const byDigest = 'digest-only';
+  return [...next.registries].some(([scope, { own, mirrors }]) => {
+    const pulls = (mirror: Table, from: Table): unknown =>
+      mirror.get('pull-from-mirror') ??
+      (from.get('mirror-by-digest-only') === true ? byDigest : '');
+    const known = old.registries.get(scope);
+    if (known === undefined) {
+      return mirrors.length === 0
+        ? own.get('mirror-by-digest-only') !== true
+        : mirrors.some((mirror) => pulls(mirror, own) !== byDigest);
+    }
+    if (kept.some((key) => own.get(key) !== known.own.get(key))) return true;
+    const locations = new Set(mirrors.map((mirror) => mirror.get('location')));
+    if (known.mirrors.some((mirror) => !locations.has(mirror.get('location')))) return true;
+    return mirrors.some((mirror) => {
+      const former = known.mirrors.find((one) => one.get('location') === mirror.get('location'));
+      const isSame = former !== undefined && pulls(former, known.own) === pulls(mirror, own);
+      return !isSame && pulls(mirror, own) !== byDigest;
+    });
+  });
 }
 
 /** What a change asks of this node, by the policies that the cluster has now. */
