@@ -5,7 +5,7 @@ import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
 import { headingOf } from '../mocks/lab/page.ts';
 import { showRun } from '../mocks/lab/show.ts';
-import { failureText } from '../src/cli/messages.ts';
+import { failureText, outputStream } from '../src/cli/messages.ts';
 import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';
 import { ensureParts } from './parts/ensure.ts';
@@ -57,6 +57,7 @@ function textOf(error: unknown): string {
   return `${error instanceof Error ? error.message : String(error)}\n`;
 }
 
+outputStream('stdout');
 let hasEnded = false;
 // Without it a process that has nothing left to wait for, or that some code ends, goes in silence.
 process.on('exit', (code) => {

@@ -1,3 +1,4 @@
+import { outputStream } from './cli/messages.ts';
 import { start } from './cli/start.ts';
 
 const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs');
@@ -8,11 +9,11 @@ function print(descriptor: 1 | 2, text: string): void {
   try {
     writeFileSync(descriptor, text);
   } catch {
-    (descriptor === 1 ? process.stdout : process.stderr).write(text);
+    outputStream(descriptor === 1 ? 'stdout' : 'stderr').write(text);
   }
 }
 
-process.exitCode = await start({
+const exitCode = await start({
   argv: process.argv.slice(2),
   environment: process.env,
   print: (text) => print(1, text),
@@ -31,3 +32,5 @@ process.exitCode = await start({
     return import('./cli/program.ts');
   },
 });
+// Output that could not be written has set its own.
+process.exitCode ??= exitCode;

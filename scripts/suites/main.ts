@@ -1,6 +1,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { outputStream } from '../../src/cli/messages.ts';
 import { renderDuration } from '../../src/model/duration.ts';
 import { allSuites, type Suite } from './all.ts';
 import { isGreen, type Outcome, renderCounts, sumOf } from './outcome.ts';
@@ -94,7 +95,7 @@ function conclude(results: readonly Result[]): number {
 }
 
 const print = (line: string): void => {
-  process.stdout.write(`${line}\n`);
+  outputStream('stdout').write(`${line}\n`);
 };
 
 process.exitCode = await main(process.argv.slice(2));

@@ -37,6 +37,11 @@ export const cliFailures = {
     title: 'Node is older than 24',
     hint: 'run it with Node 24 or newer',
   },
+  'cli.output-not-written': {
+    kind: 'host',
+    title: 'Standard output cannot be written to',
+    hint: 'make room where the output goes, or give it another place; then run the command again',
+  },
   'cli.page-not-served': {
     kind: 'host',
     title: 'The page cannot be served at its address',

@@ -1,6 +1,7 @@
 import { renderDuration, seconds } from '../model/duration.ts';
 import { plainLine, plainText } from '../lib/plain-text.ts';
 import { AgentError, exitCodes, type FailureContext, type FailureKind } from '../model/failure.ts';
+import { cliFailure } from './failures.ts';
 
 type Known = FailureContext[string];
 
@@ -95,14 +96,31 @@ export const printNote = (kind: 'note' | 'warning', text: string): void => {
   printError(`${kind}: ${plainLine(text)}\n`);
 };
 
+/**
+ * A stream of the process. Where nobody reads it any more, as behind `| head`, the output ends and the work does not; what
+ * else stops it ends the program with a code, as far as standard error takes that.
+ */
+export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
+  const stream = process[name];
+  if (stream.listenerCount('error') > 0) return stream;
+  return stream.on('error', (cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'EPIPE' || name === 'stderr') return;
+    const failure = cliFailure('cli.output-not-written', 'standard output takes no more', {
+      cause,
+    });
+    printError(failureText(failure));
+    process.exitCode = exitCodeOf(failure);
+  });
+}
+
 /** Prints what a command was asked for on standard output, whole, and without what steers a terminal. */
 export const print = (text: string): void => {
-  process.stdout.write(plainText(text, Infinity));
+  outputStream('stdout').write(plainText(text, Infinity));
 };
 
 /** The same on standard error. */
 export const printError = (text: string): void => {
-  process.stderr.write(plainText(text, Infinity));
+  outputStream('stderr').write(plainText(text, Infinity));
 };
 
 /** Prints a document for programs. */

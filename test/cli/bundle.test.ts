@@ -1,8 +1,18 @@
+import { spawnSync } from 'node:child_process';
 import { readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bootwright } from '../../src/cli/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
+
+/** Runs a line of bash with words as its arguments. */
+function shell(line: string, words: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', line, ...words], {
+    encoding: 'utf8',
+  });
+  return { exitCode: status, stdout, stderr };
+}
 
 let bundle: Bundle;
 beforeAll(async () => {
@@ -38,6 +48,32 @@ describe('the built program', () => {
     });
     expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
     expect(ended.stderr).toMatch(/^failed: cli\.old-node: .*Node 24 or newer.*\n$/);
+  });
+
+  it.each(['--help', 'plan -r worker', 'completion bash', 'config schema'])(
+    'says that the output of %s is not written, and ends with a code',
+    (words) => {
+      const line = `"$0" "$@" > /dev/full`;
+      const argv = [process.execPath, bundle.path, ...words.split(' ')];
+      const { exitCode, stderr } = shell(line, argv);
+      expect(exitCode).toBe(4);
+      expect(stderr).toMatch(/^failed: cli\.output-not-written: .+\nwhy: ENOSPC.+\nnext: .+$/m);
+      expect(stderr).not.toMatch(/^ +at /m);
+    },
+  );
+
+  it.each([
+    ['the program', ['dist/bootwright.mjs', 'completion', 'bash']],
+    ['a page', ['dist/bootwright.mjs', '--help']],
+    ['the list of suites', ['scripts/suites/main.ts', '--list']],
+    ['the list of scenarios', ['scripts/lab.ts', '--list']],
+  ])('ends quietly where nobody reads the output: %s', (_, [file = '', ...words]) => {
+    const root = join(import.meta.dirname, '../..');
+    const program = file.startsWith('dist') ? bundle.path : join(root, file);
+    const line = `exec 3> >(:); wait $!; "$0" "$@" >&3`;
+    expect(shell(line, [process.execPath, program, ...words])).toEqual({
+      ...{ exitCode: 0, stdout: '', stderr: '' },
+    });
   });
 
   it('names the source in the stack of a fault', async () => {
