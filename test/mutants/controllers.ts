@@ -2,13 +2,6 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of controllers: what is checked between a decision and its write, and what a decision goes by. */
 export const controllerMutants: MutantsByFile = {
-  'src/controllers/node/disruption.ts': [
-    {
-      means: 'a mirror that loses by-digest by the setting of its registry needs no drain',
-      from: 'const isSame = former !== undefined && pulls(former, known.own) === pulls(mirror, own);',
-      to: 'const isSame = former !== undefined;',
-    },
-  ],
   'src/reconcile/queue.ts': [
     {
       means: 'a change of a key that is at work is lost',

@@ -69,6 +69,33 @@ describe('an image that is larger than the disk', () => {
   });
 });
 
+describe('the header of a zstd file without a table', () => {
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(8_000_000_001n);
+  const frame = (descriptor: number, ...between: readonly number[]): Buffer =>
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, descriptor, ...between, ...size]);
+  it.each([
+    ['one segment', frame(0xe0)],
+    ['a window', frame(0xc0, 0x70)],
+    ['a window and a dictionary', frame(0xc2, 0x70, 1, 2)],
+    ['one segment and a long dictionary', frame(0xe3, 1, 2, 3, 4)],
+  ])('refuses an image that is larger than the disk: %s', (_, bytes) => {
+    const fits = (sizeBytes: number) => {
+      refuseUnfit({ head: bytes }, { origin: 'i', disk: { sectorBytes: 512, sizeBytes } });
+    };
+    expect(() => fits(8_000_000_001)).not.toThrow();
+    expect(() => fits(8_000_000_000)).toThrow(expect.objectContaining({ code: 'image.too-large' }));
+  });
+
+  it.each([
+    ['a size of four bytes', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, ...size])],
+    ['no size', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x70, ...size])],
+    ['a header that is cut', frame(0xe0).subarray(0, 12)],
+  ])('says nothing with %s', (_, bytes) => {
+    expect(sniffImage(bytes)).toEqual({ format: 'zstd' });
+  });
+});
+
 /** `head -c 1000000 /dev/zero | xz --block-size=300000` of XZ Utils 5.4. */
 const packed = Buffer.from(
   [

@@ -110,11 +110,22 @@ const hasTextAt = (bytes: Uint8Array, at: number, text: string): boolean =>
 export function sniffImage(head: Uint8Array): SniffedImage {
   if (startsWith(head, [0x1f, 0x8b])) return { format: 'gzip', ...tableOf(unpacked(head, gunzip)) };
   if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) {
-    return { format: 'zstd', ...tableOf(unpacked(head, unzstd)) };
+    return { format: 'zstd', ...zstdFrame(head), ...tableOf(unpacked(head, unzstd)) };
   }
   if (isXz(head)) return { format: 'xz' };
   const isInstead = otherKind(head);
   return { format: 'raw', ...tableOf(head), ...(isInstead === undefined ? {} : { isInstead }) };
+}
+
+/** What the first frame of a zstd file unpacks to, where its header says it (RFC 8878, 3.1.1.1). */
+function zstdFrame(head: Uint8Array): Pick<SniffedImage, 'imageBytes'> {
+  const descriptor = head[4] ?? 0;
+  const isOneSegment = (descriptor & 0x20) !== 0;
+  const at = 5 + (isOneSegment ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0);
+  const field = Buffer.from(head.subarray(at, at + 8));
+  // Shorter fields hold less than 4 GiB, which every disk has.
+  const isGiven = descriptor >> 6 === 3 && field.length === 8;
+  return isGiven ? { imageBytes: Number(field.readBigUInt64LE()) } : {};
 }
 
 const isXz = (head: Uint8Array): boolean => startsWith(head, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]);
