@@ -259,21 +259,27 @@ describe('drain nodes', () => {
     await ended;
   });
 
-  it.each<[string, object, object, boolean]>([
-    ['that it has cordoned', { [cordoned]: 'true' }, { unschedulable: true }, false],
+  const taint = { key: 'x', effect: 'PreferNoSchedule' };
+  it.each<[string, object, object, object]>([
+    ['that it has cordoned', { [cordoned]: 'true' }, { unschedulable: true }, {}],
     [
-      'that the operator drained before it left',
+      'that the operator drained before it left, which keeps pods away from what is to change',
       { [nodeKeys.lastAppliedDrain]: 'drain-a' },
-      { unschedulable: true },
-      false,
+      { unschedulable: true, taints: [{ ...taint, key: 'UpdateInProgress' }, taint] },
+      { taints: [taint] },
     ],
-    ['but not what a person has cordoned', {}, { unschedulable: true }, true],
-  ])('uncordons a node %s', async (...[, annotations, spec, stays]) => {
+    [
+      'but not what a person has cordoned',
+      {},
+      { unschedulable: true, taints: [taint] },
+      { unschedulable: true, taints: [taint] },
+    ],
+  ])('uncordons a node %s', async (...[, annotations, spec, left]) => {
     const { stop, run, advance, now, applied } = setUp(node('uncordon-a', { annotations, spec }));
     const ended = run();
     await advance();
     expect(applied()).toBe('uncordon-a');
-    expect(now()?.['spec']).toEqual(stays ? { unschedulable: true } : {});
+    expect(now()?.['spec']).toEqual(left);
     expect(now()?.metadata.annotations).not.toHaveProperty([cordoned]);
     stop.abort(new Error('stop'));
     await ended;

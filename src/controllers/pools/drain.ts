@@ -1,6 +1,7 @@
 import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { annotationOf, nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
+import { annotationOf, listAt, nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
+import { fieldsOf, type Value } from '../../layering/api/schema.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
 import { isCordoned, unreadyReason } from '../../layering/roll-out/node-state.ts';
@@ -24,6 +25,12 @@ import {
  * stays cordoned after its reboot.
  */
 const cordonedKey = 'bootwright.io/cordoned';
+
+/**
+ * The operator puts it on nodes that are still to change, and takes it off once they have (machine-config-operator 7ff337a4,
+ * `NodeUpdateInProgressTaint`). One that it has left behind ends with the change here.
+ */
+const operatorTaint = 'UpdateInProgress';
 
 /** A drain that takes so long is reported as an event of the pool; it continues (machine-config-operator, `drain_controller.go`). */
 const longDrain: Millis = hours(1);
@@ -276,10 +283,17 @@ function drainTable(scope: PoolScope, drain: Drain | undefined): ActionTable<Dra
         },
       },
     })),
-    uncordon: change((node, request) => ({
-      metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request, [cordonedKey]: null } },
-      ...(endsWithRound(node) ? { spec: { unschedulable: null } } : {}),
-    })),
+    uncordon: change((node, request) => {
+      const taints = listAt(node, 'spec', 'taints');
+      const others = taints.filter((one) => fieldsOf(one as Value)['key'] !== operatorTaint);
+      return {
+        metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request, [cordonedKey]: null } },
+        spec: {
+          ...(endsWithRound(node) ? { unschedulable: null } : {}),
+          ...(others.length < taints.length ? { taints: others } : {}),
+        },
+      };
+    }),
     evict: async ({ node, pod }, signal) => {
       const { name, namespace = '', uid = '' } = pod.metadata;
       try {
