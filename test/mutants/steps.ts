@@ -502,6 +502,13 @@ export const stepMutants: MutantsByFile = {
       to: 'namespace, name }, signal)',
     },
   ],
+  'src/controllers/installation/stores.ts': [
+    {
+      means: 'a node is labelled, counted or reported that is another one of its name',
+      from: 'return found && { host: now.host, node: found };',
+      to: 'return { host: now.host, node: found ?? node };',
+    },
+  ],
   'src/controllers/installation/failures.ts': [
     {
       means: 'a controller that has lost its lease takes back what its successor needs',

@@ -175,6 +175,17 @@ describe('registering bare metal hosts', () => {
     expect(tried).toBe(tries);
   });
 
+  it('leaves another host of the same name that came meanwhile', async () => {
+    const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
+    kube.before('list', () => {
+      kube.drop({ kind: bareMetalHosts, namespace, name: 'b0' });
+      kube.holdViews();
+      kube.put(bareMetalHosts, bmh('b0'));
+    });
+    await setUp(kube).finish();
+    expect(kube.writes).toEqual([]);
+  });
+
   it('is left out on another platform', async () => {
     const { ids, stop } = setUp(fakeKube(), 'none');
     expect(ids).not.toContain('controller/register-bare-metal-hosts');

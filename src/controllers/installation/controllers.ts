@@ -26,7 +26,7 @@ export function installationControllers(
     note: notesOf(emit, `controller/${name}`),
   });
   const stores = installationStores(scopeOf('reconcile'));
-  const { platform, serviceNetworks } = cluster;
+  const { platform, serviceNetworks, isAgentBased } = cluster;
   const { config } = ports;
   const dnsAddress = dnsAddressOf(serviceNetworks[0] ?? '');
   const isWithService = !config.service.url.isEmpty;
@@ -38,9 +38,12 @@ export function installationControllers(
     unpauseController(scopeOf('unpause-pools')),
     ...when(isWithService, () => [
       ...reportControllers(scopeOf('report-nodes'), stores),
-      taintController(scopeOf('remove-cloud-taint'), stores, cluster),
       labelController(scopeOf('label-nodes'), stores),
       pauseController(scopeOf('label-nodes'), stores),
+    ]),
+    // The only node of an agent-based installation has its service no more.
+    ...when(isWithService && !(isAgentBased && config.cluster.controlPlaneCount <= 1), () => [
+      taintController(scopeOf('remove-cloud-taint'), stores, cluster),
     ]),
     ...when(isWithService && dnsAddress !== undefined, () => [
       dnsController(scopeOf('free-dns-address'), dnsAddress ?? ''),

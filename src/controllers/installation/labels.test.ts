@@ -69,6 +69,21 @@ describe('labelling nodes', () => {
     expect(written()).toEqual([]);
   });
 
+  it('leaves another node of the same name that came meanwhile', async () => {
+    const { clock, kube, node, stop, written } = setUp([host('w0', { labels: { a: 'b' } })]);
+    node({ name: 'w0', notReady: 'x' });
+    await clock.advance(seconds(1));
+    kube.before('get', () => {
+      kube.drop({ kind: nodes, name: 'w0' });
+      kube.holdViews();
+      kube.put(nodes, nodeObject({ name: 'w0', role: 'worker' }));
+    });
+    node({ name: 'w0' });
+    await clock.advance(seconds(1));
+    expect(written()).toEqual([]);
+    await stop();
+  });
+
   it('does not patch a node again that has its labels', async () => {
     const { clock, node, written } = setUp([host('w0', { labels: {} }), host('w1', infra)]);
     node({ name: 'w1', role: 'infra' });

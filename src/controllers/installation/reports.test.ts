@@ -27,17 +27,21 @@ interface World {
   readonly kube?: FakeKube;
   readonly platform?: string;
   readonly isAgentBased?: boolean;
+  readonly controlPlaneCount?: number;
 }
 
 function setUp(
   hosts: readonly InstallingHost[],
-  { kube = fakeKube(), platform = '', isAgentBased = false }: World = {},
+  { kube = fakeKube(), platform = '', isAgentBased = false, controlPlaneCount = 3 }: World = {},
 ) {
   const clock = fakeClock({ auto: false });
   const inventory = fakeInventory({ hosts, cluster: { platformType: platform } });
   const { stop } = runInstallation(
     ['report-nodes', 'check-nodes', 'read-config-server-logs', 'remove-cloud-taint'],
-    { clock, inventory, kube, cluster: { isAgentBased, platform } },
+    {
+      ...{ clock, inventory, kube, config: { cluster: { controlPlaneCount } } },
+      cluster: { isAgentBased, platform },
+    },
   );
   const node = (sketch: NodeSketch) => kube.put(nodes, nodeObject(sketch));
   /** What was reported, as `m0 Joined`. */
@@ -103,6 +107,20 @@ describe('reporting nodes', () => {
     expect(reported()).toEqual(['m1 Joined']);
     await clock.advance(seconds(2));
     expect(reported()).toEqual(['m1 Joined', 'm0 Joined']);
+    await stop();
+  });
+
+  it('does not report what was seen of a node that another one has replaced', async () => {
+    const { kube, node, reported, stop } = setUp([host('m0', { stage: 'Joined' })]);
+    await settle();
+    kube.before('get', () => {
+      kube.drop({ kind: nodes, name: 'm0' });
+      kube.holdViews();
+      node({ name: 'm0', notReady: 'x' });
+    });
+    node({ name: 'm0' });
+    await settle();
+    expect(reported()).toEqual([]);
     await stop();
   });
 
@@ -230,19 +248,40 @@ describe('the cloud provider taint', () => {
   });
 
   it.each([
-    [true, ['patch m0']],
-    [false, []],
+    [true, 3, ['patch m0']],
+    [true, 1, []],
+    [false, 3, []],
   ])(
-    'is removed from a node that is Ready where it is agent-based: %s',
-    async (isAgentBased, writes) => {
-      const world = { platform: 'nutanix', isAgentBased };
+    'is removed from a node that is Ready where it is agent-based (%s), with %s masters',
+    async (isAgentBased, controlPlaneCount, writes) => {
+      const world = { platform: 'nutanix', isAgentBased, controlPlaneCount };
       const { clock, kube, node, stop } = setUp([host('m0')], world);
-      node({ name: 'm0', taints: [cloudTaint] });
+      node({ name: 'm0', taints: ['other', cloudTaint] });
       await clock.advance(seconds(30));
       expect(kube.writes.map(({ verb, name }) => `${verb} ${name}`)).toEqual(writes);
+      const [left] = kube.objectsOf(nodes).map(({ spec }) => spec as { taints: unknown[] });
+      expect(left?.taints).toHaveLength(writes.length === 0 ? 2 : 1);
       await stop();
     },
   );
+
+  it('is tried once from each node where it may not be removed', async () => {
+    const kube = fakeKube();
+    let patches = 0;
+    const patch = () => {
+      patches += 1;
+      const denied = { context: { status: 403 } };
+      return Promise.reject(kubeFailure('kube.denied', 'nodes is forbidden', denied));
+    };
+    Object.assign(kube, { patch });
+    const { clock, node, stop } = setUp([host('m0')], { kube, platform: 'nutanix' });
+    for (const name of ['m0', 'm1']) node({ name, notReady: 'x', taints: [cloudTaint] });
+    await clock.advance(seconds(30));
+    node({ name: 'm0', notReady: 'y', taints: [cloudTaint] });
+    await clock.advance(seconds(30));
+    expect(patches).toBe(2);
+    expect((await stop()).notes).toContain('warn: may not remove the cloud provider taint');
+  });
 
   it('stays elsewhere', async () => {
     const { clock, kube, node, stop } = setUp([host('m0')], { platform: 'none' });

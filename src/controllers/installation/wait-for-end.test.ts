@@ -4,8 +4,7 @@ import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { installConfigRef, invokerRef } from '../../cluster/install-config.ts';
-import { clusterVersions, configMaps, events, nodes } from '../../cluster/kinds.ts';
+import { clusterVersions, events, nodes } from '../../cluster/kinds.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -131,59 +130,11 @@ describe('the end of an agent-based installation', () => {
     ]);
   });
 
-  it('needs no node and removes no taint on a single node', async () => {
+  it('needs no node on a single node, and writes nothing', async () => {
     const { kube, run } = setUp({ isAgentBased: true, controlPlaneCount: 1 });
     const taint = { key: cloudTaint, effect: 'NoSchedule' };
     kube.put(clusterVersions, available).put(nodes, master('master-0', [taint]));
     expect((await run()).failure).toBeUndefined();
     expect(kube.writes).toEqual([]);
-  });
-
-  const tainted = (isReady: string) => ({
-    ...master(`master-${isReady}`, [
-      { key: 'other', effect: 'NoExecute' },
-      { key: cloudTaint, effect: 'NoSchedule' },
-    ]),
-    status: { conditions: [{ type: 'Ready', status: isReady }] },
-  });
-  const vsphere = 'platform:\n  vsphere:\n    vcenters:\n    - server: vcenterplaceholder\n';
-  const cluster = ({ kube }: ReturnType<typeof setUp>) =>
-    kube
-      .put(clusterVersions, working)
-      .put(configMaps, { metadata: invokerRef, data: { invoker: 'agent-installer' } })
-      .put(configMaps, {
-        metadata: installConfigRef,
-        data: { 'install-config': vsphere },
-      });
-
-  it('takes the taint of cloud providers from every node meanwhile', async () => {
-    const test = setUp({ isAgentBased: true, controlPlaneCount: 2 });
-    const kube = cluster(test).put(nodes, tainted('True')).put(nodes, tainted('False'));
-    test.later(minutes(5), () => kube.put(clusterVersions, available));
-    test.later(minutes(6), () => kube.put(nodes, master('master-False')));
-    const { failure, notes } = await test.run();
-    expect(failure).toBeUndefined();
-    expect(kube.objectsOf(nodes).map(({ spec }) => spec)).toEqual([
-      { taints: [] },
-      { taints: [{ key: 'other', effect: 'NoExecute' }] },
-    ]);
-    expect(notes.filter((note) => note.includes('removed'))).toHaveLength(2);
-  });
-
-  it('does not try twice to take a taint that it may not take', async () => {
-    const test = setUp({ isAgentBased: true, controlPlaneCount: 2 });
-    const kube = cluster(test).put(nodes, tainted('True')).put(nodes, tainted('False'));
-    let patches = 0;
-    const patch = () => {
-      patches += 1;
-      return Promise.reject(
-        kubeFailure('kube.denied', 'nodes is forbidden', { context: { status: 403 } }),
-      );
-    };
-    test.later(minutes(5), () => kube.put(clusterVersions, available));
-    test.later(minutes(6), () => kube.put(nodes, master('master-False')));
-    Object.assign(kube, { patch });
-    expect((await test.run()).notes).toContain('warn: may not remove the cloud provider taint');
-    expect(patches).toBe(2);
   });
 });

@@ -1,4 +1,3 @@
-import { installConfigRef, readInstallConfig } from '../../cluster/install-config.ts';
 import { controllerEvent, controllerName } from '../../cluster/controller.ts';
 import { events, nodes } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
@@ -7,19 +6,16 @@ import {
   clusterVersionSnapshot,
   type OperatorSnapshot,
 } from '../../cluster/operators.ts';
-import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds, unlimited } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { InstallationView, InstallingCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 import { followed, followedOne, together } from '../../steps/cluster/kube-watch.ts';
-import { decideUntaint } from '../../steps/cluster/untaint.ts';
 import { controllerFailure } from './failures.ts';
 import { NewCluster } from './new-cluster.ts';
-import { type Action, type Decision, reconcile } from '../../steps/reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './step.ts';
 
 /**
@@ -151,76 +147,42 @@ export interface AgentBasedState {
   readonly nodes: readonly KubeObject[];
   /** 0 where nodes are not waited for. */
   readonly expected: number;
-  /** Whether the taint of cloud providers is removed; undefined before that is decided. */
-  readonly untaints: boolean | undefined;
 }
-
-type AgentBasedAction = Action & { readonly node?: KubeObject };
 
 /**
  * The service leaves with the bootstrap host, so the cluster itself says when it is installed. On a single node the
  * nodes are of no interest; elsewhere the bootstrap host is the last that joins, and needs us until then.
  */
-async function waitForCluster(
-  scope: ControllerScope<'kube' | 'inventory' | 'clock'>,
-): Promise<void> {
-  const { kube, note, config } = scope;
+async function waitForCluster({ kube, config, until }: ControllerScope<'kube'>): Promise<void> {
   const count = config.cluster.controlPlaneCount;
   const expected = count > 1 ? count : 0;
   const version = followedOne(kube, clusterVersionRef);
   const members = followed(kube, { kind: nodes });
-  let [wasAvailable, untaints] = [false, undefined as boolean | undefined];
-  const observe = (): AgentBasedState => {
+  let wasAvailable = false;
+  const poll = (): Promise<PollResult<undefined>> => {
     const [found] = version.view().objects;
     const seen = found === undefined ? undefined : clusterVersionSnapshot(found);
     wasAvailable ||= seen?.status === 'available';
     const gap = gapIn(wasAvailable ? members.view() : version.view());
-    return {
-      ...{ wasAvailable, version: seen, gap, expected },
-      ...{ untaints, nodes: members.view().objects },
-    };
+    const state = { wasAvailable, version: seen, gap, expected, nodes: members.view().objects };
+    const status = missingOf(state);
+    return Promise.resolve(status === undefined ? { done: undefined } : { status });
   };
-  const apply = async ({ node }: AgentBasedAction, signal: AbortSignal): Promise<void> => {
-    if (node === undefined) {
-      const reading = readInstallConfig(await kube.get(installConfigRef, signal));
-      if ('problem' in reading) note('warn', reading.problem);
-      untaints =
-        !('problem' in reading) && (await decideUntaint(scope, reading.installConfig, signal));
-      return;
-    }
-    const { name } = node.metadata;
-    const patch = untaintPatch(node);
-    if (patch === undefined) return;
-    try {
-      await kube.patch({ kind: nodes, name }, patch, signal);
-      note('info', `removed the cloud provider taint from ${name}`);
-    } catch (error) {
-      if (!isForbidden(error)) throw error;
-      untaints = false;
-      note('warn', 'may not remove the cloud provider taint', { code: error.code });
-    }
-  };
-  await reconcile<AgentBasedState, AgentBasedAction>(scope, 'the cluster is installed', {
+  await until('the cluster is installed', poll, {
     watch: expected > 0 ? together(version.watch, members.watch) : version.watch,
-    ...{ observe, decide: decideAgentBased, apply },
+    every: seconds(30),
+    within: unlimited,
   });
 }
 
-/** Which nodes are to lose their taint, and what the installation still needs. */
-export function decideAgentBased(state: AgentBasedState): Decision<AgentBasedAction> {
-  const { untaints } = state;
-  const tainted = state.nodes.filter(hasCloudTaint);
-  if (tainted.length === 0 || untaints === false) return { actions: [], missing: missingOf(state) };
-  const actions = untaints
-    ? tainted.map((node) => ({
-        key: `removal of the cloud provider taint from ${node.metadata.name}`,
-        node,
-      }))
-    : [{ key: 'decision about the cloud provider taint' }];
-  return { actions, missing: missingOf(state) };
-}
-
-function missingOf({ wasAvailable, version, gap, nodes: all, expected }: AgentBasedState) {
+/** What the installation still needs. */
+function missingOf({
+  wasAvailable,
+  version,
+  gap,
+  nodes: all,
+  expected,
+}: AgentBasedState): string | undefined {
   if (!wasAvailable) {
     if (version === undefined || gap !== undefined) return gap ?? 'there is no cluster version yet';
     return version.text === ''
