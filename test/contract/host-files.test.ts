@@ -1,5 +1,6 @@
 // Files of a host, where it is reached directly and where by commands alone.
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
@@ -120,6 +121,33 @@ it('reaches the host by commands alone below a pod that shares nothing with it',
   await host.watch([path], () => stop.abort(), stop.signal);
   await host.remove(path, signal);
   await expect(host.readText(path, signal)).resolves.toBeUndefined();
+  await rm(directory, { recursive: true });
+});
+
+it('writes through nothing that stands or comes in the place of a temporary file which only the host sees', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
+  const environment = { PATH: await standInNsenter(directory) };
+  const host = nsenterHost({ root: join(directory, 'pod'), environment, sharesNothing: true });
+  const [path, part] = [join(directory, 'secret'), join(directory, '.secret.part')];
+  const theirs = join(directory, 'theirs');
+  await writeFile(theirs, 'theirs');
+  for (const plant of [
+    () => symlink(theirs, part),
+    () => Promise.resolve(execFileSync('mkfifo', [part])),
+  ]) {
+    await plant();
+    await host.writeFile(path, 'secret', { signal });
+    await expect(readFile(path, 'utf8')).resolves.toBe('secret');
+  }
+  // Somebody is quicker than the program that writes.
+  const swap = `rm -f ${part}\nln -s ${theirs} ${part}`;
+  const dd = join(directory, 'bin/dd');
+  await writeFile(dd, `#!/bin/sh\n${swap}\nexec /bin/dd "$@"\n`, { mode: 0o755 });
+  await expect(host.writeFile(path, 'another', { signal })).rejects.toMatchObject({
+    code: 'file.not-written',
+  });
+  await expect(readFile(path, 'utf8')).resolves.toBe('secret');
+  await expect(readFile(theirs, 'utf8')).resolves.toBe('theirs');
   await rm(directory, { recursive: true });
 });
 

@@ -87,8 +87,8 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   dd: {
     ...coreutils(),
     values: {
-      oflag: all('8.30', 'seek_bytes', 'direct'),
-      conv: all('8.30', 'fsync', 'notrunc'),
+      oflag: all('8.30', 'seek_bytes', 'direct', 'nofollow'),
+      conv: all('8.30', 'fsync', 'nocreat', 'notrunc'),
       status: all('8.30', 'none'),
     },
   },

@@ -237,14 +237,11 @@ export async function writeOnHost(
   }
   try {
     const octal = mode.toString(8).padStart(4, '0');
-    // The mode comes first, so that nobody can read a secret file while it is written. The input
-    // is a socket, which programs can read but not open by the name /dev/stdin.
+    // The mode comes first, so that nobody can read a secret file while it is written; install removes what stands there and creates
+    // the file exclusively. The input is a socket, which programs can read but not open by the name /dev/stdin.
     await run(['install', '-m', octal, '/dev/null', temporary], { signal, limit });
-    await run(['dd', `of=${temporary}`, 'conv=notrunc,fsync', 'status=none'], {
-      signal,
-      limit,
-      input: counted(),
-    });
+    const writing = [`of=${temporary}`, 'conv=nocreat,notrunc,fsync', 'oflag=nofollow'];
+    await run(['dd', ...writing, 'status=none'], { signal, limit, input: counted() });
     await run(['mv', '-T', temporary, path], { signal, limit });
     await run(['sync', dirname(path)], { signal, limit });
     return { path, bytes, sha256: hash.digest('hex') };
