@@ -63,8 +63,9 @@ const isAtWork = (pod: KubeObject): boolean =>
   !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase'));
 
 /**
- * Whether a lease is held, and was renewed within its duration (client-go, `tools/leaderelection`). What cannot be read
- * of one that is held counts as fresh.
+ * Whether a lease is held, and was renewed within its duration (client-go, `tools/leaderelection`). That of the operator lasts
+ * 137 seconds; it is released when the operator is stopped, and stays when it is killed (seen with machine-config-operator
+ * 7ff337a4). What cannot be read of one that is held counts as fresh.
  */
 function isFresh(lease: KubeObject | undefined, now: Millis | undefined): boolean {
   if (textAt(lease, 'spec', 'holderIdentity') === '') return false;
