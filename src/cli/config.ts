@@ -12,7 +12,7 @@ import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
 import { whyUnverified } from '../steps/image/source.ts';
 import type { InstallLine } from './command.ts';
-import { exitCodeOf, print, printNote } from './messages.ts';
+import { exitCodeOf, print, printJson, printNote } from './messages.ts';
 
 /**
  * Prints every setting with its origin; nothing is touched.
@@ -35,7 +35,10 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
   const warnings = [...warningsOf(loaded), ...findUnverified(config), ...findNoVersion(config)];
   const all = withRefusals(mistakes, loaded.config);
   if (line.format === 'json') {
-    print(renderFindingsJson(all, warnings));
+    const errors = all.map(({ code, message, hint, context }) => ({
+      ...{ code, message, hint, context },
+    }));
+    printJson({ errors, warnings });
   } else {
     for (const note of installNotes({ config: loaded.config, notes })) printNote('note', note);
     print(renderFindings(all, warnings));
@@ -83,17 +86,6 @@ export function renderFindings(
       : `an install would be refused: ${counted(mistakes.length, 'error')}`;
   return `${[...lines, end].join('\n')}\n`;
 }
-
-/** The same for programs. Fields are added in later versions, none is taken away. */
-const renderFindingsJson = (
-  mistakes: readonly AgentError[],
-  warnings: readonly string[],
-): string => {
-  const errors = mistakes.map(({ code, message, hint, context }) => ({
-    ...{ code, message, hint, context },
-  }));
-  return `${JSON.stringify({ errors, warnings }, undefined, 2)}\n`;
-};
 
 const counted = (count: number, noun: string): string =>
   `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -143,6 +135,6 @@ export const findNoVersion = (config: Config): readonly string[] =>
 
 /** Prints the JSON Schema of a configuration file. */
 export function runConfigSchema(): number {
-  print(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  printJson(configJsonSchema());
   return 0;
 }
