@@ -459,7 +459,7 @@ export const stepMutants: MutantsByFile = {
       to: 'return content.length > 0 ? resource : null;',
     },
   ],
-  'src/layering/roll-out/operator-now.ts': [
+  'src/layering/roll-out/ownership.ts': [
     {
       means: 'a lease that came since the watch is not seen before a change',
       from: 'const objects = { deployment, lease, pods: pods.flat(), now: clock.now() };',

@@ -3,7 +3,11 @@ import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
 import type { ImageOrigin, UnfinishedBuild } from '../../layering/roll-out/image-origin.ts';
-import { nodeControllerLease } from '../../layering/roll-out/ownership.ts';
+import {
+  nodeControllerLease,
+  operatorDeploymentRef,
+  operatorLeaseRef,
+} from '../../layering/roll-out/ownership.ts';
 import {
   type NodeProgress,
   type PoolProgress,
@@ -11,7 +15,6 @@ import {
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
 import type { Kube } from '../../ports/kube.ts';
-import { operatorDeploymentRef, operatorLeaseRef } from '../../layering/roll-out/operator-now.ts';
 import { withCluster } from '../cluster.ts';
 import { outputWidth, print, wrapped } from '../messages.ts';
 import { readCluster } from './in-cluster.ts';

@@ -11,7 +11,7 @@ import { poolOfNode } from '../../layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { foreignReason } from '../../layering/roll-out/target.ts';
-import { operatorReasonNow } from '../../layering/roll-out/operator-now.ts';
+import { operatorReasonNow } from '../../layering/roll-out/ownership.ts';
 import { nodeAgentFailure } from './failures.ts';
 import type { Target } from './marker.ts';
 import { agentName } from './permissions.ts';

@@ -13,11 +13,12 @@ import { listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import {
+  isOperatorController,
   operatorDeploymentRef,
   operatorLeaseRef,
+  operatorReason,
   operatorReasonNow,
-} from '../../layering/roll-out/operator-now.ts';
-import { isOperatorController, operatorReason } from '../../layering/roll-out/ownership.ts';
+} from '../../layering/roll-out/ownership.ts';
 import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { KubeKind, KubeObject } from '../../ports/kube.ts';

@@ -1,5 +1,7 @@
+import { deployments, leases, pods as podKind } from '../../cluster/kinds.ts';
 import type { Millis } from '../../model/duration.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { countAt, listAt, partOf, textAt } from '../api/cluster-object.ts';
 import { fieldsOf, type Value } from '../api/schema.ts';
 
@@ -91,4 +93,54 @@ export function operatorReason(
   );
   if (daemon === undefined) return undefined;
   return `DaemonSet ${operatorDaemon} has pod ${daemon.metadata.name} on node ${textAt(daemon, 'spec', 'nodeName')}`;
+}
+
+/** The Deployment of the operator's controller. */
+export const operatorDeploymentRef = (namespace: string): KubeRef => ({
+  kind: deployments,
+  namespace,
+  name: operatorDeployment,
+});
+
+/** The lease by which that works. */
+export const operatorLeaseRef = (namespace: string): KubeRef => ({
+  ...operatorDeploymentRef(namespace),
+  kind: leases,
+});
+
+/** Who asks for the operator, and where. */
+interface OperatorQuestion {
+  readonly kube: Pick<Kube, 'get' | 'list'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly namespace: string;
+  /** Nodes whose daemon counts too; none for what is of a pool alone. */
+  readonly nodes: readonly string[];
+}
+
+/**
+ * Why the Machine Config Operator runs nodes, or their pool, by a fresh reading right before a change; undefined where it
+ * does not.
+ * @throws what the API server refuses: what cannot be read counts as the operator's
+ */
+export async function operatorReasonNow(
+  { kube, clock, namespace, nodes }: OperatorQuestion,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [node] = nodes;
+  const daemons =
+    node === undefined
+      ? []
+      : [nodes.length === 1 ? { fieldSelector: `spec.nodeName=${node}` } : {}];
+  const list = (selector: object): Promise<readonly KubeObject[]> =>
+    kube.list({ kind: podKind, namespace, ...selector }, signal);
+  const [deployment, lease, ...pods] = await Promise.all([
+    kube.get(operatorDeploymentRef(namespace), signal),
+    kube.get(operatorLeaseRef(namespace), signal),
+    ...[{ labelSelector: operatorSelector }, ...daemons].map(list),
+  ]);
+  const objects = { deployment, lease, pods: pods.flat(), now: clock.now() };
+  return operatorReason(
+    objects,
+    nodes.map((name) => ({ metadata: { name } })),
+  );
 }

@@ -241,8 +241,6 @@ const largestBytes = 64 * 1024 ** 2;
 /** Failures that may pass while the machine-config-server comes up. */
 const passing: readonly FailureKind[] = ['remote', 'media', 'limit'];
 
-const isPassing = (error: unknown): boolean => passing.includes(asAgentError(error).kind);
-
 /**
  * Finds out, from the Ignition that was put on the disk, which operating system the first boot would
  * turn this one into. The machine-config-server may not be up yet; it is waited for.
@@ -315,7 +313,7 @@ async function tryRead<T>(
   } catch (error) {
     signal.throwIfAborted();
     // What the embedded config lacks will not come by waiting.
-    if (pointer.kind === 'embedded' || !isPassing(error)) throw error;
+    if (pointer.kind === 'embedded' || !passing.includes(asAgentError(error).kind)) throw error;
     return { status: asAgentError(error).message };
   }
 }

@@ -54,7 +54,8 @@ export const deployToExistingRoot = step({
     const { existingRoot, writerArgs } = config.image;
     await each(scope, remountArgvs);
     await dropNodeImage(scope);
-    await ensureStateroot(scope);
+    const known = await scope.host.list('/ostree/deploy', scope.signal);
+    if (!known.includes(stateroot)) await exec(scope, initStaterootArgv);
     try {
       await withHeartbeat('deploying', scope, () =>
         exec(scope, deployArgv(existingRoot), deployLimit),
@@ -89,11 +90,6 @@ async function dropNodeImage(scope: RootScope): Promise<void> {
     accept: [0, 1],
   });
   if (exitCode === 0) await each(scope, dropRefArgvs);
-}
-
-async function ensureStateroot(scope: RootScope): Promise<void> {
-  const known = await scope.host.list('/ostree/deploy', scope.signal);
-  if (!known.includes(stateroot)) await exec(scope, initStaterootArgv);
 }
 
 async function changeKargs(scope: RootScope): Promise<void> {

@@ -82,10 +82,8 @@ function isPassedOn({ percent, bytes }: ReadSoFar, reported: Reported): boolean 
   return percent >= reported.percent + pointsApart || (percent === 100 && reported.percent < 100);
 }
 
-const amountOf = ({ bytes }: ReadSoFar): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
-
 const renderRead = (read: ReadSoFar): string =>
-  read.percent === undefined ? amountOf(read) : `${read.percent}%`;
+  read.percent === undefined ? `${Math.round(read.bytes / 1024 ** 2)} MiB` : `${read.percent}%`;
 
 const renderFormatted = ({ percent }: FormattedSoFar): string => `formatting the disk: ${percent}%`;
 

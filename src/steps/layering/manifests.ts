@@ -118,7 +118,7 @@ export async function pullSecretFor(
   { baseSecret }: BaseCredentials,
   more: readonly string[] = [],
 ): Promise<string> {
-  const texts = [await clusterSecret(scope)];
+  const texts = [{ from: PULL_SECRET_PATH, text: await textOf(scope, PULL_SECRET_PATH) }];
   if (baseSecret !== undefined) {
     const from = await readManifest(scope, { path: baseSecret, kind: 'Secret' });
     texts.push({ from: baseSecret, text: pullSecretIn(from) });
@@ -126,11 +126,6 @@ export async function pullSecretFor(
   for (const path of more) texts.push({ from: path, text: await textOf(scope, path) });
   return mergePullSecrets(texts);
 }
-
-const clusterSecret = async (scope: AuthScope): Promise<{ from: string; text: string }> => ({
-  from: PULL_SECRET_PATH,
-  text: await textOf(scope, PULL_SECRET_PATH),
-});
 
 async function textOf({ host, signal }: AuthScope, path: string): Promise<string> {
   const text = await host.readText(path, signal);
