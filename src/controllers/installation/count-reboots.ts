@@ -14,7 +14,7 @@ import { performActions } from '../../reconcile/actions.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import {
   byHost,
-  type HostSeen,
+  type HostAndNode,
   type InstallationScope,
   type InstallationStores,
   nameOf,
@@ -43,7 +43,7 @@ interface Count {
 }
 
 /** The count of the reboots of a host that is Done. */
-export function countsDue({ host, node }: HostSeen): readonly Count[] {
+export function countsDue({ host, node }: HostAndNode): readonly Count[] {
   if (host?.stage !== 'Done' || node === undefined) return [];
   const { name, annotations } = node.metadata;
   const isReported = annotations?.[reportedAnnotation] !== undefined;
@@ -60,7 +60,7 @@ export function countController(scope: InstallationScope, stores: InstallationSt
     isDenied ||
     reported.has(name) ||
     clock.elapsed() - (begun.get(name) ?? clock.elapsed()) >= longestCount;
-  const decide = (seen: HostSeen): readonly Count[] =>
+  const decide = (seen: HostAndNode): readonly Count[] =>
     countsDue(seen).filter(({ target }) => !isOver(target));
   return {
     id: 'controller/count-reboots',

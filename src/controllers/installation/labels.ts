@@ -16,7 +16,7 @@ import { patchOf } from '../../reconcile/write.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
 import {
   byHost,
-  type HostSeen,
+  type HostAndNode,
   type InstallationScope,
   type InstallationStores,
   nameOf,
@@ -31,7 +31,7 @@ interface NodeLabels {
 }
 
 /** The labels that a user wants on the node of a host, once that is Ready. */
-export const labelsDue = ({ host, node }: HostSeen): readonly NodeLabels[] =>
+export const labelsDue = ({ host, node }: HostAndNode): readonly NodeLabels[] =>
   host !== undefined && node !== undefined && lacksLabels(host, node) && readinessOf(node).isReady
     ? [{ type: 'label', target: node.metadata.name, node, labels: host.labels }]
     : [];

@@ -26,14 +26,14 @@ import { decideUntaint } from '../../steps/cluster/untaint.ts';
 import type { NewCluster } from './new-cluster.ts';
 import {
   byHost,
-  type HostSeen,
+  type HostAndNode,
   type InstallationScope,
   type InstallationStores,
   nameOf,
 } from './stores.ts';
 
 /** All that decides what is reported of a host. */
-export interface ReportSeen extends HostSeen {
+export interface ReportSeen extends HostAndNode {
   readonly hasAskedIgnition: boolean;
   readonly answered: AnsweredReport | undefined;
 }
@@ -83,7 +83,7 @@ export function reportControllers(
       .map((one) => canonicalAddress(one) ?? '')
       .some((one) => asked.has(one) && index.at(one)?.id === id);
   };
-  const seenOf = (seen: HostSeen): ReportSeen => ({
+  const seenOf = (seen: HostAndNode): ReportSeen => ({
     ...seen,
     hasAskedIgnition: seen.host !== undefined && hasAsked(seen.host),
     answered: answers.get(seen.host?.id ?? ''),

@@ -88,7 +88,7 @@ export async function listAgain(
 }
 
 /** A host of the service, and its node. */
-export interface HostSeen {
+export interface HostAndNode {
   readonly host: InstallingHost | undefined;
   readonly node: KubeObject | undefined;
 }
@@ -100,9 +100,9 @@ export interface InstallationStores {
   /** The node of a host, by the id of that. */
   readonly nodeOf: (id: string) => KubeObject | undefined;
   /** A host by its id, and its node. */
-  readonly seenOf: (id: string) => HostSeen;
+  readonly seenOf: (id: string) => HostAndNode;
   /** The same, read again: undefined where the node is gone, or another one of its name. */
-  readonly readAgain: (seen: HostSeen, signal: AbortSignal) => Promise<HostSeen | undefined>;
+  readonly readAgain: (seen: HostAndNode, signal: AbortSignal) => Promise<HostAndNode | undefined>;
 }
 
 /** Makes the stores that controllers share. */
@@ -120,7 +120,7 @@ export function installationStores(scope: InstallationScope): InstallationStores
   );
   service.onChange(() => nodes.reindex('host'));
   const nodeOf = (id: string): KubeObject | undefined => nodes.by('host', id).at(-1);
-  const seenOf = (id: string): HostSeen => ({
+  const seenOf = (id: string): HostAndNode => ({
     host: service.hosts().find((host) => host.id === id),
     node: nodeOf(id),
   });
