@@ -4,7 +4,6 @@ import { type Stage, stages } from '../model/stage.ts';
 import {
   type AnsweredReport,
   type HostSigns,
-  isOver,
   mayAskIgnition,
   nextStage,
   recordOf,
@@ -80,18 +79,5 @@ describe('the log of the config server', () => {
     ['Done', 'none', false],
   ])('is of use for a host at %s with its node %s: %s', (stage, node, isOfUse) => {
     expect(mayAskIgnition(at(stage), node)).toBe(isOfUse);
-  });
-});
-
-describe('the end', () => {
-  it.each([
-    [['installed', 'installed'], true],
-    [['error', 'error'], true],
-    [['installed', 'error'], true],
-    [['installed', 'installing-in-progress'], false],
-    // A service that lists no host of a cluster that it installs has lost them.
-    [[], false],
-  ])('with hosts %j: %s', (statuses, over) => {
-    expect(isOver(statuses.map((status) => at('Joined', status)))).toBe(over);
   });
 });

@@ -48,7 +48,3 @@ export function nextStage(
 /** Whether the log of the config server can say something new of a host. */
 export const mayAskIgnition = (host: InventoryHost, node: HostSigns['node']): boolean =>
   isUnderWay(host) && node === 'none' && positionOf(host.stage) < positionOf('Configuring');
-
-/** Nothing more is to be reported: every host is installed, or all that are not have failed. */
-export const isOver = (hosts: readonly InventoryHost[]): boolean =>
-  hosts.length > 0 && !hosts.some(isUnderWay);
