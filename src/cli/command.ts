@@ -44,7 +44,7 @@ export const commonExitCodes: Readonly<Record<string, string>> = {
 };
 
 /** What a run of the program is given. */
-export interface RunContext {
+export interface CallContext {
   readonly environment?: Environment;
   /** Called before a command runs, and not for a page. */
   readonly beforeRun?: () => void;
@@ -62,7 +62,7 @@ export class ProgramCommand extends Command {
   readonly sections: Record<string, readonly HelpRow[]> = {};
   readonly examples: HelpRow[] = [];
   #exitCode = 0;
-  #context: RunContext = {};
+  #context: CallContext = {};
 
   override createCommand(name?: string): ProgramCommand {
     return new ProgramCommand(name).helpOption('-h, --help', 'print this page').helpCommand(false);
@@ -130,7 +130,7 @@ export class ProgramCommand extends Command {
    * Runs the command that a line names, and resolves with its exit code.
    * @throws AgentError of what was parsed, `cli.bad-flag`, `cli.unknown-command`; of what ran, whatever it throws
    */
-  async run(argv: readonly string[], context: RunContext = {}): Promise<number> {
+  async run(argv: readonly string[], context: CallContext = {}): Promise<number> {
     this.#context = context;
     try {
       await this.parseAsync(argv, { from: 'user' });

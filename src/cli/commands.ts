@@ -7,7 +7,7 @@ import {
   type HelpRow,
   pageOutput,
   ProgramCommand,
-  type RunContext,
+  type CallContext,
 } from './command.ts';
 import { exitCodeOf, failureText, print, printError } from './messages.ts';
 
@@ -482,7 +482,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
 }
 
 /** A line that names a command, or asks for a page. */
-export interface CommandCall extends RunContext {
+export interface CommandCall extends CallContext {
   readonly argv: readonly string[];
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
