@@ -33,19 +33,22 @@ const mostAtOnce = 8;
 /**
  * Decides, and does what is decided once more by a fresh reading right before it. This is the one place where a decision on
  * stores meets the cluster: the writes of the table name the resourceVersion of what was read here. An action that
- * fails keeps no other waiting.
+ * fails keeps no other waiting. Resolves with what was done.
  * @throws the first failure, after all actions have ended; the signal's reason
  */
 export async function performActions<Seen, A extends Action>(
   { seen, decide, readAgain, table }: ActionPlan<Seen, A>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly A[]> {
   const failures: unknown[] = [];
+  const done: A[] = [];
   const carryOut = async (action: A): Promise<void> => {
     try {
       const now = await readAgain(seen, signal);
       const again = now && decide(now).find((one) => isSameAction(one, action));
-      if (again !== undefined) await performerOf(table, again)(again, signal);
+      if (again === undefined) return;
+      await performerOf(table, again)(again, signal);
+      done.push(again);
     } catch (error) {
       signal.throwIfAborted();
       failures.push(error);
@@ -58,6 +61,7 @@ export async function performActions<Seen, A extends Action>(
   };
   await Promise.all(Array.from({ length: Math.min(mostAtOnce, actions.length) }, work));
   if (failures.length > 0) throw failures[0];
+  return done;
 }
 
 const isSameAction = (one: Action, other: Action): boolean =>

@@ -158,6 +158,11 @@ describe('the agent of a node on a real API server', () => {
     const first = start(again.signal);
     const drained = async (drain: string) => {
       await until(async () => (await annotations())[nodeKeys.desiredDrain] === drain);
+      // As the controller does it: an agent does not reboot a node that is not cordoned.
+      await rig.client.merge(
+        { kind: nodes, name },
+        { spec: { unschedulable: drain.startsWith('drain-') } },
+      );
       await annotate({ [nodeKeys.lastAppliedDrain]: drain });
     };
     await drained('drain-rendered-2');

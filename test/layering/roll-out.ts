@@ -10,7 +10,10 @@ export const rollOutCluster = (
   more: Partial<RollOutSnapshot> = {},
 ): RollOutSnapshot => ({
   ...layeredCluster(change),
-  operator: { deployment: { metadata: { name: 'machine-config-controller' } }, pods: [] },
+  operator: {
+    ...{ deployments: [{ metadata: { name: 'machine-config-controller' } }], pods: [] },
+    ...{ leases: [], now: rollOutNow },
+  },
   lease: undefined,
   pods: [],
   budgets: [],

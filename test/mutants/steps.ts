@@ -45,21 +45,68 @@ export const stepMutants: MutantsByFile = {
       to: 'readArguments(scope, snapshot)',
     },
   ],
-  'src/controllers/node/prepare.ts': [
+  'src/controllers/node/change-node.ts': [
     {
-      means: 'a node reboots into what its pool has no longer',
-      from: '  await checkTarget(scope, change);\n  if (!disruption',
-      to: '  if (!disruption',
+      means: 'a host reboots for a node that desires something else by now',
+      from: '  if (!isSame) return undefined;\n',
+      to: '',
     },
     {
-      means: 'a node reboots by a drain that no longer counts',
-      from: "if (now.lastAppliedDrain !== node.lastAppliedDrain) return 'the drain no longer counts';",
-      to: '',
+      means: 'a host reboots although the operator came back since the first reading',
+      from: '  const isOperated = await isOperators(scope);\n',
+      to: '  const { isOperated } = seen;\n',
     },
     {
       means: 'kernel arguments of what a dead agent staged are changed a second time',
       from: 'if (isBegun) await dropNextBoot',
       to: 'if (isBegun === undefined) await dropNextBoot',
+    },
+    {
+      means: 'what was written without a reboot stays where something else is desired',
+      from: 'marker.boots === 0 && !isLive',
+      to: 'marker.boots === 0',
+    },
+    {
+      means: 'a host reboots into what its pool has no longer, or while that is paused',
+      from: 'const pool = change && (await readPool(scope, object, change));',
+      to: 'const pool = {};',
+    },
+    {
+      means: 'a host reboots by a drain or cordon that is over since the first reading',
+      from: '  const node = nodeState(object);\n',
+      to: '  const node = { ...nodeState(object), ...seen.node };\n',
+    },
+  ],
+  'src/controllers/node/decide.ts': [
+    {
+      means: 'a host reboots that a person has uncordoned after its drain',
+      from: 'if (isAnswered && node.isCordoned !== true)',
+      to: 'if (isAnswered && node.isCordoned === null)',
+    },
+    {
+      means: 'a host reboots whose pool a person has paused',
+      from: "view.isPaused ? waits('its pool is paused') : undefined",
+      to: 'undefined',
+    },
+    {
+      means: 'a node that was uncordoned is drained again before it is cordoned',
+      from: 'if (node.isCordoned === true) return begins(view, change);',
+      to: 'if (node.isCordoned !== null) return begins(view, change);',
+    },
+    {
+      means: 'a node that the operator runs stays degraded by its agent',
+      from: "state === 'Degraded' && ofAgent",
+      to: "state !== 'Degraded' && ofAgent",
+    },
+    {
+      means: 'an agent takes back what the daemon of the operator says',
+      from: ' && ofAgent.test(reason)',
+      to: " && reason !== ''",
+    },
+    {
+      means: 'a node begins whatever its annotations say',
+      from: "  if (change.marker?.phase !== 'rebooting') requireOfPool(view);\n",
+      to: '',
     },
   ],
   'src/controllers/node/disruption.ts': [
@@ -117,31 +164,16 @@ export const stepMutants: MutantsByFile = {
       from: '{ uid, annotations }',
       to: '{ annotations }',
     },
+    {
+      means: 'a host reboots for a node that is another one by now',
+      from: 'return node?.metadata.uid === uid ? node : undefined;',
+      to: 'return node;',
+    },
   ],
   'src/controllers/node/agent.ts': [
     {
-      means: 'a host reboots for a node that is another one by now',
-      from: ' || found.metadata.uid !== scope.uid',
-      to: '',
-    },
-    {
-      means: 'an agent reads and changes the host of a node that the operator runs',
-      from: 'if (await isOperators(scope)) {',
-      to: 'if (scope.signal.aborted) {',
-    },
-    {
       means: 'a failure is shown at a node that the operator has come back for',
       from: 'if (await isOperators(scope)) return reason;',
-      to: '',
-    },
-    {
-      means: 'a node that the operator runs stays degraded by its agent',
-      from: "now.state !== 'Degraded' || ",
-      to: "now.state === 'Degraded' || ",
-    },
-    {
-      means: 'an agent takes back what the daemon of the operator says',
-      from: " || !ofAgent.test(now.reason ?? '')",
       to: '',
     },
     {
@@ -394,21 +426,16 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/controllers/node/change-node.ts': [
+  'src/controllers/node/change.ts': [
     {
       means: 'a degraded node is done although its host has drifted',
-      from: "if (checks || node.state === 'Degraded') await checkDrift",
-      to: 'if (checks) await checkDrift',
+      from: "  checks || node.state === 'Degraded';",
+      to: '  checks;',
     },
     {
-      means: 'what was written without a reboot stays where something else is desired',
-      from: 'marker.boots === 0 && !isLive',
-      to: 'marker.boots === 0',
-    },
-    {
-      means: 'a node begins whatever its annotations say',
-      from: "if (marker?.phase !== 'rebooting') await checkTarget(scope, change);",
-      to: '',
+      means: 'an agent reads and changes the host of a node that the operator runs',
+      from: 'if (isOperated || target === undefined) return',
+      to: 'if (target === undefined) return',
     },
   ],
   'src/layering/roll-out/target.ts': [
@@ -462,13 +489,28 @@ export const stepMutants: MutantsByFile = {
   'src/layering/roll-out/ownership.ts': [
     {
       means: 'a lease that came since the watch is not seen before a change',
-      from: 'const objects = { deployment, lease, pods: pods.flat(), now: clock.now() };',
-      to: 'const objects = { deployment, pods: pods.flat(), now: clock.now() };',
+      from: 'leases: held.map(observed), pods',
+      to: 'leases: held.slice(9).map(observed), pods',
     },
     {
       means: 'a pod of the operator that works on is not seen before a change',
-      from: '...[{ labelSelector: operatorSelector }, ...daemons].map(list),',
+      from: '...[...controllers, ...daemons].map(list),',
       to: '...[...daemons].map(list),',
+    },
+    {
+      means: 'the program that builds images does not count as the operator',
+      from: '[operatorDeployment, builderDeployment] as const',
+      to: '[operatorDeployment] as const',
+    },
+    {
+      means: 'a lease is judged by when it was asked for',
+      from: 'before?.says === says ? before.since : clock.elapsed()',
+      to: 'clock.elapsed()',
+    },
+    {
+      means: 'a lease that is renewed runs out all the same',
+      from: 'before?.says === says ?',
+      to: 'before !== undefined ?',
     },
   ],
   'src/steps/cluster/pool-pause.ts': [

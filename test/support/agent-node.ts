@@ -83,6 +83,11 @@ const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).
 const pool = 'worker';
 const labels = { 'node-role.kubernetes.io/worker': '' };
 
+const poolOf = (spec: object): KubeObject => ({
+  metadata: { name: pool },
+  spec: { nodeSelector: { matchLabels: labels }, ...spec },
+});
+
 /** A build of the pool that has succeeded. */
 export const osBuild = (config: string, digit: string): KubeObject => ({
   metadata: { name: `worker-${config}-${digit}` },
@@ -132,10 +137,7 @@ export function agentNode({
   const { host } = node;
   const kube = fakeKube()
     .put(validatingAdmissionPolicyBindings, { metadata: { name: agentName } })
-    .put(machineConfigPools, {
-      metadata: { name: pool },
-      spec: { nodeSelector: { matchLabels: labels } },
-    })
+    .put(machineConfigPools, poolOf({}))
     .put(machineOSBuilds, osBuild('c1', '1'))
     .put(machineOSBuilds, osBuild('c2', '1'))
     .put(machineOSBuilds, osBuild('c2', '2'))
@@ -158,7 +160,16 @@ export function agentNode({
         .filter(([, value]) => value !== '')
         .map(([key, value]) => [nodeKeys[key as keyof typeof nodeKeys], value]),
     );
-    kube.put(nodes, { metadata: { name, labels, annotations: long } });
+    const spec = kube.objectsOf(nodes)[0]?.['spec'];
+    kube.put(nodes, {
+      metadata: { name, labels, annotations: long },
+      ...(spec === undefined ? {} : { spec }),
+    });
+  };
+  /** Cordons the node, as the controller or a person does. */
+  const cordon = (unschedulable: boolean): void => {
+    const [node] = kube.objectsOf(nodes);
+    if (node !== undefined) kube.put(nodes, { ...node, spec: { unschedulable } });
   };
   const seen = {
     reboots: 0,
@@ -272,6 +283,7 @@ export function agentNode({
     const { desiredDrain = '', lastAppliedDrain = '' } = annotations();
     if (!seen.isDraining || desiredDrain === lastAppliedDrain) return;
     seen.drains.push(desiredDrain);
+    cordon(desiredDrain.startsWith('drain-'));
     annotate({ lastAppliedDrain: desiredDrain });
   };
   annotate({ currentConfig: 'c1', currentImage: imageOf('1'), state: 'Done' });
@@ -309,6 +321,8 @@ export function agentNode({
       units,
       annotations,
       annotate,
+      cordon,
+      pause: (paused: boolean) => kube.put(machineConfigPools, poolOf({ paused })),
       start,
       passes,
       stopped,

@@ -3,18 +3,15 @@ import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
 import type { ImageOrigin, UnfinishedBuild } from '../../layering/roll-out/image-origin.ts';
-import {
-  nodeControllerLease,
-  operatorDeploymentRef,
-  operatorLeaseRef,
-} from '../../layering/roll-out/ownership.ts';
+import { nodeControllerLease, operatorRefs } from '../../layering/roll-out/ownership.ts';
 import {
   type NodeProgress,
   type PoolProgress,
   poolProgress,
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
-import type { Kube } from '../../ports/kube.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
 import { outputWidth, print, wrapped } from '../messages.ts';
 import { readCluster } from './in-cluster.ts';
@@ -51,15 +48,22 @@ async function readRollOut(
   pool: string | undefined,
 ): Promise<RollOutSnapshot> {
   const namespace = operatorNamespace;
-  const [cluster, deployment, theirs, own, lease, budgets] = await Promise.all([
+  const refs = operatorRefs(namespace);
+  const read = (all: readonly KubeRef[]): Promise<readonly (KubeObject | undefined)[]> =>
+    Promise.all(all.map((ref) => kube.get(ref, signal)));
+  const [cluster, deployments, theirs, own, lease, budgets] = await Promise.all([
     readCluster(kube, signal, pool),
-    kube.get(operatorDeploymentRef(namespace), signal),
-    kube.get(operatorLeaseRef(namespace), signal),
+    read(refs.deployments),
+    read(refs.leases),
     kube.list({ kind: pods, namespace }, signal),
     kube.get({ kind: leases, namespace, name: nodeControllerLease }, signal),
     kube.list({ kind: podDisruptionBudgets }, signal),
   ]);
   const now = Date.now();
+  // One look cannot see a lease change: it goes by the times that the lease says.
+  const held = theirs
+    .filter((one) => one !== undefined)
+    .map((one) => ({ lease: one, since: Date.parse(textAt(one, 'spec', 'renewTime')) || now }));
   const draining = cluster.nodes.filter((node) => isDraining(node));
   const drained = await Promise.all(
     draining.map(({ metadata: { name } }) =>
@@ -68,7 +72,10 @@ async function readRollOut(
   );
   return {
     ...cluster,
-    operator: { deployment, lease: theirs, pods: own, now },
+    operator: {
+      ...{ leases: held, pods: own, now },
+      deployments: deployments.filter((one) => one !== undefined),
+    },
     lease,
     budgets,
     pods: drained.flat(),

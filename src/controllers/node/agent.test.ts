@@ -369,6 +369,50 @@ describe('a node that is to have what its pool has not', () => {
   });
 });
 
+describe('a node whose reboot a person stops', () => {
+  const drained = async () => {
+    const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
+    node.annotate(toNext);
+    node.seen.isDraining = false;
+    await node.settle(1);
+    node.annotate({ lastAppliedDrain: 'drain-c2' });
+    node.seen.isDraining = true;
+    return node;
+  };
+
+  it('by an uncordon is not changed, and drained once more when it is cordoned again', async () => {
+    const { annotations, cordon, host, seen, settle } = await drained();
+    await settle(2);
+    expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
+    expect(annotations()).toMatchObject({ state: 'Degraded', desiredDrain: 'uncordon-c2' });
+    expect(annotations().reason).toContain('node-agent.uncordoned');
+    cordon(true);
+    await settle(4);
+    expect(annotations()).toMatchObject(done);
+    expect(seen).toMatchObject({
+      ...{ reboots: 1, drains: ['uncordon-c2', 'drain-c2', 'uncordon-c2'] },
+    });
+  });
+
+  it('by a pause is neither staged nor rebooted until that ends', async () => {
+    const { annotate, annotations, cordon, host, pause, seen, settle } = await drained();
+    cordon(true);
+    pause(true);
+    await settle(2);
+    expect([seen.reboots, host.textOf('/etc/x'), annotations().state]).toEqual([
+      ...[0, undefined, 'Working'],
+    ]);
+    pause(false);
+    await settle();
+    expect(annotations()).toMatchObject(done);
+    pause(true);
+    const before = changing(host).length;
+    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    await settle(2);
+    expect(changing(host).slice(before)).toEqual([]);
+  });
+});
+
 describe('a node whose object is replaced in the middle of a pass', () => {
   it('is given nothing that was decided for the one before', async () => {
     const { annotate, annotations, kube, passes, start, stopped } = agentNode();
@@ -420,20 +464,29 @@ describe('a node of the Machine Config Operator', () => {
     expect(annotations()).toMatchObject(done);
   });
 
+  const builder = { kind: 'ReplicaSet', name: 'machine-os-builder-5c7d' };
   const replaceNode = (kube: Agent['kube']): void => {
     kube.drop({ kind: nodes, name: 'w0' }).put(nodes, { metadata: { name: 'w0' } });
   };
 
-  it.each(['pod', 'desired', 'build', 'drain', 'node'] as const)(
+  it.each(['pod', 'desired', 'build', 'drain', 'node', 'cordon', 'pause', 'builder'] as const)(
     'is looked at once more before anything is written: %s',
     async (change) => {
-      const { annotate, annotations, host, kube, passes, putPod, seen, start, stopped } = agentNode(
-        {
-          next: { files: [configFile('/etc/x', 'new')] },
-        },
-      );
+      const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
+      const { annotate, annotations, host, kube, passes, putPod, seen, start, stopped } = node;
       annotate(toNext);
       let reads = 0;
+      const once = (event: () => void) => () => (reads === 2 ? event() : undefined);
+      const happens = {
+        pod: () => putPod('daemon-x', daemon),
+        builder: () => putPod('mob-x', builder),
+        desired: () => annotate({ desiredConfig: 'c3' }),
+        build: () => kube.drop({ kind: machineOSBuilds, name: 'worker-c2-2' }),
+        drain: () => annotate({ lastAppliedDrain: 'drain-c1' }),
+        node: once(() => replaceNode(kube)),
+        cordon: once(() => node.cordon(false)),
+        pause: () => node.pause(true),
+      };
       const ended = start({
         kube: {
           ...kube,
@@ -443,11 +496,7 @@ describe('a node of the Machine Config Operator', () => {
             reads += 1;
             // By the second reading of a pass its view has been checked already.
             if (reads < 2) return kube.get(ref, signal);
-            if (change === 'pod') putPod('daemon-x', daemon);
-            if (change === 'desired') annotate({ desiredConfig: 'c3' });
-            if (change === 'build') kube.drop({ kind: machineOSBuilds, name: 'worker-c2-2' });
-            if (change === 'drain') annotate({ lastAppliedDrain: 'drain-c1' });
-            if (change === 'node' && reads === 2) replaceNode(kube);
+            happens[change]();
             return kube.get(ref, signal);
           },
         },
@@ -455,7 +504,8 @@ describe('a node of the Machine Config Operator', () => {
       await passes();
       stopped.abort(new Error('the test ends'));
       await ended;
-      expect(new Set(seen.drains)).toEqual(new Set(['drain-c2']));
+      const drains = change === 'cordon' ? ['drain-c2', 'uncordon-c2'] : ['drain-c2'];
+      expect(new Set(seen.drains)).toEqual(new Set(drains));
       expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
     },
   );

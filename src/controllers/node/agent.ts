@@ -1,20 +1,24 @@
 import { nodes } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { informer } from '../../reconcile/informer.ts';
 import { type Controller, type Controllers, type Emit, notesOf } from '../../reconcile/manager.ts';
+import type { Result } from '../../reconcile/queue.ts';
 import type { Progress } from '../../engine/events.ts';
-import { changeNode, isAtRest } from './change-node.ts';
+import { readView } from './change.ts';
+import { changeNode } from './change-node.ts';
+import { isAtRest } from './decide.ts';
 import { nodeAgentFailure } from './failures.ts';
 import {
   annotate,
   isOperators,
+  lacking,
   type NodeState,
   nodeState,
   type NodeAgentScope,
 } from './node-object.ts';
-import { daemonRuns, isRebooting, isSettled } from './prepare.ts';
 
 /** What failed last, until something else is desired. */
 interface Failing {
@@ -60,6 +64,7 @@ export function nodeAgent({
   const common = {
     ...ports,
     config: { nodeName },
+    observed: leaseObserver(ports.clock),
     note: notesOf(emit, id),
     progress: (progress: Progress) => emit({ type: 'step.progress', step: id, progress }),
   };
@@ -69,75 +74,49 @@ export function nodeAgent({
     watch: (add) => node.onChange(() => add(nodeName)),
     reconcile: async (name, signal) => {
       const object = node.get(name);
-      const status =
-        object === undefined
-          ? 'there is no such node'
-          : await pass({ ...common, signal, uid: object.metadata.uid }, pace, nodeState(object));
-      return { after: every, status };
+      if (object === undefined) return { status: 'there is no such node' };
+      return pass({ ...common, signal, uid: object.metadata.uid }, pace, nodeState(object));
     },
   };
   return { name: 'node-agent', controllers: [controller] };
 }
 
 /** What is done for a node now; of one that has all that it should have, nothing is asked before it is to be checked. */
-function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<string> {
+async function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
   const now = scope.clock.elapsed();
-  if (now < (pace.leavesBy ?? 0)) return Promise.resolve(isRebooting);
-  return pace.rests === undefined || now >= pace.checkAt || !isAtRest(state)
-    ? attempt(scope, pace, state)
-    : Promise.resolve(pace.rests);
-}
-
-/** Takes the node nearer to what it should have, unless that failed just now. */
-async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<string> {
-  const { kube, clock, config, signal } = scope;
+  const after = every;
+  if (now < (pace.leavesBy ?? 0)) return { after, status: 'the host reboots' };
+  if (pace.rests !== undefined && now < pace.checkAt && isAtRest(state))
+    return { after, status: pace.rests };
   const desired = [state.desiredConfig, state.desiredImage].join(' ');
   const { failing } = pace;
-  if (failing?.desired === desired && clock.elapsed() < failing.at) return failing.reason;
-  const reread = async (): Promise<NodeState> => {
-    const found = await kube.get({ kind: nodes, name: config.nodeName }, signal);
-    return found === undefined || found.metadata.uid !== scope.uid ? {} : nodeState(found);
-  };
-  const checks = clock.elapsed() >= pace.checkAt;
+  if (failing?.desired === desired && now < failing.at) return { after, status: failing.reason };
   pace.rests = undefined;
   try {
-    const status = await change(scope, pace, { node: state, reread, checks });
-    pace.failing = undefined;
-    if (status === daemonRuns || status === isSettled) pace.rests = status;
-    if (checks) pace.checkAt = clock.elapsed() + checkEvery;
-    if (status === isRebooting) pace.leavesBy = clock.elapsed() + rebootLimit;
-    return status;
+    return await attempt(scope, pace, state);
   } catch (error) {
-    signal.throwIfAborted();
+    scope.signal.throwIfAborted();
     const count = failing?.desired === desired ? failing.count + 1 : 0;
     const reason = await reportFailure(scope, state, error);
     const pause = Math.min(longestPause, every * 2 ** count);
-    pace.failing = { desired, count, at: clock.elapsed() + pause, reason };
-    return reason;
+    pace.failing = { desired, count, at: scope.clock.elapsed() + pause, reason };
+    return { after, status: reason };
   }
 }
 
-/** Who runs the node is asked before the host: what fails there is no matter of a node that the operator runs. */
-async function change(
-  scope: NodeAgentScope,
-  pace: Pace,
-  asked: Parameters<typeof changeNode>[1],
-): Promise<string> {
-  if (await isOperators(scope)) {
-    await takeBackState(scope, await asked.reread());
-    return daemonRuns;
-  }
-  if (pace.leavesBy !== undefined) throw notRebooted(pace);
-  return changeNode(scope, asked);
-}
-
-/** What an agent shows at its node begins with the code of a failure; the daemon of the operator writes sentences. */
-const ofAgent = /^[a-z-]+\.[a-z-]+: /;
-
-/** A daemon that has nothing to change leaves the state as it finds it: nobody else would take this one back. */
-async function takeBackState(scope: NodeAgentScope, now: NodeState): Promise<void> {
-  if (now.state !== 'Degraded' || !ofAgent.test(now.reason ?? '')) return;
-  await annotate(scope, now, { state: 'Done', reason: undefined });
+/** Takes the node nearer to what it should have. */
+async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
+  const { clock } = scope;
+  const checks = clock.elapsed() >= pace.checkAt;
+  const view = await readView(scope, state, checks);
+  if (pace.leavesBy !== undefined && !view.isOperated) throw notRebooted(pace);
+  const { status, rests, done } = await changeNode(scope, view);
+  if (done !== undefined && done !== 'reboot') return { after: 0, status };
+  if (done === 'reboot') pace.leavesBy = clock.elapsed() + rebootLimit;
+  if (rests === true) pace.rests = status;
+  pace.failing = undefined;
+  if (checks) pace.checkAt = clock.elapsed() + checkEvery;
+  return { after: every, status };
 }
 
 function notRebooted(pace: Pace): Error {
@@ -159,7 +138,7 @@ async function reportFailure(
   if (code.startsWith('kube.')) return reason;
   try {
     if (await isOperators(scope)) return reason;
-    await annotate(scope, state, { state: 'Degraded', reason });
+    await annotate(scope, lacking(state, { state: 'Degraded', reason }));
   } catch (thrown) {
     scope.signal.throwIfAborted();
     const { code: cause } = asAgentError(thrown);

@@ -1,121 +1,213 @@
-import { describe } from '../../os/decide.ts';
-import { areInForce, without } from '../../os/driver.ts';
-import { nextOf, type OsStatus } from '../../os/status.ts';
-import { readHost } from '../../steps/os/read-host.ts';
+import { minutes } from '../../model/duration.ts';
+import { asksForChange, restartArgv } from '../../os/driver.ts';
+import { nextOf } from '../../os/status.ts';
+import { type ActionTable, performActions } from '../../reconcile/actions.ts';
+import { checkFreeSpace, planApply } from '../../steps/os/check-image.ts';
+import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.ts';
 import { dropNextBoot } from '../../steps/os/roll-back.ts';
+import { cleanUp, stagePlanned } from '../../steps/os/stage.ts';
+import type { CommandScope, NodeRequest } from '../../steps/os/step.ts';
+import { recordPath, verifyPlanned } from '../../steps/os/verify.ts';
 import {
-  type Asked,
+  argumentChange,
+  needsStaging,
+  readSettings,
+  argumentsAfter,
   type Change,
   hasArguments,
-  mayRun,
-  presentArguments,
-  readChange,
-  readCurrent,
+  type NodeView,
 } from './change.ts';
-import { readDisruption } from './disruption.ts';
-import { nodeAgentFailure } from './failures.ts';
-import { applyChange, hostChange, isChange, changedNames } from './host-files.ts';
-import {
-  arrivalOf,
-  isSame,
-  type Marker,
-  type Target,
-  mayReboot,
-  readMarker,
-  removeMarker,
-  writeMarker,
-} from './marker.ts';
+import { type Decision, decide, hasBegunReboot, type NodeAction, stagedFor } from './decide.ts';
+import { disruptionOf, policiesIn } from './disruption.ts';
+import { applyChange, hostChange, run } from './host-files.ts';
+import { type Marker, removeMarker, writeMarker } from './marker.ts';
 import {
   annotate,
-  checkTarget,
-  findConfig,
-  type NodeState,
-  targetOf,
+  isOperators,
   type NodeAgentScope,
+  nodeState,
+  readNode,
+  readPool,
 } from './node-object.ts';
-import { complete, finish, prepare, runArgvs } from './prepare.ts';
-import { type WantedHost, wantedHost } from './wanted-host.ts';
+import type { WantedHost } from './wanted-host.ts';
 
-/**
- * Takes a node nearer to what it should have, by one look at node, host and marker, and resolves with what it then waits
- * for. It may be stopped anywhere and called again. `checks` has a node looked at that nobody changes.
- */
-export async function changeNode(
-  scope: NodeAgentScope,
-  asked: Pick<Change, 'node' | 'reread'> & { readonly checks: boolean },
-): Promise<string> {
-  const { node, reread, checks } = asked;
-  const target = targetOf(node.desiredConfig, node.desiredImage);
-  if (target === undefined) return awaitDesire(scope, node);
-  const marker = await readMarker(scope.host, scope.signal);
-  const isThere = has(node, target);
-  const begun = { target, node, reread, marker };
-  if (marker !== undefined && !isSame(marker, target)) return leaveOther(scope, begun, marker);
-  if (!isThere) return goOn(scope, begun);
-  if (checks || node.state === 'Degraded') await checkDrift(scope, target);
-  return finish(scope, node);
-}
-
-/** Whether a node has what it should have, and nothing is asked of it. */
-export function isAtRest(node: NodeState): boolean {
-  const target = targetOf(node.desiredConfig, node.desiredImage);
-  return target !== undefined && has(node, target) && isQuiet(node);
-}
-
-function has({ currentConfig, currentImage }: NodeState, target: Target): boolean {
-  const current = targetOf(currentConfig, currentImage);
-  return current !== undefined && isSame(current, target);
-}
-
-/** The controller gives something to a node only once an agent says that it is there. */
-async function awaitDesire(scope: NodeAgentScope, node: NodeState): Promise<string> {
-  await annotate(scope, node, { state: 'Done', reason: undefined });
-  return 'nothing is desired of this node yet';
-}
-
-const isQuiet = ({ state, desiredDrain = '' }: NodeState): boolean =>
-  state === 'Done' && !desiredDrain.startsWith('drain-');
-
-async function goOn(scope: NodeAgentScope, asked: Asked): Promise<string> {
-  const { node, marker } = asked;
-  if (marker?.failed !== undefined) {
-    await annotate(scope, node, { state: 'Degraded', reason: marker.failed });
-    return marker.failed;
-  }
-  const change = await readChange(scope, asked);
-  // What it was rebooted into was checked then.
-  if (marker?.phase !== 'rebooting') await checkTarget(scope, change);
-  if (node.state !== 'Degraded') {
-    await annotate(scope, node, { state: 'Working', reason: undefined });
-  }
-  return marker?.phase === 'rebooting' && marker.bootId !== change.bootId
-    ? arrive(scope, change, marker)
-    : prepare(scope, change);
+/** What became of a node in one pass. */
+export interface Outcome extends Omit<Decision, 'action'> {
+  /** What was done, after which it is decided again. */
+  readonly done?: NodeAction['type'];
 }
 
 /**
- * Takes back what an earlier change left that is no longer desired. What the host came back with already, it has now.
+ * Does what is due for a node next, one action at most, and says what it waits for else. It may be stopped anywhere and called
+ * again.
+ * @throws AgentError of what cannot be done
  */
-async function leaveOther(scope: NodeAgentScope, asked: Asked, marker: Marker): Promise<string> {
+export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise<Outcome> {
+  let last = decide(seen);
+  const actionsOf = (view: NodeView): readonly NodeAction[] => {
+    last = decide(view);
+    return last.action === undefined ? [] : [last.action];
+  };
+  const readAgain = (): Promise<NodeView | undefined> => viewAgain(scope, seen);
+  const plan = { seen, decide: actionsOf, readAgain, table: actionTable(scope, seen) };
+  const [done] = await performActions<NodeView, NodeAction>(plan, scope.signal);
+  const { action: _, ...decision } = last;
+  return done === undefined ? decision : { ...decision, done: done.type };
+}
+
+/**
+ * What may have changed since a node was seen, right before it or its host is written: whether it is the same node and desires the same,
+ * who runs it, its cordon and drain, its pool, the pause of that, and whether that has given it what it desires.
+ */
+async function viewAgain(scope: NodeAgentScope, seen: NodeView): Promise<NodeView | undefined> {
+  const { change } = seen;
+  const object = await readNode(scope);
+  if (object === undefined) return undefined;
+  const node = nodeState(object);
+  const isSame = (
+    ['desiredConfig', 'desiredImage', 'currentConfig', 'currentImage'] as const
+  ).every((name) => node[name] === seen.node[name]);
+  if (!isSame) return undefined;
+  const isOperated = await isOperators(scope);
+  const pool = change && (await readPool(scope, object, change));
+  return { ...seen, node, isOperated, ...pool };
+}
+
+function actionTable(scope: NodeAgentScope, view: NodeView): ActionTable<NodeAction> {
   const { host, signal } = scope;
-  const change = await readChange(scope, asked);
-  const object = marker.object ?? (await findConfig(scope, marker.config));
-  const begun = object === undefined ? undefined : wantedHost(object);
-  if (runsOther(change, marker, begun?.osImageURL)) {
-    const { config: currentConfig, image: currentImage } = marker;
-    await annotate(scope, change.node, { currentConfig, currentImage });
-    await removeMarker(host, signal);
-    return `the host runs ${marker.config}: going on from there`;
+  return {
+    annotate: ({ annotations }) => annotate(scope, annotations),
+    stage: ({ change }) => stage(scope, change),
+    begin: ({ change }) => {
+      const phase = hasBegunReboot(change) ? 'rebooting' : 'staged';
+      return mark(scope, change, { phase, isUncordoned: undefined });
+    },
+    'withdraw-drain': async ({ change }) => {
+      const { phase = 'staged' } = change.marker ?? {};
+      await mark(scope, change, { phase, isUncordoned: true });
+      await annotate(scope, { desiredDrain: `uncordon-${change.target.config}` });
+    },
+    'apply-live': async ({ change, disruption }) => {
+      await mark(scope, change, { phase: 'live', object: change.object });
+      await applyChange(scope, change.files);
+      await runArgvs(scope, disruption.argvs);
+      scope.note('info', `${change.target.config} is applied without a reboot`);
+      await complete(scope, change);
+    },
+    reboot: ({ change }) => reboot(scope, change),
+    complete: ({ change }) => complete(scope, change),
+    'give-up': async ({ change, reason, restores }) => {
+      const { before, wanted, marker } = change;
+      if (restores && before !== undefined)
+        await applyChange(scope, await hostChange(scope, before, wanted));
+      if (marker !== undefined) await writeMarker(host, { ...marker, failed: reason }, signal);
+    },
+    adopt: async () => {
+      const { config: currentConfig, image: currentImage } = view.marker ?? {};
+      await annotate(scope, { currentConfig, currentImage });
+      await removeMarker(host, signal);
+    },
+    'take-back': ({ change }) => takeBack(scope, change, view),
+    forget: () => removeMarker(host, signal),
+  };
+}
+
+/** Keeps over a stop how far the change is. */
+function mark(
+  { host, signal }: NodeAgentScope,
+  change: Change,
+  step: Pick<Marker, 'phase'> & Partial<Pick<Marker, 'boots' | 'object' | 'isUncordoned'>>,
+): Promise<void> {
+  const { target, bootId, marker } = change;
+  const stages = needsStaging(change) ? { stages: stagedFor(change) } : {};
+  const after = hasArguments(change) ? {} : { arguments: argumentsAfter(change) };
+  const next = { boots: 0, ...marker, ...target, bootId, ...stages, ...after, ...step };
+  return writeMarker(host, next, signal);
+}
+
+async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
+  const kernelArguments = hasArguments(change) ? undefined : argumentChange(change);
+  await mark(scope, change, { phase: 'staging' });
+  // Arguments of what was begun may be changed already: a second change to them would be another one.
+  const isBegun = kernelArguments !== undefined && nextOf(change.snapshot.status) !== undefined;
+  if (isBegun) await dropNextBoot(scope, change.snapshot);
+  await stageForNextBoot(scope, {
+    image: stagedFor(change),
+    kernelArguments: kernelArguments ?? { append: [], remove: [] },
+    ...{ records: false, reboots: false },
+  });
+  await mark(scope, change, { phase: 'staged' });
+}
+
+/**
+ * Has an image booted next, by the steps of `node apply`, for a program that does so again and again. The image that ran
+ * before is deployed again too: its old deployment would boot with the /etc that it had then.
+ * @throws AgentError `os.*`
+ */
+async function stageForNextBoot(scope: NodeAgentScope, request: NodeRequest): Promise<void> {
+  const lock = await lockHost(scope);
+  try {
+    await stageLocked({ ...scope, config: request });
+  } finally {
+    await lock.release();
   }
+}
+
+async function stageLocked(scope: CommandScope): Promise<void> {
+  const snapshot = await readHost(scope, asksForChange(scope.config.kernelArguments));
+  const plan = await planApply(scope, { snapshot });
+  if (plan.kind !== 'nothing') {
+    await cleanUp(scope, { snapshot });
+    await checkFreeSpace(scope, plan);
+    await stagePlanned(scope, { snapshot, plan });
+  }
+  await verifyPlanned(scope, { snapshot, plan });
+}
+
+async function reboot(scope: NodeAgentScope, change: Change): Promise<void> {
+  const { target, marker, object, files } = change;
+  const boots = (marker?.boots ?? 0) + (hasBegunReboot(change) ? 0 : 1);
+  await mark(scope, change, { phase: 'rebooting', boots, object });
+  await applyChange(scope, files);
+  scope.note('info', `rebooting the host into ${target.config}`, { image: target.image ?? '' });
+  await scope.host.exec(restartArgv, { signal: scope.signal, limit: minutes(2) });
+}
+
+/** Has services take over what was written. */
+async function runArgvs(
+  { host, signal }: NodeAgentScope,
+  argvs: readonly (readonly string[])[],
+): Promise<void> {
+  for (const argv of argvs) await host.exec(argv, { signal, limit: minutes(5) });
+}
+
+/** Where the Machine Config Daemon keeps its records. */
+const recordFolder = '/etc/machine-config-daemon';
+
+/** Says that the node has what it should have, on the host and in the cluster. */
+async function complete(scope: NodeAgentScope, { target, object }: Change): Promise<void> {
+  const { host, signal } = scope;
+  await run(scope, ['mkdir', '-p', recordFolder]);
+  await host.writeFile(machineConfigFile, JSON.stringify(object), { signal, mode: 0o600 });
+  if (target.image === undefined) await host.remove(recordPath, signal);
+  else await host.writeFile(recordPath, target.image, { signal, mode: 0o644 });
+  await annotate(scope, { currentConfig: target.config, currentImage: target.image });
+}
+
+/** Also what an earlier reboot left, which a power cut had stopped; what was written without one, services have to take back too. */
+async function takeBack(
+  scope: NodeAgentScope,
+  change: Change,
+  { marker, begun }: NodeView,
+): Promise<void> {
+  if (marker === undefined) return;
   scope.note('info', `${marker.config} is no longer desired: what was begun is taken back`);
   const next = nextOf(change.snapshot.status)?.image;
   if (next !== undefined && next === marker.stages) await dropNextBoot(scope, change.snapshot);
   if (begun !== undefined) await takeBackFiles(scope, change, { marker, begun });
-  await removeMarker(host, signal);
-  return `${marker.config} was taken back`;
+  await removeMarker(scope.host, scope.signal);
 }
 
-/** Of an earlier reboot too, which a power cut had stopped; of what was written without one, services have to take it back too. */
 async function takeBackFiles(
   scope: NodeAgentScope,
   { before, wanted }: Change,
@@ -126,79 +218,9 @@ async function takeBackFiles(
   const step = { before: begun, wanted: before ?? wanted };
   const lacks = await hostChange(scope, step.wanted, begun);
   await applyChange(scope, lacks);
-  if (isLive) await runArgvs(scope, await readDisruption(scope, { ...step, lacks }));
-}
-
-function runsOther(change: Change, marker: Marker, osImageURL: string | undefined): boolean {
-  const isRebooted = marker.phase === 'rebooting' && marker.bootId !== change.bootId;
-  const image = marker.image ?? osImageURL;
-  const had = change.node.currentImage ?? change.before?.osImageURL;
-  const runs = change.snapshot.status.booted?.image;
-  return isRebooted && image !== undefined && (image === runs || image === had);
-}
-
-const runsInstead = ({ booted }: OsStatus, image = ''): string =>
-  `runs ${booted === undefined ? 'nothing known' : describe(booted)} instead of ${image}`;
-
-/**
- * Compares a host that nobody changes with what it was given.
- * @throws AgentError `node-agent.drifted`
- */
-async function checkDrift(scope: NodeAgentScope, { config, image }: Target): Promise<void> {
-  const wanted = wantedHost(await readCurrent(scope, config));
-  const snapshot = await readHost(scope);
-  const { status } = snapshot;
-  const os = image ?? wanted.osImageURL;
-  const given = wanted.kernelArguments;
-  const present = given.length === 0 ? [] : await presentArguments(scope, snapshot);
-  const files = await hostChange(scope, wanted, undefined);
-  const found = [
-    ...(os === '' || mayRun(status, os) ? [] : [`it ${runsInstead(status, os)}`]),
-    ...(areInForce(present, given) ? [] : [wrongArguments(given, present)]),
-    ...(isChange(files) ? [`these differ: ${changedNames(files)}`] : []),
-  ];
-  if (found.length === 0) return;
-  throw nodeAgentFailure('node-agent.drifted', `not as ${config} says: ${found.join('; ')}`);
-}
-
-function wrongArguments(given: readonly string[], present: readonly string[]): string {
-  const lacking = without(given, present);
-  return lacking.length === 0
-    ? `its kernel arguments are not in the order ${given.join(' ')}`
-    : `it runs without ${lacking.join(' ')}`;
-}
-
-/** The host came back: with the image that was staged, or without. */
-async function arrive(scope: NodeAgentScope, change: Change, marker: Marker): Promise<string> {
-  const { image, snapshot, wanted, before, target } = change;
-  const arrival = image === undefined ? 'arrived' : arrivalOf(snapshot.status, image, marker.boots);
-  if (arrival === 'again') return prepare(scope, change);
-  if (arrival === 'refused') {
-    const text = `the host ${runsInstead(snapshot.status, image)}`;
-    if (before !== undefined) await applyChange(scope, await hostChange(scope, before, wanted));
-    return giveUp(scope, change, { ...marker, failed: reasonOf('node-agent.came-back', text) });
-  }
-  const rest = await hostChange(scope, wanted, undefined);
-  if (!isChange(rest) && hasArguments(change)) return complete(scope, change);
-  if (mayReboot(marker)) return prepare(scope, change);
-  const names = isChange(rest) ? changedNames(rest) : 'kernel arguments';
-  const text = `of ${target.config} the host does not keep: ${names}`;
-  return giveUp(scope, change, { ...marker, failed: reasonOf('node-agent.not-kept', text) });
-}
-
-function reasonOf(code: 'node-agent.came-back' | 'node-agent.not-kept', text: string): string {
-  const { message } = nodeAgentFailure(code, text);
-  return `${code}: ${message}`;
-}
-
-/** Nothing is tried again until something else is desired. */
-async function giveUp(
-  scope: NodeAgentScope,
-  { node }: Asked,
-  marker: Marker & { readonly failed: string },
-): Promise<string> {
-  const { failed } = marker;
-  await writeMarker(scope.host, marker, scope.signal);
-  await annotate(scope, node, { state: 'Degraded', reason: failed });
-  return failed;
+  if (isLive)
+    await runArgvs(
+      scope,
+      disruptionOf({ ...step, lacks }, policiesIn(await readSettings(scope))).argvs,
+    );
 }

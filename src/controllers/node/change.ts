@@ -13,16 +13,43 @@ import { machineConfigFile, readArguments, readHost } from '../../steps/os/read-
 import type { OsStatus } from '../../os/status.ts';
 import { checkRequest } from '../../steps/os/check-image.ts';
 import type { OsSnapshot } from '../../steps/os/step.ts';
+import { machineConfigurations } from '../../cluster/kinds.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { nodeAgentFailure } from './failures.ts';
-import { isSame, type Marker, type Target } from './marker.ts';
+import { type HostChange, hostChange } from './host-files.ts';
+import { isSame, type Marker, readMarker, type Target } from './marker.ts';
 import {
   configMissing,
   findConfig,
+  has,
+  isOperators,
   type NodeState,
   readConfig,
+  readNode,
+  readPool,
   type NodeAgentScope,
+  targetOf,
 } from './node-object.ts';
 import { wantedHost, type WantedHost } from './wanted-host.ts';
+
+/** A node, its pool and its host at one moment. */
+export interface NodeView {
+  readonly node: NodeState;
+  readonly isOperated: boolean;
+  /** What it should have; undefined where nobody said. */
+  readonly target: Target | undefined;
+  /** What was begun, for this target or another. */
+  readonly marker?: Marker | undefined;
+  /** Unless the node has what it should have. */
+  readonly change?: Change;
+  /** What the MachineConfig of a marker for another target asks for. */
+  readonly begun?: WantedHost | undefined;
+  /** Of a node that has what it should have, where its host is to be checked. */
+  readonly drift?: Drift;
+  /** Why the pool of the node cannot have given it that target. */
+  readonly refusal?: Error | undefined;
+  readonly isPaused?: boolean;
+}
 
 /** What is under way, once everything that it needs was read. */
 export interface Change {
@@ -40,19 +67,75 @@ export interface Change {
   readonly bootId: string;
   /** What was begun for this target. */
   readonly marker: Marker | undefined;
-  /** Reads the node once more from the API server. */
-  readonly reread: () => Promise<NodeState>;
+  /** What the host lacks of the change. */
+  readonly files: HostChange;
+  /** What it lacks of the MachineConfig, whatever it had before. */
+  readonly rest: HostChange;
+  /** The MachineConfiguration of the cluster with the policies of changes without a reboot, where this may be one. */
+  readonly settings: KubeObject | undefined;
 }
 
-/** What a look at the node begins with. */
-export type Asked = Pick<Change, 'target' | 'node' | 'reread' | 'marker'>;
+/** What a host is held against that nobody changes. */
+export interface Drift {
+  readonly status: OsStatus;
+  readonly wanted: WantedHost;
+  readonly present: readonly string[];
+  readonly files: HostChange;
+}
 
 /**
- * Reads what is to be changed.
+ * Reads what is decided on. Who runs the node is asked before the host: what fails there is no matter of a node that the operator
+ * runs. `checks` has the host of a node read that nobody changes.
  * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
  */
-export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<Change> {
-  const { target, node, marker } = asked;
+export async function readView(
+  scope: NodeAgentScope,
+  node: NodeState,
+  checks: boolean,
+): Promise<NodeView> {
+  const target = targetOf(node.desiredConfig, node.desiredImage);
+  const isOperated = await isOperators(scope);
+  if (isOperated || target === undefined) return { node, target, isOperated };
+  const marker = await readMarker(scope.host, scope.signal);
+  const view = { node, target, isOperated, marker };
+  const isOther = marker !== undefined && !isSame(marker, target);
+  if (!isOther && has(node, target))
+    return isChecked(node, checks) ? { ...view, drift: await readDrift(scope, target) } : view;
+  if (isOther) {
+    const change = await readChange(scope, { target, node, marker: undefined });
+    const object = marker.object ?? (await findConfig(scope, marker.config));
+    return { ...view, change, begun: object && wantedHost(object) };
+  }
+  if (marker?.failed !== undefined) return view;
+  const change = await readChange(scope, { target, node, marker });
+  return { ...view, change, ...(await poolNow(scope, change)) };
+}
+
+const isChecked = (node: NodeState, checks: boolean): boolean =>
+  checks || node.state === 'Degraded';
+
+async function poolNow(
+  scope: NodeAgentScope,
+  change: Change,
+): Promise<Pick<NodeView, 'refusal' | 'isPaused'>> {
+  const object = await readNode(scope);
+  return object === undefined ? {} : readPool(scope, object, change);
+}
+
+async function readDrift(scope: NodeAgentScope, { config }: Target): Promise<Drift> {
+  const wanted = wantedHost(await readCurrent(scope, config));
+  const snapshot = await readHost(scope);
+  const { status } = snapshot;
+  const isGiven = wanted.kernelArguments.length > 0;
+  const present = isGiven ? await presentArguments(scope, snapshot) : [];
+  return { status, wanted, present, files: await hostChange(scope, wanted, undefined) };
+}
+
+async function readChange(
+  scope: NodeAgentScope,
+  asked: Pick<Change, 'target' | 'node' | 'marker'>,
+): Promise<Change> {
+  const { target, node } = asked;
   const object = await readConfig(scope, target.config);
   const wanted = wantedHost(object);
   const before = await readBefore(scope, node.currentConfig);
@@ -66,16 +149,30 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
   const bootId = await readBootId(scope.host, scope.signal);
   const given = [wanted, before].flatMap((one) => one?.kernelArguments ?? []);
   const present = given.length === 0 ? [] : await presentArguments(scope, snapshot);
-  return {
+  const change: Change = {
     ...asked,
     ...{ object, wanted, before, snapshot, present, bootId },
     image: image === '' ? undefined : image,
-    marker: ownMarker(marker, target),
+    files: await hostChange(scope, wanted, before),
+    rest: await hostChange(scope, wanted, undefined),
+    settings: undefined,
   };
+  return withSettings(scope, change);
 }
 
-const ownMarker = (marker: Marker | undefined, target: Target): Marker | undefined =>
-  marker !== undefined && isSame(marker, target) ? marker : undefined;
+async function withSettings(scope: NodeAgentScope, change: Change): Promise<Change> {
+  const reboots = needsStaging(change) || change.marker?.phase === 'rebooting';
+  return reboots ? change : { ...change, settings: await readSettings(scope) };
+}
+
+/** The MachineConfiguration of the cluster. */
+export const readSettings = ({ kube, signal }: NodeAgentScope): Promise<KubeObject | undefined> =>
+  kube.get({ kind: machineConfigurations, name: 'cluster' }, signal);
+
+/** Whether a change needs another deployment. */
+export const needsStaging = (change: Change): boolean =>
+  (change.image !== undefined && change.snapshot.status.booted?.image !== change.image) ||
+  !hasArguments(change);
 
 /** Whether an image runs, as far as that can be told: an image of a disk has no name, and one may have several. */
 export function mayRun({ booted }: OsStatus, image: string): boolean {
@@ -111,7 +208,7 @@ async function readBefore(
  * The MachineConfig that the node has. A rendered one goes with its pool, and the annotations with a node that is deleted: both
  * are on the host still.
  */
-export async function readCurrent(scope: NodeAgentScope, name: string): Promise<Fields> {
+async function readCurrent(scope: NodeAgentScope, name: string): Promise<Fields> {
   const found = (await findConfig(scope, name)) ?? (await readKept(scope, name));
   if (found !== undefined) return found;
   throw configMissing(name);
@@ -126,7 +223,7 @@ async function readKept(scope: NodeAgentScope, name?: string): Promise<Fields | 
 const nameIn = (object: Fields): unknown => fieldsOf(object['metadata'])['name'];
 
 /** The kernel arguments of what runs: as they were given, or as the kernel has them where nobody knows that. */
-export const presentArguments = async (
+const presentArguments = async (
   scope: NodeAgentScope,
   snapshot: OsSnapshot,
 ): Promise<readonly string[]> =>

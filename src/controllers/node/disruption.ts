@@ -1,10 +1,8 @@
-import { machineConfigurations } from '../../cluster/kinds.ts';
 import { countAt, partOf } from '../../layering/api/cluster-object.ts';
 import { type Fields, fieldsOf, type Value } from '../../layering/api/schema.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { HostChange } from './host-files.ts';
 import type { WantedFile, WantedHost } from './wanted-host.ts';
-import type { NodeAgentScope } from './node-object.ts';
 
 /** One thing that a change asks for once it is written (OpenShift, `NodeDisruptionPolicyStatusAction`). */
 interface Action {
@@ -291,13 +289,4 @@ export function registriesNeedDrain(before: string, wanted: string): boolean {
       return !isSame && pulls(mirror, own) !== byDigest;
     });
   });
-}
-
-/** What a change asks of this node, by the policies that the cluster has now. */
-export async function readDisruption(
-  { kube, signal }: NodeAgentScope,
-  step: HostStep,
-): Promise<Disruption> {
-  const settings = await kube.get({ kind: machineConfigurations, name: 'cluster' }, signal);
-  return disruptionOf(step, policiesIn(settings));
 }

@@ -32,6 +32,11 @@ export const nodeAgentFailures = {
     title: 'The host was asked to reboot and still runs',
     hint: 'see what keeps it: "systemctl list-jobs" and "systemd-inhibit --list"; it is asked again',
   },
+  'node-agent.uncordoned': {
+    kind: 'cluster',
+    title: 'The node was uncordoned between its drain and its reboot',
+    hint: 'it is neither changed nor rebooted; "oc adm cordon" has it drained again',
+  },
   'node-agent.drifted': {
     kind: 'host',
     title: 'The host is no longer as its MachineConfig says',

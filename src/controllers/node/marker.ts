@@ -25,6 +25,8 @@ const Marker = Target.extend({
     .custom<Fields>((value) => isFields(value as Value))
     .optional()
     .catch(undefined),
+  /** Somebody has uncordoned the node after its drain: that counts no longer. */
+  isUncordoned: z.boolean().optional().catch(undefined),
   /** Why it is not tried again. */
   failed: z.string().optional().catch(undefined),
 });
@@ -68,4 +70,4 @@ export function arrivalOf(status: OsStatus, image: string, boots: number): Arriv
 }
 
 /** Whether another reboot may help. */
-export const mayReboot = ({ boots }: Marker): boolean => boots < mostBoots;
+export const mayReboot = (boots: number): boolean => boots < mostBoots;

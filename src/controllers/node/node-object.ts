@@ -5,15 +5,17 @@ import {
   nodes,
   validatingAdmissionPolicyBindings,
 } from '../../cluster/kinds.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
 import type { Fields } from '../../layering/api/schema.ts';
 import { poolOfNode } from '../../layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { isCordoned } from '../../layering/roll-out/node-state.ts';
+import type { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { foreignReason } from '../../layering/roll-out/target.ts';
 import { operatorReasonNow } from '../../layering/roll-out/ownership.ts';
 import { nodeAgentFailure } from './failures.ts';
-import type { Target } from './marker.ts';
+import { isSame, type Target } from './marker.ts';
 import { agentName } from './permissions.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Note } from '../../reconcile/write.ts';
@@ -29,19 +31,28 @@ export interface NodeAgentScope
   /** Of the node that was seen: another one of its name is not written to. */
   readonly uid: string | undefined;
   readonly note: Note;
+  /** Since when the leases of the operator have not changed. */
+  readonly observed: ReturnType<typeof leaseObserver>;
 }
 
-/** What the annotations of a node say; undefined where there is none. */
-export type NodeState = Readonly<Partial<Record<keyof typeof nodeKeys, string>>>;
+/** Annotations by their short names; undefined removes one. */
+export type Annotations = Readonly<Partial<Record<keyof typeof nodeKeys, string | undefined>>>;
 
-/** Reads the annotations of a node. */
-export function nodeState({ metadata: { annotations = {} } }: KubeObject): NodeState {
+/** What a node says; undefined where it has no such annotation. */
+export type NodeState = Annotations & { readonly isCordoned?: boolean };
+
+/** Reads a node. */
+export function nodeState(node: KubeObject): NodeState {
+  const { annotations = {} } = node.metadata;
   const found = Object.entries(nodeKeys).flatMap(([name, key]) => {
     const value = annotations[key];
     return value === undefined || value === '' ? [] : [[name, value] as const];
   });
-  return Object.fromEntries(found);
+  return { ...Object.fromEntries(found), ...(isCordoned(node) ? { isCordoned: true } : {}) };
 }
+
+/** What an agent shows at its node begins with the code of a failure; the daemon of the operator writes sentences. */
+export const ofAgent = /^[a-z-]+\.[a-z-]+: /;
 
 /** What a node has, or should have; undefined where nobody said. */
 export const targetOf = (
@@ -50,19 +61,32 @@ export const targetOf = (
 ): Target | undefined =>
   config === undefined ? undefined : { config, ...(image === undefined ? {} : { image }) };
 
-/** Writes annotations of the own node; undefined removes one. Writes nothing when they are there. */
+/** Whether a node has a target already. */
+export function has({ currentConfig, currentImage }: NodeState, target: Target): boolean {
+  const current = targetOf(currentConfig, currentImage);
+  return current !== undefined && isSame(current, target);
+}
+
+/** Those of some annotations that a node does not have like this. */
+export const lacking = (before: NodeState, after: Annotations): Annotations =>
+  Object.fromEntries(
+    Object.entries(after).filter(
+      ([name, value]) => (value ?? '') !== (before[name as keyof typeof nodeKeys] ?? ''),
+    ),
+  );
+
+/** Writes annotations of the own node. */
 export async function annotate(
   { kube, config, signal, uid }: NodeAgentScope,
-  before: NodeState,
-  after: Readonly<Partial<Record<keyof typeof nodeKeys, string | undefined>>>,
+  after: Annotations,
 ): Promise<void> {
-  const names = (Object.keys(after) as readonly (keyof typeof nodeKeys)[]).filter(
-    (name) => (after[name] ?? '') !== (before[name] ?? ''),
-  );
-  if (names.length === 0) return;
   const annotations = Object.fromEntries(
-    names.map((name) => [nodeKeys[name], after[name] ?? null]),
+    Object.entries(after).map(([name, value]) => [
+      nodeKeys[name as keyof typeof nodeKeys],
+      value ?? null,
+    ]),
   );
+  if (Object.keys(annotations).length === 0) return;
   const body = { metadata: { uid, annotations } };
   await kube.patch({ kind: nodes, name: config.nodeName }, { type: 'merge', body }, signal);
 }
@@ -71,13 +95,8 @@ export async function annotate(
  * Whether the operator runs this node: its controller is there, or the node has a pod of its daemon set, which is away for a moment
  * while it is replaced. What cannot be read throws.
  */
-export async function isOperators({
-  kube,
-  clock,
-  config,
-  signal,
-}: NodeAgentScope): Promise<boolean> {
-  const about = { kube, clock, namespace: operatorNamespace, nodes: [config.nodeName] };
+export async function isOperators({ config, signal, ...scope }: NodeAgentScope): Promise<boolean> {
+  const about = { ...scope, namespace: operatorNamespace, nodes: [config.nodeName] };
   return (await operatorReasonNow(about, signal)) !== undefined;
 }
 
@@ -103,25 +122,38 @@ export async function readConfig(scope: NodeAgentScope, name: string): Promise<F
 export const configMissing = (name: string): Error =>
   nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);
 
-/**
- * Refuses what the controller of pools would not have asked for, by a fresh reading: whoever else can write the annotations of a
- * node would boot it into anything.
- * @throws AgentError `node-agent.not-of-pool`; `node-agent.unconfined` where the policy of the agents is missing
- */
-export async function checkTarget(
-  { kube, config, signal }: NodeAgentScope,
-  { target, object }: { readonly target: Target; readonly object: Fields },
-): Promise<void> {
-  const binding = { kind: validatingAdmissionPolicyBindings, name: agentName };
-  if ((await kube.get(binding, signal)) === undefined) {
-    const text = `there is no ValidatingAdmissionPolicyBinding ${agentName}`;
-    throw nodeAgentFailure('node-agent.unconfined', text);
-  }
+/** The node by a fresh reading; undefined where it is gone, or another one of its name. */
+export async function readNode({
+  kube,
+  config,
+  signal,
+  uid,
+}: NodeAgentScope): Promise<KubeObject | undefined> {
   const node = await kube.get({ kind: nodes, name: config.nodeName }, signal);
+  return node?.metadata.uid === uid ? node : undefined;
+}
+
+/**
+ * Holds a target against the pool of the node: `refusal` says why the controller of pools cannot have given it, which is
+ * `node-agent.not-of-pool`, or `node-agent.unconfined` where the policy of the agents is missing.
+ */
+export async function readPool(
+  { kube, signal }: NodeAgentScope,
+  node: KubeObject,
+  { target, object }: { readonly target: Target; readonly object: Fields },
+): Promise<{ readonly refusal?: Error; readonly isPaused: boolean }> {
   const pools = await kube.list({ kind: machineConfigPools }, signal);
   const builds = await kube.list({ kind: machineOSBuilds }, signal);
-  const found = node && poolOfNode(node, { pools, nodes: [node] });
+  const binding = { kind: validatingAdmissionPolicyBindings, name: agentName };
+  const isConfined = (await kube.get(binding, signal)) !== undefined;
+  const found = poolOfNode(node, { pools, nodes: [node] });
   const pool = pools.find(({ metadata }) => metadata.name === found?.name);
+  const isPaused = partOf(pool, 'spec', 'paused') === true;
   const reason = foreignReason(target, { pool, config: object as object as KubeObject, builds });
-  if (reason !== undefined) throw nodeAgentFailure('node-agent.not-of-pool', reason);
+  if (!isConfined) {
+    const text = `there is no ValidatingAdmissionPolicyBinding ${agentName}`;
+    return { isPaused, refusal: nodeAgentFailure('node-agent.unconfined', text) };
+  }
+  if (reason === undefined) return { isPaused };
+  return { isPaused, refusal: nodeAgentFailure('node-agent.not-of-pool', reason) };
 }

@@ -1,7 +1,7 @@
 import { machineConfigurations, validatingAdmissionPolicyBindings } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { operatorDeployment } from '../../layering/roll-out/ownership.ts';
+import { operatorPrograms } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
 
@@ -30,8 +30,8 @@ export const agentRules: readonly PolicyRule[] = [
 /** What it may do in the namespace of the Machine Config Operator: see whether that is there, and whose pods are on its node. */
 export const agentNamespaceRules: readonly PolicyRule[] = [
   rule('', ['pods'], [['list']]),
-  rule('apps', ['deployments'], [['get'], operatorDeployment]),
-  rule('coordination.k8s.io', ['leases'], [['get'], operatorDeployment]),
+  rule('apps', ['deployments'], [['get'], ...operatorPrograms]),
+  rule('coordination.k8s.io', ['leases'], [['get'], ...operatorPrograms]),
 ];
 
 /** The annotations that an agent writes; the others of `nodeKeys` are the controller's. */

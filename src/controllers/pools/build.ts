@@ -58,7 +58,7 @@ export function buildController(
   return {
     reconcile: async (pool, signal) => {
       const seen = storedView(pool, stores);
-      if (operatorOf(seen.snapshot.nodes, stores, clock.now()) !== undefined) return {};
+      if (operatorOf(seen.snapshot.nodes, stores, scope) !== undefined) return {};
       const next = nextOf(seen);
       const refusal = 'isRefused' in next ? next.waitsFor : '';
       if ((refusals.get(pool) ?? '') !== refusal) {

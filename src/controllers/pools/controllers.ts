@@ -1,3 +1,4 @@
+import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Controller, type Controllers, type Emit, notesOf } from '../../reconcile/manager.ts';
@@ -73,18 +74,20 @@ export function poolControllers({
   'lease'
 > {
   const stores = poolStores(scope);
+  const observed = leaseObserver(scope.clock);
   const rendering = rememberedRendering();
   const release = releaseReader(scope);
   const render: RenderNow = async (pool, signal) =>
     rendering(pool, stores.machineConfigs.all(), await release(signal));
-  const { machineConfigs, jobs, ...common } = stores;
-  const scopeOf = (id: string): PoolScope => ({ ...scope, note: notesOf(emit, id) });
+  const { machineConfigs, jobs, deployments, leases, ...rest } = stores;
+  const common = [...Object.values(rest), ...deployments, ...leases];
+  const scopeOf = (id: string): PoolScope => ({ ...scope, observed, note: notesOf(emit, id) });
   const ofPools = subjects.map(({ id: name, about, of, ...more }): Controller => {
     const id = `node-controller/${name}`;
     const { reconcile, ...body } = of(scopeOf(id), { stores, render });
     return {
       ...{ ...more, ...body, id, settle: gathered },
-      reads: [...Object.values(common), machineConfigs, ...(name === 'build-images' ? [jobs] : [])],
+      reads: [...common, machineConfigs, ...(name === 'build-images' ? [jobs] : [])],
       about: (pool) => `${about} of pool ${pool}`,
       keys: () => stores.pools.all().map(({ metadata }) => metadata.name),
       watch: (add) => watchPools(stores, add),
@@ -97,7 +100,7 @@ export function poolControllers({
   });
   const drains: Controller = {
     ...{ id: 'node-controller/drain-nodes', title: 'Drain and uncordon nodes that ask for it' },
-    ...{ idle: 'no node asks for a drain', reads: Object.values(common) },
+    ...{ idle: 'no node asks for a drain', reads: common },
     about: (node) => `drain of node ${node}`,
     keys: () => askingNodes(stores),
     watch: (add) => watchDrains(stores, add),

@@ -127,7 +127,7 @@ export function drainController(
       if (node === undefined || requestOf(node) === '') return {};
       const [pool] = poolsOfNode(node, stores.pools.all());
       const members = pool === undefined ? [node] : stores.nodes.by('pool', pool);
-      if (operatorOf(members, stores, clock.now()) !== undefined) {
+      if (operatorOf(members, stores, scope) !== undefined) {
         if (isCordoned(node)) ofOperator.set(name, requestOf(node));
         return { after: readPodsEvery };
       }

@@ -1,7 +1,7 @@
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
-import { nodeControllerLease, operatorDeployment } from '../../layering/roll-out/ownership.ts';
+import { nodeControllerLease, operatorPrograms } from '../../layering/roll-out/ownership.ts';
 import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import {
   accountManifests,
@@ -40,7 +40,7 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
     rule('apps', ['deployments'], [['get', ...follow]]),
     rule('coordination.k8s.io', ['leases'], [['create']]),
     rule('coordination.k8s.io', ['leases'], [['get', 'update'], nodeControllerLease]),
-    rule('coordination.k8s.io', ['leases'], [['get', ...follow], operatorDeployment]),
+    rule('coordination.k8s.io', ['leases'], [['get', ...follow], ...operatorPrograms]),
   ],
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };

@@ -16,7 +16,7 @@ export function ownerController(
         reported.delete(pool);
         return {};
       }
-      const owner = operatorOf(stores.nodes.by('pool', pool), stores, scope.clock.now()) ?? '';
+      const owner = operatorOf(stores.nodes.by('pool', pool), stores, scope) ?? '';
       // A pod of the operator is replaced now and then: who runs the pool stays the same.
       const before = reported.get(pool);
       if (before !== undefined && (before === '') === (owner === '')) return {};

@@ -177,21 +177,40 @@ describe('render configs', () => {
     await end();
   });
 
-  it('begins when its last pod has ended and its lease has run out', async () => {
+  it('hands off while its lease is renewed by a clock that is an hour late', async () => {
     const clock = fakeClock({ auto: false });
-    const renewTime = new Date(clock.now()).toISOString();
-    const kube = setUp()
-      .put(pods, removed)
-      .put(leases, { ...lease, spec: { ...spec, renewTime } });
+    const renewedAt = (time: number) => ({
+      ...lease,
+      spec: { ...spec, renewTime: new Date(time - 3_600_000).toISOString() },
+    });
+    const kube = setUp().put(leases, renewedAt(clock.now()));
     const { end } = start(kube, clock);
-    await clock.advance(60_000);
-    kube.drop({ kind: pods, namespace, name: 'mcc-a' });
-    await clock.advance(60_000);
+    for (let renewal = 0; renewal < 8; renewal += 1) {
+      await clock.advance(30_000);
+      kube.put(leases, renewedAt(clock.now()));
+    }
     expect(kube.writes).toEqual([]);
-    await clock.advance(60_000);
-    expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);
     await end();
   });
+
+  it.each([3_600_000, 0, -3_600_000])(
+    'begins when its last pod has ended and its lease has run out: %d',
+    async (skew) => {
+      const clock = fakeClock({ auto: false });
+      const renewTime = new Date(clock.now() + skew).toISOString();
+      const kube = setUp()
+        .put(pods, removed)
+        .put(leases, { ...lease, spec: { ...spec, renewTime } });
+      const { end } = start(kube, clock);
+      await clock.advance(60_000);
+      kube.drop({ kind: pods, namespace, name: 'mcc-a' });
+      await clock.advance(60_000);
+      expect(kube.writes).toEqual([]);
+      await clock.advance(60_000);
+      expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);
+      await end();
+    },
+  );
 
   it('takes the image of the release from the ControllerConfig, once that names it', async () => {
     const kube = setUp().put(machineConfigs, source('00-worker', { osImageURL: '' }));

@@ -36,7 +36,7 @@ export function renderController(
       if (pool === undefined) reasons.delete(name);
       if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return {};
       const nodes = stores.nodes.by('pool', name);
-      if (operatorOf(nodes, stores, scope.clock.now()) !== undefined) return {};
+      if (operatorOf(nodes, stores, scope) !== undefined) return {};
       const rendering = await render(pool, signal);
       const failed = 'reason' in rendering ? rendering : { reason: '' };
       if ((reasons.get(name) ?? '') !== failed.reason) {

@@ -51,25 +51,27 @@ export function rollOutController(
     atOnce: 1,
     reconcile: async (pool, signal) => {
       const seen = storedView(pool, stores);
-      if (operatorOf(seen.snapshot.nodes, stores, scope.clock.now()) !== undefined) return {};
+      if (operatorOf(seen.snapshot.nodes, stores, scope) !== undefined) return {};
       const choice = choiceOf(seen);
+      if (!('node' in choice))
+        return choice.waitsFor === undefined ? {} : { status: `pool ${pool}: ${choice.waitsFor}` };
+      const decide = (view: PoolView): readonly NodeChange[] =>
+        changesDue(view, view === seen ? choice : choiceOf(view));
       const plan = {
-        ...{ seen, decide: changesDue },
+        ...{ seen, decide },
         readAgain: () => readAgain(scope, pool, signal),
         table: {
           'change-node': (change: NodeChange) => changeNode(scope, { pool, change }, signal),
         },
       };
       await performActions<PoolView, NodeChange>(plan, signal);
-      if ('node' in choice || choice.waitsFor === undefined) return {};
-      return { status: `pool ${pool}: ${choice.waitsFor}` };
+      return {};
     },
   };
 }
 
 /** What changes in the pool next: one node at most. */
-function changesDue(view: PoolView): readonly NodeChange[] {
-  const choice = choiceOf(view);
+function changesDue(view: PoolView, choice: PoolChoice): readonly NodeChange[] {
   if (!('node' in choice) || choice.target === undefined) return [];
   const { node, target: to } = choice;
   const members = view.members?.length ?? 0;
@@ -98,7 +100,7 @@ async function readAgain(
   signal: AbortSignal,
 ): Promise<PoolView | undefined> {
   const view = await readView(scope, pool, signal);
-  const [change] = changesDue(view);
+  const [change] = changesDue(view, choiceOf(view));
   if (change === undefined) return undefined;
   await requireEtcd(scope, change.members, signal);
   return (await isOperatedNow(scope, [change.node], signal)) ? undefined : view;

@@ -27,7 +27,7 @@ export function statusController(
       const pool = stores.pools.get(name);
       const seen = storedView(name, stores);
       const now = scope.clock.now();
-      if (pool === undefined || operatorOf(seen.snapshot.nodes, stores, now) !== undefined)
+      if (pool === undefined || operatorOf(seen.snapshot.nodes, stores, scope) !== undefined)
         return {};
       const rendering = await render(pool, signal);
       const isFailure = 'reason' in rendering && rendering.isIncomplete !== true;

@@ -14,14 +14,14 @@ import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import {
   isOperatorController,
-  operatorDeploymentRef,
-  operatorLeaseRef,
+  type leaseObserver,
   operatorReason,
   operatorReasonNow,
+  operatorRefs,
 } from '../../layering/roll-out/ownership.ts';
 import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import type { KubeKind, KubeObject } from '../../ports/kube.ts';
+import type { KubeKind, KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Change, type Informer, informer } from '../../reconcile/informer.ts';
 import type { Queue } from '../../reconcile/queue.ts';
@@ -36,6 +36,8 @@ export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
   /** Its own namespace, which is that of the Machine Config Operator. */
   readonly namespace: string;
   readonly note: Note;
+  /** Since when the leases of the operator have not changed. */
+  readonly observed: ReturnType<typeof leaseObserver>;
 }
 
 /** The objects that roll-outs are about, as they were last seen. */
@@ -48,8 +50,8 @@ export interface PoolStores {
   readonly builds: Informer<'osConfig'>;
   readonly machineConfigs: Informer;
   readonly jobs: Informer;
-  readonly deployment: Informer;
-  readonly lease: Informer;
+  readonly deployments: readonly Informer[];
+  readonly leases: readonly Informer[];
   /** Of the operator's namespace, by their node, and those of the operator's controller. */
   readonly pods: Informer<'node' | 'controller'>;
 }
@@ -63,9 +65,9 @@ const carriesMember = ({ metadata: { labels = {} } }: KubeObject): boolean =>
   memberRoles.some((role) => labels[role] !== undefined);
 
 /** Follows all that decides about roll-outs. */
-export function poolStores(scope: Omit<PoolScope, 'note'>): PoolStores {
+export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolStores {
   const { namespace } = scope;
-  const one = (kind: KubeKind, name: string): Informer =>
+  const one = ({ kind, name }: KubeRef): Informer =>
     informer(scope, { kind, namespace, fieldSelector: `metadata.name=${name}` });
   const pools = informer(scope, { kind: machineConfigPools });
   const selecting = (node: KubeObject): readonly string[] => poolsOfNode(node, pools.all());
@@ -84,8 +86,7 @@ export function poolStores(scope: Omit<PoolScope, 'note'>): PoolStores {
     const isSame = before !== undefined && isDeepStrictEqual(selector(before), selector(after));
     if (!isSame) for (const index of ['pool', 'doubled'] as const) nodes.reindex(index);
   });
-  const deployment = operatorDeploymentRef(namespace);
-  const lease = operatorLeaseRef(namespace);
+  const refs = operatorRefs(namespace);
   return {
     ...{ pools, nodes },
     osConfigs: informer(scope, { kind: machineOSConfigs }),
@@ -96,8 +97,8 @@ export function poolStores(scope: Omit<PoolScope, 'note'>): PoolStores {
     ),
     machineConfigs: informer(scope, { kind: machineConfigs }),
     jobs: informer(scope, { kind: jobKind, namespace, labelSelector: `app=${buildApp}` }),
-    deployment: one(deployment.kind, deployment.name),
-    lease: one(lease.kind, lease.name),
+    deployments: refs.deployments.map(one),
+    leases: refs.leases.map(one),
     pods: informer(
       scope,
       { kind: podKind, namespace },
@@ -200,12 +201,14 @@ export function selectorText(selector: unknown): string | undefined {
 /** Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined where it does not. */
 export function operatorOf(
   nodes: readonly KubeObject[],
-  { deployment, lease, pods }: PoolStores,
-  now: Millis,
+  { deployments, leases, pods }: PoolStores,
+  { clock, observed }: Pick<PoolScope, 'clock' | 'observed'>,
 ): string | undefined {
   const daemons = nodes.flatMap(({ metadata: { name } }) => pods.by('node', name));
   const objects = {
-    ...{ deployment: deployment.all()[0], lease: lease.all()[0], now },
+    deployments: deployments.flatMap((one) => one.all()),
+    leases: leases.flatMap((one) => one.all()).map(observed),
+    now: clock.elapsed(),
     pods: [...pods.by('controller', ''), ...daemons],
   };
   return operatorReason(objects, nodes);
@@ -213,17 +216,17 @@ export function operatorOf(
 
 /** The same for some nodes, or for none in particular, by a fresh reading right before a change. */
 export const isOperatedNow = async (
-  { kube, clock, namespace }: PoolScope,
+  scope: PoolScope,
   nodes: readonly KubeObject[],
   signal: AbortSignal,
 ): Promise<boolean> => {
   const names = nodes.map(({ metadata: { name } }) => name);
-  return (await operatorReasonNow({ kube, clock, namespace, nodes: names }, signal)) !== undefined;
+  return (await operatorReasonNow({ ...scope, nodes: names }, signal)) !== undefined;
 };
 
 /** What adds pools to a queue, whose keys they are. */
 export function watchPools(stores: PoolStores, add: Queue['add']): void {
-  const { pools, nodes, osConfigs, builds, machineConfigs, jobs, deployment, lease, pods } = stores;
+  const { pools, nodes, osConfigs, builds, machineConfigs, jobs, pods } = stores;
   const addAll = (): void => {
     for (const { metadata } of pools.all()) add(metadata.name);
   };
@@ -253,7 +256,8 @@ export function watchPools(stores: PoolStores, add: Queue['add']): void {
     if (isOfDaemon) addPoolsOf(nodes.get(textAt(pod, 'spec', 'nodeName')));
     else addAll();
   });
-  for (const store of [machineConfigs, jobs, deployment, lease]) store.onChange(addAll);
+  for (const store of [machineConfigs, jobs, ...stores.deployments, ...stores.leases])
+    store.onChange(addAll);
 }
 
 /** Whether more has changed of a node than the times of its kubelet. */

@@ -29,7 +29,8 @@ describe('the next build', () => {
   };
 
   it('is shown with its pod while it runs', () => {
-    const operator = { deployment: { metadata: { name: 'x' } }, pods: [buildPod] };
+    const deployments = [{ metadata: { name: 'machine-config-controller' } }];
+    const operator = { deployments, leases: [], now: 0, pods: [buildPod] };
     const progress = poolProgress('master', rollOutCluster(running('running'), { operator }));
     expect(progress.nextBuild).toMatchObject({
       phase: 'Building',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type OperatorObjects, operatorReason } from './ownership.ts';
+import { leaseObserver, type OperatorObjects, operatorReason } from './ownership.ts';
 
-const none: OperatorObjects = { deployment: undefined, pods: [] };
+const none: OperatorObjects = { deployments: [], leases: [], pods: [], now: 0 };
 
-const deployment = (spec: object): OperatorObjects => ({
+const deployment = (spec: object, name = 'machine-config-controller'): OperatorObjects => ({
   ...none,
-  deployment: { metadata: { name: 'machine-config-controller' }, spec },
+  deployments: [{ metadata: { name }, spec }],
 });
 
 const daemonSet = { kind: 'DaemonSet', name: 'machine-config-daemon', controller: true };
@@ -23,14 +23,14 @@ const left = (metadata: object, phase = 'Running'): OperatorObjects => ({
   pods: [{ metadata: { name: 'mcc-x', ...metadata }, status: { phase } }],
 });
 
-const now = Date.parse('2026-11-26T12:00:00Z');
-const lease = (spec: object): OperatorObjects => ({
+const heldLease = (spec: object, name = 'machine-config-controller') => ({
+  metadata: { name },
+  spec: { holderIdentity: 'mcc-x', leaseDurationSeconds: 137, ...spec },
+});
+const lease = (age: number, spec: object = {}, name?: string): OperatorObjects => ({
   ...none,
-  now,
-  lease: {
-    metadata: { name: 'machine-config-controller' },
-    spec: { holderIdentity: 'mcc-x', leaseDurationSeconds: 137, ...spec },
-  },
+  now: 1_000_000,
+  leases: [{ lease: heldLease(spec, name), since: 1_000_000 - age }],
 });
 
 const nodes = [{ metadata: { name: 'w0' } }, { metadata: { name: 'w1' } }];
@@ -61,17 +61,33 @@ describe('operatorReason', () => {
       left({ ...controller, ownerReferences: [{ ...daemonSet, name: 'other' }] }),
       undefined,
     ],
-    ['its lease is renewed', lease({ renewTime: '2026-11-26T11:57:43.000000Z' }), 'lease'],
-    ['its lease says no time', lease({}), 'lease'],
-    ['its lease has run out', lease({ renewTime: '2026-11-26T11:57:42.999000Z' }), undefined],
-    [
-      'its lease was given back',
-      lease({ holderIdentity: '', renewTime: '2026-11-26T12:00:00.000000Z' }),
-      undefined,
-    ],
+    ['its lease was renewed', lease(137_000), 'lease'],
+    ['its lease has not been renewed', lease(137_001), undefined],
+    ['its lease says no duration', lease(500_000, { leaseDurationSeconds: undefined }), 'lease'],
+    ['its lease was given back', lease(0, { holderIdentity: '' }), undefined],
+    ['a lease of another is renewed', lease(0, {}, 'machine-config-operator'), undefined],
+    ['its builder is to run', deployment({}, 'machine-os-builder'), 'machine-os-builder'],
+    ['its builder is scaled down', deployment({ replicas: 0 }, 'machine-os-builder'), undefined],
+    ['another Deployment is there', deployment({}, 'machine-config-operator'), undefined],
+    ['its builder works on', pod('m0', { ...replicaSet, name: 'machine-os-builder-5c7' }), 'mcd-x'],
+    ['the lease of its builder is renewed', lease(0, {}, 'machine-os-builder'), 'lease'],
   ])('where %s', (_, objects, expected) => {
     const reason = operatorReason(objects, nodes);
     if (expected === undefined) expect(reason).toBeUndefined();
     else expect(reason).toContain(expected);
+  });
+});
+
+describe('leaseObserver', () => {
+  it('counts since a lease was seen to change, whatever time it says', () => {
+    let now = 1_000;
+    const observed = leaseObserver({ elapsed: () => now });
+    const sinceOf = (renewTime: string, name?: string): number =>
+      observed(heldLease({ renewTime }, name)).since;
+    expect(sinceOf('2020-01-01T00:00:00.000000Z')).toBe(1_000);
+    now = 2_000;
+    expect(sinceOf('2020-01-01T00:00:00.000000Z')).toBe(1_000);
+    expect(sinceOf('2020-01-01T00:00:00.000000Z', 'machine-os-builder')).toBe(2_000);
+    expect(sinceOf('2020-01-01T00:00:26.000000Z')).toBe(2_000);
   });
 });

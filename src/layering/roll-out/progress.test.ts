@@ -96,7 +96,7 @@ describe('what a node waits for', () => {
         { currentImage: 'old' },
         {
           change: { pool: { configuration: { name: masterRendered }, maxUnavailable: 2 } },
-          operator: { deployment: undefined, pods: [] },
+          operator: { deployments: [], leases: [], now: 0, pods: [] },
         },
       ),
       'chosen; its agent has not begun',
@@ -172,7 +172,7 @@ describe('what a node waits for', () => {
 });
 
 describe('who runs a pool', () => {
-  const none = { deployment: undefined, pods: [] };
+  const none = { deployments: [], leases: [], now: 0, pods: [] };
   const lease = (renewTime: string, holderIdentity = 'pod-1') => ({
     metadata: { name: 'l' },
     spec: { holderIdentity, renewTime, leaseDurationSeconds: 137 },
