@@ -9,8 +9,8 @@ import type { Mutant } from '../test/mutants/mutant.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** What the tests of one mutant may take; one that hangs them is noticed too. */
-const limitSeconds = 300;
+/** Tests that hang are noticed too: those of one mutant may take so many times what all took without one. */
+const slower = 4;
 
 /** Left out of the copy. */
 const apart = new Set(['.git', 'node_modules', 'dist', 'coverage']);
@@ -52,7 +52,7 @@ interface JsonReport {
 }
 
 /** Runs the unit and the contract tests that import one of the files; tests of `scripts` read how the sources look. */
-async function test(copy: string, files: readonly string[]): Promise<Verdict> {
+async function test(copy: string, files: readonly string[], seconds = 3600): Promise<Verdict> {
   const output = join(copy, 'mutant.json');
   rmSync(output, { force: true });
   const words = ['related', ...files, '--run', '--project', 'unit', '--project', 'contract'];
@@ -78,7 +78,7 @@ async function test(copy: string, files: readonly string[]): Promise<Verdict> {
   const late = setTimeout(() => {
     limit.isOver = true;
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-  }, limitSeconds * 1000);
+  }, seconds * 1000);
   await new Promise((ended) => child.once('close', ended));
   clearTimeout(late);
   return limit.isOver ? { isNoticed: true, by: 'the time limit' } : verdictOf(output);
@@ -106,14 +106,16 @@ async function main(filter: string): Promise<number> {
   setPriority(15);
   const copy = copyOfTree();
   try {
+    const began = performance.now();
     const clean = await test(copy, [...new Set(chosen.map(({ file }) => file))]);
+    const limit = 60 + (slower * (performance.now() - began)) / 1000;
     if (clean.isNoticed) throw new Error(`the tests fail without a mutant: ${clean.by}`);
     let killed = 0;
     for (const { file, mutant } of chosen) {
       const path = join(copy, file);
       const text = readFileSync(path, 'utf8');
       writeFileSync(path, mutate(text, mutant));
-      const { isNoticed, by } = await test(copy, [file]);
+      const { isNoticed, by } = await test(copy, [file], limit);
       writeFileSync(path, text);
       if (isNoticed) killed += 1;
       const words = isNoticed
