@@ -114,7 +114,7 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'a stop waits longer than podman does',
-      from: 'stoppedReportLimit: Millis = seconds(2)',
+      from: 'stoppedReportLimit: Millis = seconds(1.5)',
       to: 'stoppedReportLimit: Millis = seconds(30)',
     },
     {
