@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readKubeconfig } from '../adapters/kube/kubeconfig.ts';
-import { clusterCredentials } from './cluster.ts';
+import { commandCredentials } from './cluster.ts';
 
 const account = { token: 'secret-token\n', ca: 'PEM of the authorities' };
 
@@ -27,7 +27,7 @@ describe('the kubeconfig of a pod', () => {
     ],
     [{ KUBERNETES_SERVICE_HOST: 'api-int.c.example' }, 'https://api-int.c.example:443'],
   ])('of %j leads to %s', async (environment, server) => {
-    const read = await clusterCredentials(environment, undefined, directory);
+    const read = await commandCredentials(environment, undefined, directory);
     const access = readKubeconfig(await read());
     expect(access).toMatchObject({ server, ca: account.ca, isInsecure: false });
     expect(access.authorization?.reveal()).toBe('Bearer secret-token');
@@ -36,14 +36,14 @@ describe('the kubeconfig of a pod', () => {
 
 describe('the credentials of the command', () => {
   it('are those of a pod, and there is no pod here', async () => {
-    await expect(clusterCredentials({}, undefined)).rejects.toMatchObject({
+    await expect(commandCredentials({}, undefined)).rejects.toMatchObject({
       code: 'cli.not-in-cluster',
       kind: 'input',
     });
   });
 
   it('must be there before anything is asked', async () => {
-    await expect(clusterCredentials({}, '/nowhere/kubeconfig')).rejects.toMatchObject({
+    await expect(commandCredentials({}, '/nowhere/kubeconfig')).rejects.toMatchObject({
       code: 'config.file-not-read',
     });
   });

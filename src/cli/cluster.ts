@@ -30,7 +30,7 @@ function serverIn(environment: Environment): string {
  * for each use, as a pod's token is replaced every hour.
  * @throws AgentError `cli.not-in-cluster`, `config.file-not-read` before the first request
  */
-export async function clusterCredentials(
+export async function commandCredentials(
   environment: Environment,
   kubeconfig: string | undefined,
   directory = accountDirectory,
@@ -78,7 +78,7 @@ export async function withCluster(
   work: (kube: Kube, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   using stop = stopSignal();
-  const credentials = await clusterCredentials({}, kubeconfig);
+  const credentials = await commandCredentials({}, kubeconfig);
   let reason = '';
   const kube = kubeCluster({
     credentials,

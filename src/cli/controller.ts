@@ -30,7 +30,7 @@ import type {
   ControllerPorts,
   ControllerScope,
 } from '../controllers/installation/step.ts';
-import { clusterCredentials } from './cluster.ts';
+import { commandCredentials } from './cluster.ts';
 import { type EventHub, withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
@@ -127,7 +127,7 @@ async function ownCluster(
   emit: Emit,
 ): Promise<KubeCluster> {
   const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);
-  const credentials = await clusterCredentials(environment, file);
+  const credentials = await commandCredentials(environment, file);
   return kubeCluster({
     ...{ ...common, credentials, emit, keep: kept, denials: 'final' },
     followTimeouts: controllerTimeouts,

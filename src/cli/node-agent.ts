@@ -3,7 +3,7 @@ import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { nodeAgent } from '../controllers/node/agent.ts';
 import { runControllers } from '../reconcile/manager.ts';
-import { clusterCredentials } from './cluster.ts';
+import { commandCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { runningHost } from './node.ts';
 import { withoutJournal } from './run-context.ts';
@@ -26,7 +26,7 @@ export async function runNodeAgent(call: NodeAgentCall): Promise<number> {
   const { environment, kubeconfig, verbose } = call;
   const nodeName = environment['NODE_NAME'] ?? '';
   if (nodeName === '') throw cliFailure('cli.no-node-name', 'NODE_NAME is not set');
-  const credentials = await clusterCredentials(environment, kubeconfig);
+  const credentials = await commandCredentials(environment, kubeconfig);
   const level = verbose ? 'debug' : 'info';
   const watched = watchedBy(call, {
     'bootwright.role': 'node-agent',

@@ -7,7 +7,7 @@ import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { runControllers } from '../reconcile/manager.ts';
-import { clusterCredentials } from './cluster.ts';
+import { commandCredentials } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
@@ -27,7 +27,7 @@ const common = { clock: systemClock, random: systemRandom };
  * for the lease `bootwright-node-controller`. Resolves with the exit code: that of the signal.
  */
 export async function runNodeController(call: NodeControllerCall): Promise<number> {
-  const credentials = await clusterCredentials(call.environment, call.kubeconfig);
+  const credentials = await commandCredentials(call.environment, call.kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
   const watched = watchedBy(call, { 'bootwright.role': 'node-controller' });
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {

@@ -24,7 +24,7 @@ import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { fileJournal } from '../../src/adapters/journal.ts';
 import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
-import { clusterCredentials } from '../../src/cli/cluster.ts';
+import { commandCredentials } from '../../src/cli/cluster.ts';
 import { runJournal } from '../../src/cli/journal.ts';
 import { readSource } from '../../src/cli/layer/files.ts';
 import { runLayerLint } from '../../src/cli/layer/lint.ts';
@@ -164,7 +164,7 @@ describe('a file without end', () => {
     'that should hold certificates': async (path) =>
       requireInstallable(await load(['--cacert', path, ...complete])),
     'that should hold certificates, on the way to a request': (path) => authoritiesIn(path),
-    'that should be a kubeconfig': (path) => clusterCredentials({}, path),
+    'that should be a kubeconfig': (path) => commandCredentials({}, path),
     'that should hold an object': (path) => readSource(path),
   };
 

@@ -7,7 +7,7 @@ import { informer } from '../../reconcile/informer.ts';
 import { type Controller, type Controllers, type Emit, notesOf } from '../../reconcile/manager.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import type { Progress } from '../../engine/events.ts';
-import { readView } from './change.ts';
+import { readNodeView } from './change.ts';
 import { changeNode } from './change-node.ts';
 import { isAtRest } from './decide.ts';
 import { nodeAgentFailure } from './failures.ts';
@@ -108,7 +108,7 @@ async function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promis
 async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
   const { clock } = scope;
   const checks = clock.elapsed() >= pace.checkAt;
-  const view = await readView(scope, state, checks);
+  const view = await readNodeView(scope, state, checks);
   if (pace.leavesBy !== undefined && !view.isOperated) throw notRebooted(pace);
   const { status, rests, done } = await changeNode(scope, view);
   if (done !== undefined && done !== 'reboot') return { after: 0, status };

@@ -11,13 +11,13 @@ import { recordPath, verifyPlanned } from '../../steps/os/verify.ts';
 import {
   argumentChange,
   needsStaging,
-  readSettings,
+  readPolicies,
   argumentsAfter,
-  type Change,
+  type NodeChange,
   hasArguments,
   type NodeView,
 } from './change.ts';
-import { type Decision, decide, hasBegunReboot, type NodeAction, stagedFor } from './decide.ts';
+import { type NodeDecision, decide, hasBegunReboot, type NodeAction, stagedFor } from './decide.ts';
 import { disruptionOf, policiesIn } from './disruption.ts';
 import { applyChange, hostChange, run } from './host-files.ts';
 import { type Marker, removeMarker, writeMarker } from './marker.ts';
@@ -32,7 +32,7 @@ import {
 import type { WantedHost } from './wanted-host.ts';
 
 /** What became of a node in one pass. */
-export interface Outcome extends Omit<Decision, 'action'> {
+export interface Outcome extends Omit<NodeDecision, 'action'> {
   /** What was done, after which it is decided again. */
   readonly done?: NodeAction['type'];
 }
@@ -115,7 +115,7 @@ function actionTable(scope: NodeAgentScope, view: NodeView): ActionTable<NodeAct
 /** Keeps over a stop how far the change is. */
 function mark(
   { host, signal }: NodeAgentScope,
-  change: Change,
+  change: NodeChange,
   step: Pick<Marker, 'phase'> & Partial<Pick<Marker, 'boots' | 'object' | 'isUncordoned'>>,
 ): Promise<void> {
   const { target, bootId, marker } = change;
@@ -125,7 +125,7 @@ function mark(
   return writeMarker(host, next, signal);
 }
 
-async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
+async function stage(scope: NodeAgentScope, change: NodeChange): Promise<void> {
   const kernelArguments = hasArguments(change) ? undefined : argumentChange(change);
   await mark(scope, change, { phase: 'staging' });
   // Arguments of what was begun may be changed already: a second change to them would be another one.
@@ -164,7 +164,7 @@ async function stageLocked(scope: CommandScope): Promise<void> {
   await verifyPlanned(scope, { snapshot, plan });
 }
 
-async function reboot(scope: NodeAgentScope, change: Change): Promise<void> {
+async function reboot(scope: NodeAgentScope, change: NodeChange): Promise<void> {
   const { target, marker, object, files } = change;
   const boots = (marker?.boots ?? 0) + (hasBegunReboot(change) ? 0 : 1);
   await mark(scope, change, { phase: 'rebooting', boots, object });
@@ -185,7 +185,7 @@ async function runArgvs(
 const recordFolder = '/etc/machine-config-daemon';
 
 /** Says that the node has what it should have, on the host and in the cluster. */
-async function complete(scope: NodeAgentScope, { target, object }: Change): Promise<void> {
+async function complete(scope: NodeAgentScope, { target, object }: NodeChange): Promise<void> {
   const { host, signal } = scope;
   await run(scope, ['mkdir', '-p', recordFolder]);
   await host.writeFile(machineConfigFile, JSON.stringify(object), { signal, mode: 0o600 });
@@ -197,7 +197,7 @@ async function complete(scope: NodeAgentScope, { target, object }: Change): Prom
 /** Also what an earlier reboot left, which a power cut had stopped; what was written without one, services have to take back too. */
 async function takeBack(
   scope: NodeAgentScope,
-  change: Change,
+  change: NodeChange,
   { marker, begun }: NodeView,
 ): Promise<void> {
   if (marker === undefined) return;
@@ -210,7 +210,7 @@ async function takeBack(
 
 async function takeBackFiles(
   scope: NodeAgentScope,
-  { before, wanted }: Change,
+  { before, wanted }: NodeChange,
   { marker, begun }: { readonly marker: Marker; readonly begun: WantedHost },
 ): Promise<void> {
   const isLive = marker.phase === 'live';
@@ -221,6 +221,6 @@ async function takeBackFiles(
   if (isLive)
     await runArgvs(
       scope,
-      disruptionOf({ ...step, lacks }, policiesIn(await readSettings(scope))).argvs,
+      disruptionOf({ ...step, lacks }, policiesIn(await readPolicies(scope))).argvs,
     );
 }

@@ -41,7 +41,7 @@ export interface NodeView {
   /** What was begun, for this target or another. */
   readonly marker?: Marker | undefined;
   /** Unless the node has what it should have. */
-  readonly change?: Change;
+  readonly change?: NodeChange;
   /** What the MachineConfig of a marker for another target asks for. */
   readonly begun?: WantedHost | undefined;
   /** Of a node that has what it should have, where its host is to be checked. */
@@ -52,7 +52,7 @@ export interface NodeView {
 }
 
 /** What is under way, once everything that it needs was read. */
-export interface Change {
+export interface NodeChange {
   readonly target: Target;
   readonly node: NodeState;
   /** The MachineConfig of the target, as the cluster has it. */
@@ -88,7 +88,7 @@ export interface Drift {
  * runs. `checks` has the host of a node read that nobody changes.
  * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
  */
-export async function readView(
+export async function readNodeView(
   scope: NodeAgentScope,
   node: NodeState,
   checks: boolean,
@@ -116,7 +116,7 @@ const isChecked = (node: NodeState, checks: boolean): boolean =>
 
 async function poolNow(
   scope: NodeAgentScope,
-  change: Change,
+  change: NodeChange,
 ): Promise<Pick<NodeView, 'refusal' | 'isPaused'>> {
   const object = await readNode(scope);
   return object === undefined ? {} : readPool(scope, object, change);
@@ -133,8 +133,8 @@ async function readDrift(scope: NodeAgentScope, { config }: Target): Promise<Dri
 
 async function readChange(
   scope: NodeAgentScope,
-  asked: Pick<Change, 'target' | 'node' | 'marker'>,
-): Promise<Change> {
+  asked: Pick<NodeChange, 'target' | 'node' | 'marker'>,
+): Promise<NodeChange> {
   const { target, node } = asked;
   const object = await readConfig(scope, target.config);
   const wanted = wantedHost(object);
@@ -149,7 +149,7 @@ async function readChange(
   const bootId = await readBootId(scope.host, scope.signal);
   const given = [wanted, before].flatMap((one) => one?.kernelArguments ?? []);
   const present = given.length === 0 ? [] : await presentArguments(scope, snapshot);
-  const change: Change = {
+  const change: NodeChange = {
     ...asked,
     ...{ object, wanted, before, snapshot, present, bootId },
     image: image === '' ? undefined : image,
@@ -160,17 +160,17 @@ async function readChange(
   return withSettings(scope, change);
 }
 
-async function withSettings(scope: NodeAgentScope, change: Change): Promise<Change> {
+async function withSettings(scope: NodeAgentScope, change: NodeChange): Promise<NodeChange> {
   const reboots = needsStaging(change) || change.marker?.phase === 'rebooting';
-  return reboots ? change : { ...change, settings: await readSettings(scope) };
+  return reboots ? change : { ...change, settings: await readPolicies(scope) };
 }
 
 /** The MachineConfiguration of the cluster. */
-export const readSettings = ({ kube, signal }: NodeAgentScope): Promise<KubeObject | undefined> =>
+export const readPolicies = ({ kube, signal }: NodeAgentScope): Promise<KubeObject | undefined> =>
   kube.get({ kind: machineConfigurations, name: 'cluster' }, signal);
 
 /** Whether a change needs another deployment. */
-export const needsStaging = (change: Change): boolean =>
+export const needsStaging = (change: NodeChange): boolean =>
   (change.image !== undefined && change.snapshot.status.booted?.image !== change.image) ||
   !hasArguments(change);
 
@@ -230,22 +230,22 @@ const presentArguments = async (
   (await readArguments(scope, snapshot)) ?? argumentsIn(snapshot.commandLine);
 
 /** The kernel arguments that come and go with a change: all of the MachineConfig before, and all of the new one. */
-export const argumentChange = ({ wanted, before }: Change): KernelArgumentChange => ({
+export const argumentChange = ({ wanted, before }: NodeChange): KernelArgumentChange => ({
   append: wanted.kernelArguments,
   remove: before?.kernelArguments ?? [],
 });
 
 /** What the host has of the arguments of both MachineConfigs after the change; others come and go without us. */
-export const argumentsAfter = (change: Change): readonly string[] =>
+export const argumentsAfter = (change: NodeChange): readonly string[] =>
   ownArguments(change, changedArguments(change.present, argumentChange(change)).all);
 
-function ownArguments(change: Change, list: readonly string[]): readonly string[] {
+function ownArguments(change: NodeChange, list: readonly string[]): readonly string[] {
   const { append, remove } = argumentChange(change);
   return list.filter((argument) => append.includes(argument) || remove.includes(argument));
 }
 
 /** Whether the host runs with the arguments of the target: those that were staged for it, where some were. */
-export const hasArguments = (change: Change): boolean => {
+export const hasArguments = (change: NodeChange): boolean => {
   const staged = change.marker?.arguments;
   return staged === undefined
     ? isChanged(change.present, argumentChange(change))

@@ -4,7 +4,7 @@ import { areInForce, without } from '../../os/driver.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
 import type { Action } from '../../reconcile/actions.ts';
 import {
-  type Change,
+  type NodeChange,
   type Drift,
   hasArguments,
   mayRun,
@@ -28,27 +28,30 @@ import {
 export type NodeAction =
   /** Says at the node how far it is, or what it asks the controller for. */
   | (Action & { readonly type: 'annotate'; readonly annotations: Annotations })
-  | (Action & { readonly type: 'stage' | 'begin' | 'reboot' | 'complete'; readonly change: Change })
+  | (Action & {
+      readonly type: 'stage' | 'begin' | 'reboot' | 'complete';
+      readonly change: NodeChange;
+    })
   | (Action & {
       readonly type: 'apply-live';
-      readonly change: Change;
+      readonly change: NodeChange;
       readonly disruption: Disruption;
     })
   /** An uncordoned node is rebooted after another drain alone. */
-  | (Action & { readonly type: 'withdraw-drain'; readonly change: Change })
+  | (Action & { readonly type: 'withdraw-drain'; readonly change: NodeChange })
   | (Action & {
       readonly type: 'give-up';
-      readonly change: Change;
+      readonly change: NodeChange;
       readonly reason: string;
       /** The files of before are written again. */
       readonly restores: boolean;
     })
   /** Of a target that is no longer desired. */
-  | (Action & { readonly type: 'adopt' | 'take-back'; readonly change: Change })
+  | (Action & { readonly type: 'adopt' | 'take-back'; readonly change: NodeChange })
   | (Action & { readonly type: 'forget' });
 
 /** What is done next, or what the node waits for. */
-export interface Decision {
+export interface NodeDecision {
   readonly action?: NodeAction;
   readonly status: string;
   /** There is nothing to do before something else is desired, or the host is to be checked. */
@@ -59,7 +62,7 @@ export interface Decision {
  * Decides what is done for a node next, by one reading of node, pool, host and marker.
  * @throws AgentError `node-agent.*`, `os.staged-by-another`: what the node cannot get over by itself
  */
-export function decide(view: NodeView): Decision {
+export function decide(view: NodeView): NodeDecision {
   const { node, target, marker } = view;
   if (view.isOperated) return leaveToOperator(view);
   const done = { state: 'Done', reason: undefined };
@@ -75,7 +78,7 @@ export function decide(view: NodeView): Decision {
     : (annotated(view, { state: 'Degraded', reason: marker.failed }) ?? waits(marker.failed));
 }
 
-function goOn(view: NodeView, change: Change): Decision {
+function goOn(view: NodeView, change: NodeChange): NodeDecision {
   // What it was rebooted into was checked then.
   if (change.marker?.phase !== 'rebooting') requireOfPool(view);
   const isFailing = view.node.state === 'Degraded';
@@ -92,10 +95,10 @@ export function isAtRest(node: NodeState): boolean {
 }
 
 /** Whether the host was rebooted for this change. */
-const isBack = ({ marker, bootId }: Change): boolean =>
+const isBack = ({ marker, bootId }: NodeChange): boolean =>
   marker?.phase === 'rebooting' && marker.bootId !== bootId;
 
-const waits = (status: string): Decision => ({ status });
+const waits = (status: string): NodeDecision => ({ status });
 
 const targetText = ({ target }: NodeView): string =>
   target === undefined ? '' : [target.config, target.image].join(' ');
@@ -105,20 +108,20 @@ function annotated(
   view: NodeView,
   annotations: Annotations,
   status = 'the node is written',
-): Decision | undefined {
+): NodeDecision | undefined {
   const after = lacking(view.node, annotations);
   if (Object.keys(after).length === 0) return undefined;
   const target = JSON.stringify(Object.entries(after));
   return { action: { type: 'annotate', target, annotations: after }, status };
 }
 
-const changeOf = ({ change }: NodeView): Change => {
+const changeOf = ({ change }: NodeView): NodeChange => {
   if (change === undefined) throw new Error('a change was decided on before it was read');
   return change;
 };
 
 /** A daemon that has nothing to change leaves the state as it finds it: nobody else would take this one back. */
-function leaveToOperator(view: NodeView): Decision {
+function leaveToOperator(view: NodeView): NodeDecision {
   const { state, reason = '' } = view.node;
   const rests = { status: 'the Machine Config Operator runs this node', rests: true };
   const isOwn = state === 'Degraded' && ofAgent.test(reason);
@@ -126,7 +129,7 @@ function leaveToOperator(view: NodeView): Decision {
 }
 
 /** Takes back what an earlier change left that is no longer desired. What the host came back with already, it has now. */
-function leaveOther(view: NodeView): Decision {
+function leaveOther(view: NodeView): NodeDecision {
   const change = changeOf(view);
   const { marker } = view;
   const isRebooted = marker?.phase === 'rebooting' && marker.bootId !== change.bootId;
@@ -135,7 +138,7 @@ function leaveOther(view: NodeView): Decision {
     : { action: actionOf('take-back', view, change), status: `${marker?.config} was taken back` };
 }
 
-function runsOther({ marker, begun }: NodeView, { node, before, snapshot }: Change): boolean {
+function runsOther({ marker, begun }: NodeView, { node, before, snapshot }: NodeChange): boolean {
   const image = marker?.image ?? begun?.osImageURL;
   const had = node.currentImage ?? before?.osImageURL;
   return image !== undefined && (image === snapshot.status.booted?.image || image === had);
@@ -144,7 +147,7 @@ function runsOther({ marker, begun }: NodeView, { node, before, snapshot }: Chan
 const actionOf = <T extends 'stage' | 'begin' | 'reboot' | 'complete' | 'adopt' | 'take-back'>(
   type: T,
   view: NodeView,
-  change: Change,
+  change: NodeChange,
 ) => ({ type, target: targetText(view), change });
 
 /** Refuses what the controller of pools would not have asked for: whoever else can write the annotations would boot it into anything. */
@@ -153,7 +156,7 @@ function requireOfPool({ refusal }: NodeView): void {
 }
 
 /** The host came back: with the image that was staged, or without. */
-function arrive(view: NodeView, change: Change): Decision {
+function arrive(view: NodeView, change: NodeChange): NodeDecision {
   const { image, snapshot, before, target, rest, marker } = change;
   const { boots = 0 } = marker ?? {};
   const arrival = image === undefined ? 'arrived' : arrivalOf(snapshot.status, image, boots);
@@ -180,19 +183,19 @@ function reasonOf(code: 'node-agent.came-back' | 'node-agent.not-kept', text: st
 /** Nothing is tried again until something else is desired. */
 const givesUp = (
   view: NodeView,
-  given: { readonly change: Change; readonly reason: string; readonly restores: boolean },
-): Decision => ({
+  given: { readonly change: NodeChange; readonly reason: string; readonly restores: boolean },
+): NodeDecision => ({
   action: { type: 'give-up', target: targetText(view), ...given },
   status: given.reason,
 });
 
-const completes = (view: NodeView, change: Change): Decision => ({
+const completes = (view: NodeView, change: NodeChange): NodeDecision => ({
   action: actionOf('complete', view, change),
   status: `the node has ${change.target.config}`,
 });
 
 /** Stages, has the node drained, writes the files, and reboots; or writes at once what needs no reboot. */
-function prepare(view: NodeView, change: Change): Decision {
+function prepare(view: NodeView, change: NodeChange): NodeDecision {
   const { target, files } = change;
   const isDue = needsStaging(change);
   if (!isDue && !isChange(files) && !mayHaveWritten(change)) return completes(view, change);
@@ -213,17 +216,17 @@ function prepare(view: NodeView, change: Change): Decision {
 }
 
 /** A drain of an earlier change to another image: the node may have pods again. What was applied only the controller may write. */
-const isOfEarlier = ({ node, marker }: NodeView, { target }: Change): boolean =>
+const isOfEarlier = ({ node, marker }: NodeView, { target }: NodeChange): boolean =>
   marker === undefined && node.lastAppliedDrain === requestsFor(target).drain;
 
 /** Whether files of a change may be on the host. */
-const mayHaveWritten = ({ marker }: Change): boolean =>
+const mayHaveWritten = ({ marker }: NodeChange): boolean =>
   marker?.phase === 'rebooting' || marker?.phase === 'live';
 
 const leave = (
   view: NodeView,
-  { change, disruption }: { readonly change: Change; readonly disruption: Disruption },
-): Decision =>
+  { change, disruption }: { readonly change: NodeChange; readonly disruption: Disruption },
+): NodeDecision =>
   disruption.reboots
     ? { action: actionOf('reboot', view, change), status: 'the host reboots' }
     : {
@@ -240,7 +243,7 @@ const requestsFor = ({ config }: Target) => ({
  * What is done before the files are written: the node is drained where that is asked for. One that somebody has uncordoned since
  * may have pods again: it stays as it is until it is cordoned, and is drained once more. Undefined where all of that is done.
  */
-function drained(view: NodeView, change: Change, drains: boolean): Decision | undefined {
+function drained(view: NodeView, change: NodeChange, drains: boolean): NodeDecision | undefined {
   const { marker, bootId } = change;
   if (marker?.isUncordoned === true) return drainedAgain(view, change);
   // A host that does not reboot stays degraded while it is asked again, and so does one whose services fail.
@@ -251,7 +254,11 @@ function drained(view: NodeView, change: Change, drains: boolean): Decision | un
   return drains ? drainedBy(view, change, state) : annotated(view, state);
 }
 
-function drainedBy(view: NodeView, change: Change, state: Annotations): Decision | undefined {
+function drainedBy(
+  view: NodeView,
+  change: NodeChange,
+  state: Annotations,
+): NodeDecision | undefined {
   const { node } = view;
   const { drain } = requestsFor(change.target);
   const isAnswered = node.lastAppliedDrain === drain;
@@ -264,12 +271,12 @@ function drainedBy(view: NodeView, change: Change, state: Annotations): Decision
   return asks ?? (isAnswered ? undefined : waits(`the controller drains this node: ${drain}`));
 }
 
-const begins = (view: NodeView, change: Change): Decision => ({
+const begins = (view: NodeView, change: NodeChange): NodeDecision => ({
   action: actionOf('begin', view, change),
   status: 'the change begins',
 });
 
-function drainedAgain(view: NodeView, change: Change): Decision {
+function drainedAgain(view: NodeView, change: NodeChange): NodeDecision {
   const { node } = view;
   const { drain, uncordon } = requestsFor(change.target);
   const asks = annotated(view, { desiredDrain: uncordon });
@@ -280,7 +287,7 @@ function drainedAgain(view: NodeView, change: Change): Decision {
 }
 
 /** What a change asks for; nothing that was begun with a reboot ends without one, and without a MachineConfig before nothing is known. */
-function disruptionFor(change: Change, isDue: boolean): Disruption {
+function disruptionFor(change: NodeChange, isDue: boolean): Disruption {
   const { before, wanted, marker, files, settings } = change;
   if (isDue || before === undefined || marker?.phase === 'rebooting') return rebootNeeded;
   return disruptionOf({ before, wanted, lacks: files }, policiesIn(settings));
@@ -288,7 +295,7 @@ function disruptionFor(change: Change, isDue: boolean): Disruption {
 
 /** Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of its own. */
 function checkNextBoot(
-  change: Change,
+  change: NodeChange,
   { isDue, reboots }: { readonly isDue: boolean; readonly reboots: boolean },
 ): void {
   const { status } = change.snapshot;
@@ -299,22 +306,22 @@ function checkNextBoot(
 }
 
 /** What is staged for a change: for kernel arguments alone what runs. */
-export const stagedFor = ({ image, wanted, snapshot: { status } }: Change): string =>
+export const stagedFor = ({ image, wanted, snapshot: { status } }: NodeChange): string =>
   image ?? status.booted?.image ?? wanted.osImageURL;
 
 /** That kernel arguments were set for what is staged is in the marker: not every driver shows them. */
-function isStaged(change: Change): boolean {
+function isStaged(change: NodeChange): boolean {
   const { marker, bootId, snapshot } = change;
   const wasStaged = marker?.bootId === bootId && marker.phase !== 'staging';
   return wasStaged && snapshot.status.staged?.image === stagedFor(change);
 }
 
 /** Whether the host was asked to reboot in this boot. */
-export const hasBegunReboot = ({ marker, bootId }: Change): boolean =>
+export const hasBegunReboot = ({ marker, bootId }: NodeChange): boolean =>
   marker?.phase === 'rebooting' && marker.bootId === bootId;
 
 /** Has the node uncordoned where it was drained, and ends. */
-function finish(view: NodeView, node: NodeState): Decision {
+function finish(view: NodeView, node: NodeState): NodeDecision {
   const { desiredDrain = '', lastAppliedDrain, desiredConfig = '' } = node;
   const uncordon = `uncordon-${desiredConfig}`;
   if (view.marker !== undefined)
