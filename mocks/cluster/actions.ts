@@ -249,7 +249,7 @@ function clientFrom(kubeconfig: string): ReturnType<typeof openClient> {
   });
 }
 
-/** A master gets the pod of the controller, whose image its kubelet cannot pull; it goes on trying. */
+/** A master gets the pod of the controller, whose image its kubelet cannot pull; it continues trying. */
 async function failPull(work: ClusterWork): Promise<void> {
   const { client } = work.kube;
   const pod = await putController(work);

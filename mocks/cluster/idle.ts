@@ -8,7 +8,7 @@ export interface ReadyMark {
   readonly readyAt: number;
 }
 
-/** How long a step of an agent went on although nothing was missing. */
+/** How long a step of an agent continued although nothing was missing. */
 export interface IdleStep {
   readonly step: string;
   readonly millis: number;

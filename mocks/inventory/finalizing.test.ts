@@ -129,7 +129,7 @@ describe('a cluster is installed', () => {
       done,
       false,
     ],
-    ['not while a host is going on', whole, [...done, host], false],
+    ['not while a host is continuing', whole, [...done, host], false],
   ])('%s', (...[, cluster, hosts, expected]) => {
     expect(isComplete(cluster, hosts)).toBe(expected);
   });

@@ -30,7 +30,7 @@ const changed = (cluster: ClusterRecord, change: Partial<ClusterRecord>): EndDec
   cluster: { ...cluster, ...change },
 });
 
-/** Whether an installation is under way; one that waits for a person goes on by itself. */
+/** Whether an installation is under way; one that waits for a person continues by itself. */
 export const isUnderWay = ({ status }: ClusterRecord): boolean =>
   ['installing', 'installing-pending-user-action', 'finalizing'].includes(status);
 
@@ -106,7 +106,7 @@ const stageLimits: Readonly<Record<string, number>> = {
   Done: minutes(70),
 };
 
-/** Stages whose end is no failure: the controller goes on without. */
+/** Stages whose end is no failure: the controller continues without. */
 const nonFailing: ReadonlySet<string> = new Set([
   'Applying olm manifests',
   'Waiting for olm operators csv initialization',

@@ -137,7 +137,7 @@ const rows: readonly Row[] = [
     expected: changedTo({ status: 'added-to-existing-cluster', stage: 'Done' }),
   },
   {
-    name: 'a host that waited for its user goes on',
+    name: 'a host that waited for its user continues',
     host: { ...master, status: 'installing-pending-user-action', stage: 'Rebooting' },
     stage: 'Configuring',
     expected: changedTo({ status: 'installing-in-progress' }),
@@ -184,7 +184,7 @@ const waiting = 'installing-pending-user-action';
 
 describe('a cluster that is being installed', () => {
   it.each([
-    { name: 'goes on', hosts: masters(going, going, 'installed'), expected: 'installing' },
+    { name: 'continues', hosts: masters(going, going, 'installed'), expected: 'installing' },
     {
       name: 'finalises when every master is installed',
       hosts: masters('installed', 'installed', 'installed'),

@@ -27,7 +27,7 @@ describe('what the events of an agent say', () => {
     expect(progress.waits).toEqual([{ step, for: 'two masters are done', seconds: 4 }]);
   });
 
-  it('knows how long a wait was, and that its step goes on', () => {
+  it('knows how long a wait was, and that its step continues', () => {
     const waited = after(wait('0 of 2', 0), {
       type: 'wait.finished',
       step,

@@ -86,7 +86,7 @@ function afterProgress(
   };
 }
 
-/** A lane that goes on leaves what the other one does as it is. */
+/** A lane that continues leaves what the other one does as it is. */
 function afterStart(
   progress: HostProgress,
   { step, title, lane }: Extract<RunEvent, { type: 'step.started' | 'step.reused' }>,

@@ -28,7 +28,7 @@ import { argumentsOf, environmentOf, runHost } from './run-host.ts';
 import { type LabReport, outcomeOf, reportOf } from './report.ts';
 import type { Scenario } from './scenario.ts';
 
-/** What can be seen of a run while it goes on. */
+/** What can be seen of a run while it continues. */
 export interface LabRun {
   readonly name: string;
   readonly lab: Lab;

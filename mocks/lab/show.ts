@@ -17,7 +17,7 @@ interface Watched {
   readonly watch: (run: ShownRun & { readonly folder: string }) => () => void;
 }
 
-/** Shows a run while it goes on, tells its end, and gives the exit code. */
+/** Shows a run while it continues, tells its end, and gives the exit code. */
 export async function showRun(
   { report: file, keeps, isPage, pageFile }: LabOptions,
   heading: PageHeading,
@@ -92,7 +92,7 @@ const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
   busy: 'cyan',
 };
 
-/** Shows a run while it goes on: a live table on a terminal, else a line for each change. */
+/** Shows a run while it continues: a live table on a terminal, else a line for each change. */
 const watchOn =
   (output: NodeJS.WriteStream) =>
   (run: ShownRun): (() => void) =>

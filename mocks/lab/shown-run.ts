@@ -19,7 +19,7 @@ export interface ShownHost
   readonly plan: Pick<HostSpec, 'name' | 'role'>;
 }
 
-/** What is looked at of a run while it goes on. */
+/** What is looked at of a run while it continues. */
 export interface ShownRun {
   readonly name: string;
   readonly lab: {
@@ -39,7 +39,7 @@ export interface ShownRun {
   readonly hosts: readonly ShownHost[];
   /** Where each node is on the day after, by the name of its host. */
   readonly whereabouts?: ReadonlyMap<string, string> | undefined;
-  /** What goes on beside the hosts. */
+  /** What continues beside the hosts. */
   readonly beside?: (() => string) | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;

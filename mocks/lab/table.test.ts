@@ -48,7 +48,7 @@ describe('the table of the lab', () => {
     );
   });
 
-  it('ends with what goes on beside the hosts', () => {
+  it('ends with what continues beside the hosts', () => {
     const lines = renderTable({ ...table, beside: 'building the image' }, 100);
     expect([lines.length, text(lines[3])]).toEqual([4, 'building the image']);
     expect(renderTable(table, 100)).toHaveLength(3);

@@ -34,7 +34,7 @@ export interface Table {
   readonly cluster: string;
   readonly seconds: number;
   readonly rows: readonly Row[];
-  /** What goes on beside the hosts, in a line of its own. */
+  /** What continues beside the hosts, in a line of its own. */
   readonly beside?: string | undefined;
 }
 

@@ -20,7 +20,7 @@ interface HostIdle {
   readonly largest: IdleStep | undefined;
 }
 
-/** How long the hosts of a cluster go on waiting for what is already true. */
+/** How long the hosts of a cluster continue waiting for what is already true. */
 export async function measureIdle(): Promise<Findings> {
   await ensureParts(clusterParts);
   const hosts = await runOnce();
@@ -88,7 +88,7 @@ const shown = (seconds: number): string => `${seconds.toFixed(2)} s`;
 
 const sectionOf = (hosts: readonly HostIdle[]): string => `## Time in which nothing was waited for
 
-The scenario \`${name}\` of the lab, run once against a real API server. Idle is the time in which a step went on
+The scenario \`${name}\` of the lab, run once against a real API server. Idle is the time in which a step continued
 waiting although nothing was missing any more and nothing else was done on the host. The delay that was ordered
 with the reboot counts too.
 

@@ -17,7 +17,7 @@ const command = 'npm run bench -- waiting';
 /** The first look is several requests by contract; the steady state is what a waiting host costs. */
 const settling = seconds(5);
 
-/** Masters that have come and are not Ready, so that the bootstrap host goes on waiting. */
+/** Masters that have come and are not Ready, so that the bootstrap host continues waiting. */
 const comingMasters = 2;
 
 /** How often hosts that wait ask the service and the API server. */

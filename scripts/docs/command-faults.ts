@@ -24,8 +24,8 @@ export const commandSection = (): readonly string[] => [
   'run each on a simulated host whose clock is simulated too: a step ends within the limit that its plan shows.',
   'The steps in `os` are those of `bootwright node`, on a node with rpm-ostree. A code of `node-agent` degrades its node until the fault is gone.',
   '',
-  'A code is what the installation ends with, and a number how often the step was tried. A warning lets it go on.',
-  'Each names the program, or what it printed. Where an installation just goes on, nothing depends on the command,',
+  'A code is what the installation ends with, and a number how often the step was tried. A warning lets it continue.',
+  'Each names the program, or what it printed. Where an installation just continues, nothing depends on the command,',
   'or what it should have done is looked at later.',
   '',
   ...table(
@@ -76,7 +76,7 @@ function areas(): readonly (readonly [area: string, lines: readonly (readonly st
 }
 
 function cellOf({ outcome, code, attempts }: CommandEnding): string {
-  if (outcome === 'goes on') return 'goes on';
+  if (outcome === 'continues') return 'continues';
   const named = code === undefined ? [] : [codeCell(code)];
   if (outcome === 'warns') return ['warning', ...named].join(' ');
   return [...named, ...(attempts > 1 ? [`×${attempts}`] : [])].join(' ');

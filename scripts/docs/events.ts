@@ -33,7 +33,7 @@ const argv = { argv: words.describe('secrets masked') };
 /** What each event is for, and its fields beside `v`, `type`, `at` and `run`. */
 const events = {
   'run.started': [
-    'A run begins, or goes on with the journal of an earlier one.',
+    'A run begins, or continues with the journal of an earlier one.',
     { role: z.string(), version: z.string(), isResumed: z.boolean(), steps: z.int() },
   ],
   'run.finished': [
@@ -82,7 +82,7 @@ const events = {
     { ...ofStep, title: z.string(), ...shownStage },
   ],
   'wait.updated': [
-    'A wait goes on; what is missing has changed.',
+    'A wait continues; what is missing has changed.',
     {
       ...ofStep,
       sentence: z.string().describe('what must become true'),

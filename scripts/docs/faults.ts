@@ -56,7 +56,7 @@ function section({ names, limit, endings }: RequestKind): readonly string[] {
 
 const timesOf = (attempts: Ending['attempts']): string => {
   if (attempts === 'limit') return 'until the limit';
-  return attempts === 'on' ? 'goes on' : String(attempts);
+  return attempts === 'on' ? 'continues' : String(attempts);
 };
 
 const intro: readonly string[] = [

@@ -4,7 +4,7 @@ import { table } from './markdown.ts';
 const outcomes = {
   ends: 'the run ends with `journal.not-kept`',
   warns: 'the run ends as it would, with a warning',
-  'goes on': 'the run goes on until the next line that it needs',
+  continues: 'the run continues until the next line that it needs',
 } as const;
 
 /** The section about every write of the journal. */
@@ -15,7 +15,7 @@ export const journalSection = (): readonly string[] => [
   'fail at each line of each role. A failure and a warning name the file, and what the system said.',
   '',
   'A process that ends before or within a line leaves what the last column says: half a line is not read. The run',
-  'that comes next in the same boot goes on from there; the crash tests hold what it leaves against a run without.',
+  'that comes next in the same boot continues from there; the crash tests hold what it leaves against a run without.',
   '',
   ...table(['Fault', 'What happens'], Object.entries(journalFaults)),
   '',

@@ -125,7 +125,8 @@ export const retiredPhrases: Retired = {
   'may have ended': 'may have expired',
   'agent that is replaced': 'assisted-installer',
   'no record of this host': 'could not write the record ConfigMap',
-  'next run goes on': 'next run continues',
+  'goes on': 'continues',
+  'going on without': 'continuing without',
   'a bug of ours': 'a bug',
 };
 

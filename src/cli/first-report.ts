@@ -41,7 +41,7 @@ export interface SentReport {
   readonly connection: Connection;
   /** Resolves when the request has left, or need not be waited for any longer. */
   readonly hasLeft: Promise<void>;
-  /** Gives up waiting for the answer: a run that has ended must not go on as a process. */
+  /** Gives up waiting for the answer: a run that has ended must not continue as a process. */
   readonly close: () => void;
 }
 

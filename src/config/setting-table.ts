@@ -27,7 +27,7 @@ const text = (summary: string, byDefault = '') => ({ kind: 'text', byDefault, su
 const url = (summary: string) => ({ kind: 'url', byDefault: '', summary }) as const;
 /** A file, or an http(s) URL. */
 const place = (summary: string) => ({ kind: 'place', byDefault: '', summary }) as const;
-/** Where a server of ours listens. */
+/** Where a server of the program listens. */
 const listen = (summary: string) => ({ kind: 'listen', byDefault: '', summary }) as const;
 const sha256 = (summary: string) => ({ kind: 'sha256', byDefault: '', summary }) as const;
 const flag = (summary: string, byDefault = false) =>
@@ -89,7 +89,7 @@ export const settingTable = {
     failurePolicy: word(
       ['fail', 'fallback-stock'],
       'fail',
-      'if an image cannot be built: fail the installation, or go on with the operating system of the release',
+      'if an image cannot be built: fail the installation, or continue with the operating system of the release',
     ),
     registryImage: text(
       'image of the registry on the bootstrap host; unset: docker-registry of the release',

@@ -68,7 +68,7 @@ describe('what a restart would do', () => {
       5,
       [],
     ],
-  ])('goes on %s', (...[, records, reused, next]) => {
+  ])('continues %s', (...[, records, reused, next]) => {
     const found = restart(records);
     expect(found).toMatchObject({ kind: 'resume', reused, next });
     expect(found.kind === 'resume' && found.next.length).toBe(next.length);

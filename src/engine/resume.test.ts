@@ -14,7 +14,7 @@ const linesOf = (...records: readonly JournalRecord[]): readonly string[] =>
   records.map((record) => renderRecord(record));
 
 describe('decideResume', () => {
-  it('goes on with the journal of the same run', () => {
+  it('continues with the journal of the same run', () => {
     const lines = linesOf(
       header,
       { type: 'started', step: 'a/one', at: 1 },

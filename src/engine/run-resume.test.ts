@@ -13,7 +13,7 @@ import {
   worldOf,
 } from '../../test/support/toy-role.ts';
 
-describe('a run that goes on after a crash', () => {
+describe('a run that continues after a crash', () => {
   const reboot = step({
     id: 'host/reboot',
     title: 'Reboot',

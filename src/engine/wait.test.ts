@@ -126,7 +126,7 @@ describe('a wait that watches', () => {
     await expect(done).rejects.toThrow('denied');
   });
 
-  it('goes on by the clock when its watch ends early', async () => {
+  it('continues by the clock when its watch ends early', async () => {
     const { until, clock } = waiting();
     let polls = 0;
     const poll = () => {

@@ -32,7 +32,7 @@ export interface Timeline {
   readonly longest: readonly (Span & { readonly host: string; readonly took: Millis })[];
 }
 
-/** Where several things go on at once, the first of these is what the time went into. */
+/** Where several things continue at once, the first of these is what the time went into. */
 const priority: readonly Work[] = ['write', 'build', 'boot', 'prepare', 'wait'];
 
 const longestShown = 8;
@@ -118,7 +118,7 @@ const workWords: Readonly<Record<Work | 'idle', string>> = {
 
 const kinds = Object.keys(workWords) as (Work | 'idle')[];
 
-/** The time line, what went on when on each host, and where the time went. */
+/** The time line, what continued when on each host, and where the time went. */
 export function timelineSection(page: PageState, now: number): Html {
   const timeline = timelineOf(page, now);
   if (timeline.hosts.every(({ tracks }) => tracks.length === 0)) {

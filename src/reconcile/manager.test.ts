@@ -157,7 +157,7 @@ describe('controllers', () => {
     await ended;
   });
 
-  it('fail as a whole with what no informer can go on after', async () => {
+  it('fail as a whole with what no informer can continue after', async () => {
     const { kube, clock, run, controller } = setUp();
     const follow = () => Promise.reject(kubeFailure('kube.bad-credentials', 'no'));
     const broken = informer({ kube: { follow }, clock }, { kind: pods });

@@ -55,7 +55,7 @@ export const notesOf =
 /**
  * Runs controllers until the signal aborts: first their informers, then the lease, then the queues. A stop goes the other way,
  * and waits for what is at work. A lost lease aborts everything at once, and takes nothing back. A key that fails stops no other.
- * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can go on after
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue after
  */
 export async function runControllers(scope: ManagerScope, all: Controllers): Promise<never> {
   const { clock, emit, signal } = scope;

@@ -113,7 +113,7 @@ describe('the role node-apply', () => {
     });
   });
 
-  it('goes on without skopeo, and when what is old cannot be removed', async () => {
+  it('continues without skopeo, and when what is old cannot be removed', async () => {
     const { host, world } = coreOsNode();
     host.on(['skopeo', rest]).isMissing().on(['rpm-ostree', 'cleanup', rest]).fails(1);
     const { skipped, notes } = await runOnNode(nodeApply, host);

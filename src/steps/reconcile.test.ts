@@ -63,7 +63,7 @@ function setUp(
 }
 
 describe('reconciling', () => {
-  it('goes on after what cannot be observed or decided, and notes each cause once', async () => {
+  it('continues after what cannot be observed or decided, and notes each cause once', async () => {
     const { clock, end, failing, state, notify } = setUp(['a']);
     state.broken = true;
     await settle();

@@ -60,7 +60,7 @@ describe('the journal in a file', () => {
     ['a torn last line', '{"b":', ['1', '3']],
     ['a line that is no JSON, and all after it', 'garb\0age\n2\n', ['1', '3']],
     ['half a letter of another alphabet', Buffer.from([0x22, 0xc3]), ['1', '3']],
-  ])('drops %s, and goes on after the good part', async (_, rest, kept) => {
+  ])('drops %s, and continues after the good part', async (_, rest, kept) => {
     const journal = fileJournal(path());
     await journal.append('1', { flush: true });
     await journal.close();
@@ -80,7 +80,7 @@ describe('the journal in a file', () => {
     await expect(readFile(`${path()}.old`, 'utf8')).resolves.toBe('1\ntorn');
   });
 
-  it('cuts off what a failed append left, and goes on when there is room again', async () => {
+  it('cuts off what a failed append left, and continues when there is room again', async () => {
     // A file size limit gives what a full disk gives: part of the line, then an error.
     const lines = ['{"a":1}', `{"b":"${'x'.repeat(2000)}"}`, '{"c":3}'];
     const writer = new URL('../process/probes/append-lines.ts', import.meta.url).pathname;
@@ -102,7 +102,7 @@ describe('the journal in a file', () => {
     expect(flushed.slice(3)).toEqual([dirname(path())]);
   });
 
-  it('goes on when the directory can be made again', async () => {
+  it('continues when the directory can be made again', async () => {
     await writeFile(join(directory, 'install-dir'), 'a file in the way');
     const journal = fileJournal(path());
     await expect(journal.append('1', { flush: true })).rejects.toThrow();

@@ -91,7 +91,7 @@ describe('following', () => {
     await ended;
   });
 
-  it('goes on where the last event or bookmark was when a watch ends, without a list', async () => {
+  it('continues where the last event or bookmark was when a watch ends, without a list', async () => {
     follow({ clock: quickClock(20) });
     await send('ADDED', node(8));
     await send('BOOKMARK', { metadata: { resourceVersion: '12' } });
@@ -135,7 +135,7 @@ describe('following', () => {
     expect(readings).toBe(2);
   });
 
-  it('goes on after a broken watch without trouble when the next one begins', async () => {
+  it('continues after a broken watch without trouble when the next one begins', async () => {
     follow();
     await send('ADDED', node(8));
     await view(2);
@@ -262,7 +262,7 @@ describe('following', () => {
     [403, 'kube.denied'],
     [400, 'kube.invalid'],
   ])(
-    'goes on asking a server that answers %i for two minutes, and shows it',
+    'continues asking a server that answers %i for two minutes, and shows it',
     async (code, seen) => {
       const clock = quickClock(200);
       const refusesUntil = clock.elapsed() + minutes(2);

@@ -115,13 +115,13 @@ describe('the log', () => {
     }
   });
 
-  it('goes on when its file cannot be written any more', async () => {
+  it('continues when its file cannot be written any more', async () => {
     const log = open({ file: '/dev/full', format: 'pretty' });
     for (let count = 0; count < 100; count += 1) log.sink(note('lost'));
     await expect(log.close()).resolves.toBeUndefined();
   });
 
-  it('goes on when a file takes no more lines', async () => {
+  it('continues when a file takes no more lines', async () => {
     await writeFile(at('full'), '');
     // A descriptor for reading refuses each write, as a full disk does.
     const full = openSync(at('full'), constants.O_RDONLY);

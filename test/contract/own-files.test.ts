@@ -181,7 +181,7 @@ describe('a file without end', () => {
     await expect(codesOf(() => reads[what]?.('/dev/zero'))).resolves.toContain('file.too-large');
   });
 
-  it('is named by the lint, which goes on behind it', async () => {
+  it('is named by the lint, which continues behind it', async () => {
     const shown = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     await expect(
       runLayerLint({ values: [await sparse('opt/large')], format: 'text' }),

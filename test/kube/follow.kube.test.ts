@@ -97,7 +97,7 @@ async function counted(verb: 'LIST' | 'WATCH'): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.replace(/.* /, '')), 0);
 }
 
-describe('a follower goes on', () => {
+describe('a follower continues', () => {
   it('after a server that was killed', async () => {
     await rig.api.kill();
     await inError();

@@ -204,7 +204,7 @@ describe('deploy/layering on a real API server', () => {
     await source('50-change', { osImageURL: imageOf('2'), config });
     await until(() => Promise.resolve(first.log().includes(budget.name)));
     const after = renderedNameOf(await pool());
-    // Another takes the lease, and goes on with the drain.
+    // Another takes the lease, and continues with the drain.
     await first.end();
     const second = await startController();
     await until(() => Promise.resolve(second.log().includes(budget.name)));

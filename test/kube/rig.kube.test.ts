@@ -132,7 +132,7 @@ describe('a rig with all kinds', () => {
     await reader.close();
   });
 
-  it('does not answer when frozen, and goes on when thawed', async () => {
+  it('does not answer when frozen, and continues when thawed', async () => {
     await kube.api.freeze();
     const signal = AbortSignal.timeout(TIMEOUT_MILLIS);
     await expect(kube.api.client.read('/readyz', signal)).rejects.toThrow(/timeout/);

@@ -267,7 +267,7 @@ export const adapterMutants: MutantsByFile = {
       to: '',
     },
     {
-      means: 'a watch goes on from a point that the server has forgotten',
+      means: 'a watch continues from a point that the server has forgotten',
       from: "if (end === 'expired') return lost(course);",
       to: '',
     },

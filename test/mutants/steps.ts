@@ -206,7 +206,7 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
     {
-      means: 'a controller goes on after a reset',
+      means: 'a controller continues after a reset',
       from: 'endStatuses.has(cluster.status) || resetStatuses.has(cluster.status)',
       to: 'endStatuses.has(cluster.status)',
     },

@@ -97,7 +97,7 @@ describe('a page that is watched', () => {
     await expect.poll(() => clock.textContent()).not.toBe(before);
   });
 
-  it('says that its server is gone, and goes on when that is back', async () => {
+  it('says that its server is gone, and continues when that is back', async () => {
     await using own = await served();
     await using opened = await openPage(browser, own.server.url, desk);
     const { page } = opened;

@@ -119,7 +119,7 @@ describe('bootwright watch', () => {
   it.each([
     ['refuses the token', 'not-the-token', /answered 401/],
     ['does not have the cluster', token, /answered 404/],
-  ])('says that a service %s, and goes on', async (_, secret, words) => {
+  ])('says that a service %s, and continues', async (_, secret, words) => {
     const service = await startService();
     const id = secret === token ? infraEnvId : cluster.id;
     try {

@@ -93,7 +93,7 @@ describe.each(faultHosts.map((faultHost) => [faultHost.name, faultHost] as const
       const life = await runProcess(faultHost, kept, {
         faultOf: (step, argv) => {
           const row = rowOf.get(nameOf({ step, command: commandName(argv) }));
-          return row?.endings[fault].outcome === 'goes on' ? fault : undefined;
+          return row?.endings[fault].outcome === 'continues' ? fault : undefined;
         },
       });
       expect((life.error as AgentError | undefined)?.code).toBe(faultHost.code);
@@ -134,5 +134,5 @@ async function violationsOn(faultHost: FaultHost): Promise<readonly string[]> {
 const cellsOf = (place: Place) =>
   faults.flatMap((fault) => {
     const ending = rowOf.get(nameOf(place))?.endings[fault];
-    return ending === undefined || ending.outcome === 'goes on' ? [] : [{ place, fault, ending }];
+    return ending === undefined || ending.outcome === 'continues' ? [] : [{ place, fault, ending }];
   });

@@ -181,7 +181,7 @@ export function serviceOf(ending: Ending, now: () => number) {
     show: (): void => {
       for (const show of [...shows]) show();
     },
-    /** A connection of one process: what it has seen it goes on with. */
+    /** A connection of one process: what it has seen it continues with. */
     connect: () => {
       const { inventory, show } = inventoryOf(service);
       shows.add(show);

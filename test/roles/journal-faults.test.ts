@@ -125,7 +125,7 @@ function violationOf(
   const isAsSaid = {
     ends: isEnded && words.some((one) => namesCause(one, fault)),
     warns: !isEnded && words.some((one) => namesCause(one, fault)),
-    'goes on': isEnded || life.error === undefined,
+    continues: isEnded || life.error === undefined,
   };
   if (row !== undefined && isAsSaid[row.outcome] && !isDone(row, step, life)) return undefined;
   return `${disk.refused ?? ''}: ${messageOf(life)}, ${life.commands} commands, ${words.join('; ')}`;

@@ -101,7 +101,7 @@ async function runOn(
       lines.stderr.push(text);
     },
   });
-  // A command takes its time: what else is under way goes on before its caller hears of the end.
+  // A command takes its time: what else is under way continues before its caller hears of the end.
   await nextTurn();
   const story = { argv, duration: 0, stdout, stderr };
   if (options.signal.aborted) throw commandStopped(story, options.signal.reason);

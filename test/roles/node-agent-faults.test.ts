@@ -46,7 +46,7 @@ async function violationOf(name: string, fault: CommandFault): Promise<readonly 
   const isAsSaid = {
     ends: state === 'Degraded' && reason.startsWith(`${ending?.code}: `) && isNamed,
     warns: state === 'Done' && isNamed,
-    'goes on': state === 'Done',
+    continues: state === 'Done',
   };
   const violations =
     ending !== undefined && isAsSaid[ending.outcome] ? [] : [`${fault}: ${state} ${reason}`];
@@ -59,7 +59,7 @@ async function violationOf(name: string, fault: CommandFault): Promise<readonly 
 }
 
 it.each([...rowOf.keys()])(
-  'ends as the table says, and goes on without the fault: %s',
+  'ends as the table says, and continues without the fault: %s',
   async (name) => {
     const violations = [];
     for (const fault of faults) violations.push(...(await violationOf(name, fault)));

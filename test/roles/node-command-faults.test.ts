@@ -81,7 +81,7 @@ async function violationOf(
   const isAsSaid = {
     ends: code !== undefined && code === ending?.code && isNamed,
     warns: code === undefined && isNamed,
-    'goes on': code === undefined && news.length === 0,
+    continues: code === undefined && news.length === 0,
   };
   if (ending !== undefined && isAsSaid[ending.outcome]) return [];
   return [`${name}: ${fault}: ${code ?? ''} ${news.join('; ')}`];

@@ -133,7 +133,7 @@ export async function live(
           try {
             await journal.append(line, options);
           } catch (error) {
-            // It died here: what else it had begun does not go on either.
+            // It died here: what else it had begun does not continue either.
             if (error instanceof Crash) power.kill();
             throw error;
           }

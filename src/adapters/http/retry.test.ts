@@ -58,7 +58,7 @@ describe('trying again', () => {
     );
   });
 
-  it('goes on until it works, and tells each retry', async () => {
+  it('continues until it works, and tells each retry', async () => {
     const policy = policyOf();
     const reported: number[] = [];
     const onRetry = ({ attempt }: { attempt: number }) => reported.push(attempt);

@@ -139,7 +139,7 @@ describe('the image relay', () => {
     expect(relay.outcome().failure).toMatchObject({ code: 'image.wrong-digest' });
   });
 
-  it('goes on after each cut where the server has ranges', async () => {
+  it('continues after each cut where the server has ranges', async () => {
     const web = cuttingWeb(1024 * 1024, { hasRanges: true });
     const relay = relayOf(web, { sha256 });
     expect((await relay.ask(path)).content.equals(image)).toBe(true);

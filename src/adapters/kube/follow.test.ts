@@ -42,7 +42,7 @@ describe('a selection that is followed', () => {
     expect(last()).toEqual({ count: 1, isSynced: true, names: [] });
   });
 
-  it('shows each event, and goes on behind it', () => {
+  it('shows each event, and continues behind it', () => {
     known.listed({ version: '9', objects: [object('b', 2)] });
     known.happened({ type: 'put', object: object('a', 10) });
     expect(last()).toEqual({ count: 2, isSynced: true, names: ['a@10', 'b@2'] });

@@ -203,7 +203,7 @@ type ViewEvent = Exclude<WatchEvent, { readonly type: 'error' }>;
 
 /** What is known of a selection that is followed; each change of it is shown to `seen`. */
 export interface Followed {
-  /** Where a watch goes on; undefined when a list is needed first. */
+  /** Where a watch continues; undefined when a list is needed first. */
   readonly version: () => string | undefined;
   readonly listed: (listing: Listing) => void;
   readonly happened: (event: ViewEvent) => void;

@@ -30,7 +30,7 @@ interface Page {
 
 /**
  * Lists a selection in pages, all of one point in history.
- * @throws ApiError, worth a list, when history went on too far between two pages
+ * @throws ApiError, worth a list, when history continued too far between two pages
  */
 export async function listAll(
   server: ApiServer,

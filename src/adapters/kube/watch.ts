@@ -74,7 +74,7 @@ const unreadable = (path: string): ApiError =>
 export type WatchEvent =
   | { readonly type: 'put'; readonly object: KubeObject }
   | { readonly type: 'gone'; readonly object: KubeObject }
-  /** Nothing happened; only the history went on. */
+  /** Nothing happened; only the history continued. */
   | { readonly type: 'bookmark'; readonly version: string }
   | { readonly type: 'error'; readonly status: unknown };
 

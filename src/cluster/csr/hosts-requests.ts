@@ -255,7 +255,7 @@ export function requestBook(tally: LeftTally): RequestBook {
     open: (requests, now) =>
       requests.filter((request): request is ReadRequest & OpenRequest => {
         const { uid = '', name } = request.metadata;
-        // What is read after an answer of ours is newer.
+        // What is read after our answer is newer.
         const answer = request.state === 'pending' ? own.get(uid) : undefined;
         const state = answer?.state ?? request.state;
         const cause = answer?.cause ?? request.cause;

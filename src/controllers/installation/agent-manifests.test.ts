@@ -69,7 +69,7 @@ describe('the manifests of an agent-based installation', () => {
     kube.put(configMaps, manifests({ ...lso, ...cnv }));
     install('lso');
     later(minutes(20), available);
-    expect((await run()).notes).toContain('warn: going on without all manifests of operators');
+    expect((await run()).notes).toContain('warn: continuing without all manifests of operators');
     expect(applied()).toEqual(['of-lso']);
     expect(clock.elapsed()).toBe(minutes(50));
   });

@@ -71,7 +71,7 @@ export const applyAgentManifests = controllerStep({
         return problems.length === 0 ? setup : { ...setup, missing: problems.join('; ') };
       },
     });
-    if (isLate()) note('warn', 'going on without all manifests of operators');
+    if (isLate()) note('warn', 'continuing without all manifests of operators');
   },
 });
 
@@ -91,7 +91,7 @@ function waitForManifests(
     'the manifests of operators are known',
     async () => {
       if (isLate()) {
-        note('warn', 'going on without the manifests of operators');
+        note('warn', 'continuing without the manifests of operators');
         return { done: false };
       }
       const view = source.view();

@@ -91,17 +91,17 @@ describe('announcing that the controller is ready', () => {
     expect(clock.elapsed()).toBe(minutes(70));
   });
 
-  it('goes on after five minutes where the agent-based installer installs', async () => {
+  it('continues after five minutes where the agent-based installer installs', async () => {
     const { clock, inventory, kube, run } = setUp({ isAgentBased: true });
     inventory.lose(away);
     const { failure, notes } = await run();
     expect(failure).toBeUndefined();
     expect(clock.elapsed()).toBe(minutes(5));
-    expect(notes).toEqual(['warn: going on without the service']);
+    expect(notes).toEqual(['warn: continuing without the service']);
     expect(namesIn(kube)).toEqual([]);
   });
 
-  it('goes on at once where the bootstrap host has left, and the service with it', async () => {
+  it('continues at once where the bootstrap host has left, and the service with it', async () => {
     const { clock, inventory, kube, run } = setUp({ isAgentBased: true });
     inventory.lose(away);
     const { name, namespace } = recordRef;

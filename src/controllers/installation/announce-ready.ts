@@ -23,7 +23,7 @@ const refusalLimit: Millis = minutes(1);
 
 /**
  * Waits for the service and the API server, and says so by an event in its own namespace. An installation of the
- * agent-based installer goes on without the service.
+ * agent-based installer continues without the service.
  */
 export const announceReady = controllerStep({
   id: 'controller/announce-ready',
@@ -61,7 +61,7 @@ export const announceReady = controllerStep({
     } catch (error) {
       scope.signal.throwIfAborted();
       if (!isAgentBased || asAgentError(error).code !== 'wait.timed-out') throw error;
-      scope.note('warn', 'going on without the service', { reason: asAgentError(error).message });
+      scope.note('warn', 'continuing without the service', { reason: asAgentError(error).message });
     }
   },
 });

@@ -188,7 +188,7 @@ describe('completing after a restart', () => {
     ['Applying olm manifests', [atDone]],
     ['Waiting for olm operators csv', [atDone]],
     ['Done', []],
-  ])('goes on at the stage "%s"', async (stage, expected) => {
+  ])('continues at the stage "%s"', async (stage, expected) => {
     const { ready, run, changes } = setUp({
       cluster: { finalizing: { stage, isTimedOut: false } },
     });
@@ -226,7 +226,7 @@ describe('the ten hours of the operators', () => {
 
   it.each([
     [
-      'go on where an earlier controller died after nine',
+      'continue where an earlier controller died after nine',
       (now: number) => now - hours(9),
       hours(1),
     ],

@@ -26,7 +26,7 @@ const [operatorsStage, routerStage] = finalizingStages;
 
 /**
  * Ends the installation at the service: once it finalizes the cluster, the stages in their order, then the result. A
- * restarted controller goes on at the stage that the service knows.
+ * restarted controller continues at the stage that the service knows.
  */
 export const completeInstallation = controllerStep({
   id: 'controller/complete-installation',

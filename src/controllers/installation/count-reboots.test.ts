@@ -88,7 +88,7 @@ describe('controller/count-reboots', () => {
     expect(inventory.events).toHaveLength(1);
   });
 
-  it('tries again for six minutes, and then goes on without', async () => {
+  it('tries again for six minutes, and then continues without', async () => {
     const kube = clusterWith('m0');
     const admin = withEndedPods(fakeKube(), { phase: 'Failed', log: 'last: no such file\n' });
     const inventory = fakeInventory({ hosts: [host('m0', 'Done')] });
@@ -191,13 +191,13 @@ describe('controller/wait-for-counts', () => {
     ]);
   });
 
-  it('goes on after six minutes without', async () => {
+  it('continues after six minutes without', async () => {
     const { clock, ended } = setUp();
     await clock.advance(minutes(6));
     const { failure, notes } = await ended;
     expect([failure, notes]).toEqual([
       undefined,
-      ['warn: going on without the starts of all nodes'],
+      ['warn: continuing without the starts of all nodes'],
     ]);
   });
 

@@ -133,7 +133,9 @@ export const waitForCounts = controllerStep({
       await until('the starts of the last nodes are reported', poll, limits);
     } catch (error) {
       signal.throwIfAborted();
-      note('warn', 'going on without the starts of all nodes', { code: asAgentError(error).code });
+      note('warn', 'continuing without the starts of all nodes', {
+        code: asAgentError(error).code,
+      });
     }
     const left = { kind: pods, namespace: config.namespace, labelSelector: `app=${countingApp}` };
     await kube.removeAll(left, signal).catch((error: unknown) => {

@@ -136,7 +136,7 @@ describe('freeing the address', () => {
     expect((await stop()).notes).toEqual(['warn: service shop/cart: may not be removed']);
   });
 
-  it('goes on where the operator cannot be restarted', async () => {
+  it('continues where the operator cannot be restarted', async () => {
     const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
     const denied = () =>
       Promise.reject(kubeFailure('kube.denied', 'pods', { context: { status: 403 } }));

@@ -38,7 +38,7 @@ export interface Finalizing {
 }
 
 /**
- * Waits until the service finalizes the cluster, and goes on at the stage that the service knows: nothing is kept here.
+ * Waits until the service finalizes the cluster, and continues at the stage that the service knows: nothing is kept here.
  * Of an installation that has ended, each stage is over.
  */
 export async function beginFinalizing(

@@ -91,7 +91,7 @@ describe('labelling nodes', () => {
     expect(written()).toEqual([]);
   });
 
-  it('tries again what failed, while others go on', async () => {
+  it('tries again what failed, while others continue', async () => {
     const inner = fakeKube().put(machineConfigPools, pool());
     let fails = true;
     const kube: FakeKube = {

@@ -120,7 +120,7 @@ describe('controller/do-left-work', () => {
     expect(notes.filter((note) => note.includes('settings of etcd: trying again'))).toHaveLength(1);
   });
 
-  it('says once that a record cannot be read, and goes on', async () => {
+  it('says once that a record cannot be read, and continues', async () => {
     const { kube, clock, stop } = setUp(['m1', 'm2', 'm3'], {});
     const { kind, ...named } = recordRef;
     kube.put(kind, { metadata: named, data: { format: '9' } });

@@ -36,7 +36,7 @@ export type NewCluster = z.infer<typeof NewClusterSchema>;
 const manifestsWait: Millis = minutes(2);
 
 /**
- * Reads who installs the cluster, and on what. Without an install-config that can be read the controller goes on, as
+ * Reads who installs the cluster, and on what. Without an install-config that can be read the controller continues, as
  * the one that it replaces does.
  */
 export const readNewCluster = controllerStep({

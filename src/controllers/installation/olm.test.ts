@@ -264,7 +264,7 @@ describe('operators that the service gives up', () => {
     inventory.failing('reportOperator', away, Infinity);
     giveUp(minutes(70), wait);
     const { notes } = await run();
-    expect(notes).toContain('warn: going on without the report of failed operators');
+    expect(notes).toContain('warn: continuing without the report of failed operators');
     expect(changes().at(-1)).toBe('complete true');
   });
 
@@ -356,7 +356,7 @@ describe('a controller that is killed', () => {
   }
 
   it.each(['before', 'after'] as const)(
-    '%s any of its calls goes on where it was',
+    '%s any of its calls continues where it was',
     async (when) => {
       for (let call = 1; ; call += 1) {
         const { inventory, applied, stages, isKilled } = await killedAt(call, when);

@@ -20,7 +20,7 @@ const [, , initStage, applyStage, waitStage] = finalizingStages;
 
 /**
  * Goes through the stages of the operators that OLM installs. The service gives up each of them after a time, and we
- * go on with the next; operators that did not become available are reported as failed then. The installation succeeds
+ * continue with the next; operators that did not become available are reported as failed then. The installation succeeds
  * without them.
  */
 export async function installOlmOperators(scope: OlmScope, finalizing: Finalizing): Promise<void> {
@@ -150,7 +150,7 @@ async function reportTimedOut(
     );
   } catch (error) {
     signal.throwIfAborted();
-    note('warn', 'going on without the report of failed operators', {
+    note('warn', 'continuing without the report of failed operators', {
       code: asAgentError(error).code,
     });
   }

@@ -136,7 +136,7 @@ describe('reporting nodes', () => {
     await stop();
   });
 
-  it('goes on with the hosts that it knows while the service is away', async () => {
+  it('continues with the hosts that it knows while the service is away', async () => {
     const { inventory, node, reported, stop } = setUp([host('m0')]);
     await settle();
     inventory.lose(inventoryFailure('inventory.unreachable', 'reset'));

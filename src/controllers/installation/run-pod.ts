@@ -15,7 +15,7 @@ interface PodEnd {
   readonly log: string;
 }
 
-/** A pod of ours that does one thing, and how it is waited for. */
+/** A pod of the controller that does one thing, and how it is waited for. */
 interface PodRun {
   readonly pod: KubeObject;
   /** The container whose log is wanted. */
@@ -40,7 +40,7 @@ export async function runPod(
   const { name, namespace = '' } = pod.metadata;
   const ref: KubeRef = { kind: pods, namespace, name };
   const followed = followedOne(admin, ref);
-  // Nothing of ours is there when this fails, and what removes it would fail for another minute.
+  // No pod is there when this fails, and what removes it would fail for another minute.
   const there = await admin.get(ref, signal);
   try {
     if (there !== undefined && phaseOf(there) in ended) await admin.remove(ref, signal);

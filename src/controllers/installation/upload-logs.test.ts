@@ -85,7 +85,7 @@ describe('controller/upload-logs-regularly', () => {
     );
   });
 
-  it('goes on after a failure', async () => {
+  it('continues after a failure', async () => {
     const inventory = fakeInventory().failing('uploadControllerLogs', away);
     const { notes } = await uploadFor({ kube: kubeWith(), inventory }, minutes(11));
     expect(notes).toEqual(['warn: could not upload the controller log']);

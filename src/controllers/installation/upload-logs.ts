@@ -37,7 +37,7 @@ export const uploadLogsRegularly = controllerStep({
           noteFailed(scope, 'could not upload the controller log', error);
         });
       }
-      return { status: 'the installation goes on' };
+      return { status: 'the installation continues' };
     };
     const limits = { watch: service.watch, every: uploadEvery, within: unlimited };
     await scope.until('the installation is over', poll, limits);

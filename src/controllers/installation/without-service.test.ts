@@ -146,7 +146,7 @@ describe('controller/wait-for-bootstrap-host', () => {
     },
   );
 
-  it('goes on after a day without the host, and says so', async () => {
+  it('continues after a day without the host, and says so', async () => {
     const { clock, ended: end } = setUp(fakeKube().put(recordRef.kind, recordObject(record)));
     await clock.advance(hours(24));
     const { failure, notes } = await end;

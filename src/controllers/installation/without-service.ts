@@ -108,7 +108,7 @@ export const waitForBootstrapHost = controllerStep({
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      note('warn', 'the bootstrap host has not joined; going on without it', {
+      note('warn', 'the bootstrap host has not joined; continuing without it', {
         code,
         reason: message,
       });

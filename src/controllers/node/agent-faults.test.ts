@@ -41,7 +41,7 @@ describe('a host with a full disk, or a damaged record', () => {
     ['a file', /^\/var\/lib\/x$/, ['drain-c2']],
     ['the record', /node-agent\.json$/, []],
   ] as const)(
-    'is degraded without a reboot, and goes on with room: %s',
+    'is degraded without a reboot, and continues with room: %s',
     async (_, path, drained) => {
       const { annotate, annotations, host, passes, seen, settle, start } = agentNode({
         next: { files: [configFile('/var/lib/x', 'new'), configFile('/etc/x', 'new')] },

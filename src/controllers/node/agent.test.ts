@@ -227,7 +227,7 @@ describe('the kernel arguments of a node', () => {
 });
 
 describe('a node whose configuration changes in the middle', () => {
-  it('goes on from what it came back with when the old one is desired meanwhile', async () => {
+  it('continues from what it came back with when the old one is desired meanwhile', async () => {
     const { annotate, annotations, host, seen, settle, world } = agentNode({
       next: { files: [configFile('/etc/x', 'new')] },
     });
@@ -306,7 +306,7 @@ describe('a node that cannot get there', () => {
     expect(annotations()).toMatchObject({ state: 'Done' });
   });
 
-  it('goes on after a power cut that lost what was staged', async () => {
+  it('continues after a power cut that lost what was staged', async () => {
     const { annotate, annotations, seen, settle } = agentNode();
     seen.losesStaged = 1;
     annotate(toNext);

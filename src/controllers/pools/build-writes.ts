@@ -173,7 +173,7 @@ export function oldBuilds(
 /** How a Job ended: with the digest that its pod reported, unless that is not seen, or why it failed. */
 type JobEnd = { readonly digest: string | undefined } | { readonly why: string };
 
-/** The end of the Job of a build; undefined while it goes on. */
+/** The end of the Job of a build; undefined while it continues. */
 export function jobEnd(
   build: string,
   job: KubeObject,

@@ -397,7 +397,7 @@ describe('drain nodes', () => {
     await ended;
   });
 
-  it('hands a drain over to an operator that comes, and goes on with it once that has left', async () => {
+  it('hands a drain over to an operator that comes, and continues with it once that has left', async () => {
     const { kube, stop, run, advance, applied } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     const ended = run();
@@ -418,7 +418,7 @@ describe('drain nodes', () => {
     await ended;
   });
 
-  it('goes on with other nodes when one is deleted in the middle of its drain', async () => {
+  it('continues with other nodes when one is deleted in the middle of its drain', async () => {
     const { kube, stop, run, advance } = setUp(node('drain-a'));
     kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     const ended = run();
@@ -436,7 +436,7 @@ describe('drain nodes', () => {
     await ended;
   });
 
-  it('goes on wherever an earlier one was killed', async () => {
+  it('continues wherever an earlier one was killed', async () => {
     for (let last = 0; last < 4; last += 1) {
       const { kube, run, stop, advance, applied, now } = setUp(node('drain-a'));
       kube.put(pods, pod('p'));

@@ -344,7 +344,7 @@ async function reportLate(
 ): Promise<void> {
   if (drain.isReported || scope.clock.elapsed() - drain.since < longDrain) return;
   drain.isReported = true;
-  const message = `the drain has taken more than an hour; it goes on, and the node is not rebooted: ${status}`;
+  const message = `the drain has taken more than an hour; it continues, and the node is not rebooted: ${status}`;
   scope.note('warn', `pool ${pool}: ${message}`);
   await poolEvent(scope, pool, { type: 'Warning', reason: 'FailedToDrain', message })(signal);
 }

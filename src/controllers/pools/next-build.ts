@@ -56,7 +56,7 @@ const late = minutes(1);
 
 /**
  * What comes next for the image of a pool that has a MachineOSConfig. All that it goes by is in the cluster, and each piece
- * of work is safe to repeat: a controller that was killed goes on.
+ * of work is safe to repeat: a controller that was killed continues.
  */
 export function nextBuild(
   seen: BuildSeen,

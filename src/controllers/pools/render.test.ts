@@ -126,7 +126,7 @@ describe('render configs', () => {
     await end();
   });
 
-  it.each(['create', 'patch'] as const)('goes on after a crash behind its %s', async (verb) => {
+  it.each(['create', 'patch'] as const)('continues after a crash behind its %s', async (verb) => {
     const kube = setUp();
     const crash = new AbortController();
     const dying: Kube = {
@@ -228,7 +228,7 @@ describe('render configs', () => {
     await end();
   });
 
-  it('says once why a pool cannot be rendered, keeps what it has, and goes on later', async () => {
+  it('says once why a pool cannot be rendered, keeps what it has, and continues later', async () => {
     const kube = setUp();
     const { clock, end } = start(kube);
     await settle();

@@ -234,7 +234,7 @@ describe('roll out', () => {
     await ended;
   });
 
-  it('goes on with the others when a node is deleted in the middle of its change', async () => {
+  it('continues with the others when a node is deleted in the middle of its change', async () => {
     const { kube, stop, start, advance, chosen } = setUp([pool('master')], masters);
     const ended = start();
     await advance();
@@ -289,7 +289,7 @@ describe('roll out', () => {
     await ended;
   });
 
-  it('goes on wherever an earlier one was killed, and never changes two masters at once', async () => {
+  it('continues wherever an earlier one was killed, and never changes two masters at once', async () => {
     for (let last = 0; last < 2; last += 1) {
       const { kube, stop, start, advance, chosen, finish } = setUp([pool('master')], masters);
       const killed = new AbortController();

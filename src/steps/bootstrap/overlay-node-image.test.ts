@@ -76,7 +76,7 @@ describe('bootstrap/overlay-node-image', () => {
     expect(clock.now()).toBeLessThan(seconds(1));
   });
 
-  it('goes on waiting while systemd does not answer', async () => {
+  it('continues waiting while systemd does not answer', async () => {
     const host = bareHost()
       .on(['systemctl', 'show', rest])
       .inTurn({ exitCode: 1 }, { exitCode: 1 }, 'active')

@@ -260,7 +260,7 @@ describe('cluster/follow-controller-logs', () => {
     expect(lastArchive(inventory)[1]).not.toContain('secret');
   });
 
-  it('goes on after a failure', async () => {
+  it('continues after a failure', async () => {
     const down = inventoryFailure('inventory.unreachable', 'service is down');
     const inventory = fakeInventory().failing('uploadControllerLogs', down);
     const { notes } = await followFor({ kube: cluster(), inventory }, minutes(11));

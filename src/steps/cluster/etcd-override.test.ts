@@ -99,7 +99,7 @@ describe('cluster/patch-etcd', () => {
   });
 
   it.each(['kube.denied', 'kube.invalid', 'kube.unreachable'] as const)(
-    'goes on asking an API server that answers %s for half an hour',
+    'continues asking an API server that answers %s for half an hour',
     async (code) => {
       const clock = fakeClock({ auto: false });
       const kube = fakeKube().put(etcds, etcd());

@@ -157,7 +157,7 @@ describe('cluster/follow-hosts', () => {
     expect(reported(run)).toHaveLength(1);
   });
 
-  it('tries a report again that failed, while the others go on', async () => {
+  it('tries a report again that failed, while the others continue', async () => {
     const run = setUp();
     run.inventory.failing('report', down);
     withLog(run, line('10.0.0.1') + line('10.0.0.2') + line('[fd00::3]'));
@@ -241,7 +241,7 @@ describe('cluster/follow-hosts', () => {
     expect([...watched.values()].every(({ aborted }) => aborted)).toBe(true);
   });
 
-  it('goes on when a log cannot be read or watched for a time', async () => {
+  it('continues when a log cannot be read or watched for a time', async () => {
     const run = setUp([host('m1', '10.0.0.1')]);
     let reads = 0;
     const unread = hostFailure('file.not-read', 'no');

@@ -47,7 +47,7 @@ describe('cluster/wait-for-bootkube', () => {
     );
   });
 
-  it('goes on the moment that the file comes', async () => {
+  it('continues the moment that the file comes', async () => {
     const clock = fakeClock({ auto: false });
     const host = bootstrapHost();
     const run = runStep(waitForBootkube, { host, clock, facts });
@@ -81,7 +81,7 @@ describe('cluster/wait-for-bootkube', () => {
     expect(reports).toEqual(['0: ', '0: bootkube.service failed (exit-code) and was restarted']);
   });
 
-  it('goes on when a restart has helped', async () => {
+  it('continues when a restart has helped', async () => {
     const host = bootstrapHost();
     let polls = 0;
     host.on(['systemctl', 'show', rest]).answers(() => {

@@ -34,7 +34,7 @@ function slowInventory(readyAt: number, more: Partial<Inventory> = {}) {
 }
 
 describe('control-plane/wait-for-masters', () => {
-  it('asks three things and goes on when two masters are done', async () => {
+  it('asks three things and continues when two masters are done', async () => {
     const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] });
     const { events, progress } = await runStep(waitForControlPlane, { config, inventory });
     expect(inventory.calls).toEqual(['cluster', 'hosts master', 'hosts arbiter']);
@@ -153,7 +153,7 @@ describe('control-plane/wait-for-masters', () => {
     ]);
   });
 
-  it('goes on waiting when the service fails, and asks again for what it did not get', async () => {
+  it('continues waiting when the service fails, and asks again for what it did not get', async () => {
     const down = inventoryFailure('inventory.unreachable', 'service is down');
     const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] })
       .failing('cluster', down, 2)

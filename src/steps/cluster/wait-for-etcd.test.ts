@@ -106,7 +106,7 @@ describe('cluster/wait-for-etcd-handover', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('goes on the moment that it is said', async () => {
+  it('continues the moment that it is said', async () => {
     const clock = fakeClock({ auto: false });
     const kube = fakeKube().put(etcds, etcd(running));
     const run = runStep(waitForEtcdHandover, { kube, clock, facts });
@@ -126,7 +126,7 @@ describe('cluster/wait-for-etcd-handover', () => {
       'the API server has not answered',
       () => fakeKube().lastError(kubeFailure('kube.unreachable', 'connection refused')),
     ],
-  ])('goes on after ten minutes when %s', async (_, make) => {
+  ])('continues after ten minutes when %s', async (_, make) => {
     const clock = fakeClock();
     const { value, notes } = await runStep(waitForEtcdHandover, { kube: make(), clock, facts });
     expect(value).toEqual({ isSeen: false });
@@ -142,7 +142,7 @@ describe('cluster/wait-for-etcd-handover', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('goes on when the credentials are refused', async () => {
+  it('continues when the credentials are refused', async () => {
     const denied = kubeFailure('kube.denied', 'Unauthorized');
     const kube = { ...fakeKube(), follow: () => Promise.reject(denied) };
     const { value, notes } = await runStep(waitForEtcdHandover, { kube, facts });

@@ -76,7 +76,7 @@ describe('cluster/wait-for-machine-configs', () => {
     expect(notes).toEqual(['info: 1 masters agree on a']);
   });
 
-  it('goes on waiting when a configuration cannot be read', async () => {
+  it('continues waiting when a configuration cannot be read', async () => {
     const world = fakeKube().put(nodes, master('m1', 'a')).put(machineConfigs, config('a'));
     let isDown = true;
     const kube = {

@@ -192,7 +192,7 @@ describe('cluster/wait-for-masters', () => {
     expect(reported(run.inventory)).toEqual(['env-m1 id-m1 Joined ', 'env-m2 id-m2 Joined ']);
   });
 
-  it('goes on when the service does not tell its hosts at first', async () => {
+  it('continues when the service does not tell its hosts at first', async () => {
     const run = { ...setUp(), clock: fakeClock() };
     run.inventory.failing('enabledHosts', down, 2);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });

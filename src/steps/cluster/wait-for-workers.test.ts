@@ -14,7 +14,7 @@ const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.exa
 const worker = (stage: string) => inventoryHost({ name: 'w1', role: 'worker', stage });
 const agentCluster = () => withInvoker(fakeKube(), 'agent-installer');
 
-/** An inventory service whose worker goes on at a time. */
+/** An inventory service whose worker continues at a time. */
 function slowInventory(readyAt: number) {
   const clock = fakeClock();
   const asked: number[] = [];
@@ -59,7 +59,7 @@ describe('cluster/wait-for-workers', () => {
     expect(run.clock.now()).toBe(minutes(10));
   });
 
-  it('goes on when the service fails', async () => {
+  it('continues when the service fails', async () => {
     const inventory = fakeInventory({ hosts: [worker('Done')] });
     inventory.failing('hosts', inventoryFailure('inventory.unreachable', 'down'), 2);
     const run = { config, kube: agentCluster(), inventory };

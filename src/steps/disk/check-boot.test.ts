@@ -167,7 +167,7 @@ describe('disk/check-boot', () => {
     ['lsblk fails', (host) => host.on(['lsblk', rest]).fails(1)],
     ['the mount hangs', (host) => host.on(mount).hangs()],
     ['there is no sha256sum', (host) => host.on(digests).isMissing()],
-  ])('warns and goes on when %s', async (_, change) => {
+  ])('warns and continues when %s', async (_, change) => {
     const clock = fakeClock();
     const host = goodHost(clock);
     change(host);

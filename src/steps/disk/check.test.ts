@@ -68,7 +68,7 @@ describe('disk/check', () => {
     expect(statusesOf(events)).toEqual(['/dev/sda is open in smartctl (process 7)']);
   });
 
-  it('goes on when processes cannot be looked for', async () => {
+  it('continues when processes cannot be looked for', async () => {
     const host = hostWith(blockDevice('sda')).on(['find', rest]).isMissing();
     const { notes } = await runStep(checkDisk, { host, facts });
     expect(notes).toHaveLength(1);

@@ -142,7 +142,7 @@ describe('disk/clean', () => {
     expect(notes[0]).toMatch(/^warn: failed to prepare install device \/dev\/sda, err /);
   });
 
-  it('goes on when one thing fails', async () => {
+  it('continues when one thing fails', async () => {
     const { host, facts } = oldDisk();
     host.on(['vgs', rest]).fails(5).on(['pvs', rest]).fails(5).on(['vgremove', rest]).fails(5);
     await runStep(cleanDisk, { host, facts });

@@ -112,7 +112,7 @@ describe('disk/format-extra', () => {
     ]);
   });
 
-  it('goes on when a disk keeps its signatures', async () => {
+  it('continues when a disk keeps its signatures', async () => {
     const host = newHost().on(['dd', rest]).fails(1, 'I/O error').on(lister).prints('gpt 0x200');
     const { notes } = await runStep(formatExtraDisks, { host, facts, config });
     expect(notes).toEqual([

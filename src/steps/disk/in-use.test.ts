@@ -99,6 +99,6 @@ it('refuses a disk that another installation holds', async () => {
   expect(failure).toMatchObject({ code: 'disk.locked', kind: 'host' });
 });
 
-it('takes it again in a run that goes on', () => {
+it('takes it again in a run that continues', () => {
   expect(lockDisk.rerun).toBe('always');
 });

@@ -269,7 +269,7 @@ describe('disk/set-boot-entry', () => {
     ['NVRAM is not written', bootlistSays('Could not update bootlist!\nsdz')],
     ['bootlist skips the disk', bootlistSays('Device sda does not appear to be valid.')],
   ])(
-    'warns and goes on when %s',
+    'warns and continues when %s',
     async (_what, break_: (host: ReturnType<typeof fakeHost>) => unknown) => {
       const { host } = uefiHost();
       break_(host);

@@ -90,7 +90,7 @@ describe('logs/keep-unreported', () => {
     ['a mount that fails', writtenHost().on(['mount', rest]).fails(32), 0],
     ['a disk without a root', writtenHost([]), 0],
     ['a full disk', writtenHost().on(['install', rest]).fails(1), 1],
-  ])('goes on after %s, and leaves nothing mounted', async (_, host, unmounts) => {
+  ])('continues after %s, and leaves nothing mounted', async (_, host, unmounts) => {
     const { notes } = await runStep(keepUnreported, setUp(host));
     expect(notes.join()).toContain('it is lost with the reboot');
     expect(host.ran.filter(([program]) => program === 'umount')).toHaveLength(unmounts);

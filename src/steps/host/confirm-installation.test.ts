@@ -20,7 +20,7 @@ describe('host/confirm-installation', () => {
     expect(events[0]).toMatchObject({ stage: 'Installing', stageInfo });
   });
 
-  it('goes on when the service does not answer', async () => {
+  it('continues when the service does not answer', async () => {
     const unanswered = [{ stage: 'Installing', info: 'master' }] as const;
     const { notes } = await runStep(confirmInstallation, {
       config,
@@ -38,7 +38,7 @@ describe('host/confirm-installation', () => {
     });
   });
 
-  it('goes on all the same where the settings say so', async () => {
+  it('continues all the same where the settings say so', async () => {
     const { notes } = await runStep(confirmInstallation, {
       config: { ...config, service: { url: 'http://svc.example', stopIfCancelled: false } },
       reports: fakeReports({ unanswered: [], refusedIn: 'error' }),

@@ -127,7 +127,7 @@ describe('image/deploy-to-existing-root', () => {
     expect(host.ran).toHaveLength(3);
   });
 
-  it('tells from time to time that a long deployment goes on', async () => {
+  it('tells from time to time that a long deployment continues', async () => {
     const clock = fakeClock();
     const host = liveRoot();
     host.on(deploy.split(' ')).answers(async (_argv, _host, { signal }) => {

@@ -67,7 +67,7 @@ describe('layering/copy-base', () => {
     });
   });
 
-  it('tries three times when the network fails, and goes on when it is back', async () => {
+  it('tries three times when the network fails, and continues when it is back', async () => {
     const clock = fakeClock();
     const lost = { exitCode: 1, stderr: 'read: connection reset by peer' };
     const host = laneHost(clock).on(['skopeo', 'copy', rest]).inTurn(lost, lost, '');
@@ -76,7 +76,7 @@ describe('layering/copy-base', () => {
     expect(notes.filter((note) => note.includes('is retried'))).toHaveLength(2);
   });
 
-  it('leaves it to the build where the policy is to go on', async () => {
+  it('leaves it to the build where the policy is to continue', async () => {
     const host = laneHost().on(['skopeo', 'copy', rest]).fails(1, 'manifest unknown');
     const config = {
       layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },

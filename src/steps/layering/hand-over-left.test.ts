@@ -27,7 +27,7 @@ describe('what is left to be handed over', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'goes on where a controller ended %s any of its writes',
+    'continues where a controller ended %s any of its writes',
     async (when) => {
       const whole = leftSite();
       await runStep(handOverBoth, whole);
@@ -57,7 +57,7 @@ describe('what is left to be handed over', () => {
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
   });
 
-  it('goes on to the next pool after one whose image could not be handed over', async () => {
+  it('continues to the next pool after one whose image could not be handed over', async () => {
     const site = leftSite();
     const spec = { ...(leftImage.osConfig['spec'] as object), renderedImagePushSpec: 'r.test/x:1' };
     site.kube.put(machineOSConfigs, { ...osConfigRequest(leftImage.osConfig), spec });

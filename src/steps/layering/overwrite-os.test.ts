@@ -242,7 +242,7 @@ describe('image/overwrite-os', () => {
   it.each([
     ['points nowhere', '{"ignition":{"version":"3.2.0"}}'],
     ['embeds nothing that can be read', pointerTo('data:,{}')],
-  ])('tells and goes on when the Ignition %s', async (_, ignition) => {
+  ])('tells and continues when the Ignition %s', async (_, ignition) => {
     const host = hostWith(sda, ignition);
     const { notes } = await overwrite({ host });
     expect(notes).toHaveLength(1);

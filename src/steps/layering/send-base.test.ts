@@ -70,7 +70,7 @@ describe('layering/send-base', () => {
     });
   });
 
-  it('leaves it to the images where the policy is to go on', async () => {
+  it('leaves it to the images where the policy is to continue', async () => {
     const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
     const config = {
       layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },

@@ -37,7 +37,7 @@ describe('layering/stash-os-configs', () => {
     expect(machine.textOf(other)).toContain('name: infra');
   });
 
-  it('goes on where it was stopped between the two', async () => {
+  it('continues where it was stopped between the two', async () => {
     const machine = host().withFile(asidePath('worker'), 'an older text');
     await machine.remove(shared, new AbortController().signal);
     machine

@@ -77,7 +77,7 @@ describe('layering/stop-registry', () => {
     ['grep', `${deployment}.origin`],
     ['grep', `${deployment}/etc/containers/registries.conf.d/stage.conf`],
     ['find', `${deployment}/etc/docker/certs.d/${address}`],
-  ])('goes on in no case when %s finds the registry on the disk: %s', async (program, path) => {
+  ])('continues in no case when %s finds the registry on the disk: %s', async (program, path) => {
     const host = hostWith().on([program, rest]).prints(path);
     const { failure } = await stop(host);
     expect(failure).toMatchObject({ code: 'layering.staging-left' });

@@ -82,7 +82,7 @@ describe('layering/wait-for-masters', () => {
     await runStep(waitForLayeredMasters, { config, facts, clock: fakeClock(), kube });
   });
 
-  it('names the first invariant that does not hold, and goes on the moment that all do', async () => {
+  it('names the first invariant that does not hold, and continues the moment that all do', async () => {
     const clock = fakeClock({ auto: false });
     const kube = fakeKube();
     const done = runStep(waitForLayeredMasters, { config, facts, clock, kube });

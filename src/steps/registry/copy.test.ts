@@ -132,7 +132,7 @@ describe('registry/copy', () => {
     expect(failure).toMatchObject({ code });
   });
 
-  it('goes on when the partition has been grown before', async () => {
+  it('continues when the partition has been grown before', async () => {
     const host = applianceHost()
       .on(['growpart', rest])
       .fails(1, '', 'NOCHANGE: partition 4 is size 9. it cannot be grown');

@@ -94,7 +94,7 @@ describe('registry/copy after an earlier try', () => {
     expect(verbs(host)).toEqual(['autosave-xfs', 'restore', 'cleanup']);
   });
 
-  it('goes on when the memory of the copy cannot be freed', async () => {
+  it('continues when the memory of the copy cannot be freed', async () => {
     const host = hostWith([]);
     host.on(['bash', rest]).answers(([, , script = '']) => ({
       exitCode: script.endsWith('cleanup') ? 1 : 0,

@@ -14,8 +14,8 @@ export type CommandFault = keyof typeof commandFaults;
 
 /** How a step ends that met a fault. */
 export interface CommandEnding {
-  /** `ends`: the installation ends; `warns`: it goes on and says so; `goes on`: nothing depends on it. */
-  readonly outcome: 'ends' | 'warns' | 'goes on';
+  /** `ends`: the installation ends; `warns`: it continues and says so; `continues`: nothing depends on it. */
+  readonly outcome: 'ends' | 'warns' | 'continues';
   /** Of the failure, or in the warning; some warnings have none. */
   readonly code?: string;
   /** How often the step is tried. */
@@ -40,14 +40,14 @@ export const ends = (code: string, attempts = 1, says?: string): CommandEnding =
   ...{ outcome: 'ends', code, attempts },
   ...(says === undefined ? {} : { says }),
 });
-/** The installation goes on, and says what it did without. */
+/** The installation continues, and says what it did without. */
 export const warns = (code?: string, says?: string): CommandEnding => ({
   ...{ outcome: 'warns', attempts: 1 },
   ...(code === undefined ? {} : { code }),
   ...(says === undefined ? {} : { says }),
 });
 /** Nothing depends on it, or what follows from it is looked at later. */
-export const goesOn: CommandEnding = { outcome: 'goes on', attempts: 1 };
+export const goesOn: CommandEnding = { outcome: 'continues', attempts: 1 };
 
 /** The installation cannot do without it. What hangs is not tried again: it would hang for as long again. */
 export const needed = (attempts: number, other: Partial<Endings> = {}): Endings => ({

@@ -23,9 +23,9 @@ export interface JournalRow {
   readonly means: string;
   /**
    * With a fault of the disk: `ends`: the run ends with `journal.not-kept`; `warns`: it ends as it would, and a warning
-   * says that the journal does not; `goes on`: the run ends at the next line that it needs, if there is one.
+   * says that the journal does not; `continues`: the run ends at the next line that it needs, if there is one.
    */
-  readonly outcome: 'ends' | 'warns' | 'goes on';
+  readonly outcome: 'ends' | 'warns' | 'continues';
   /** What has been done by then. */
   readonly done: string;
   /** What the next process of the same boot does, after any of the faults. */
@@ -53,7 +53,7 @@ export const journalRows: readonly JournalRow[] = [
     means: 'a step begins',
     outcome: 'ends',
     done: 'nothing of the step',
-    next: 'goes on with the step',
+    next: 'continues with the step',
   },
   {
     write: 'finished',
@@ -74,19 +74,19 @@ export const journalRows: readonly JournalRow[] = [
     means: 'a step has failed',
     outcome: 'warns',
     done: 'what the step did before it failed',
-    next: 'goes on with the step',
+    next: 'continues with the step',
   },
   {
     write: 'stopped',
     means: 'a step was stopped',
     outcome: 'warns',
     done: 'what the step did before it was stopped',
-    next: 'goes on with the step',
+    next: 'continues with the step',
   },
   {
     write: 'aside',
     means: 'a step beside the run, or at its end, begins or ends',
-    outcome: 'goes on',
+    outcome: 'continues',
     done: 'whatever the step does',
     next: 'runs the step again, as each process does',
   },

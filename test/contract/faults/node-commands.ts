@@ -2,7 +2,7 @@ import { alike, type CommandRow, ends, goesOn, needed, wanted, warns } from './c
 
 /**
  * Commands of the agent of a node, in a change that runs them all. What ends there is a try: the node is `Degraded` with that code,
- * and a later try goes on where this one stopped.
+ * and a later try continues where this one stopped.
  */
 export const agentCommands: readonly CommandRow[] = [
   {

@@ -56,7 +56,7 @@ async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
     expect(outcome.isLeft).toBe(ending.isLeft);
     if (limit === undefined) return;
     const took = clock.elapsed() - since;
-    // The clock goes on while the outcome is looked at.
+    // The clock continues while the outcome is looked at.
     expect(took).toBeLessThan(limit + seconds(45));
     if (ending.attempts === 'limit') expect(took).toBeGreaterThan(limit / 4);
     else if (fault !== 'refused') expect(server.seen).toHaveLength(ending.attempts as number);

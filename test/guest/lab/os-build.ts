@@ -9,7 +9,7 @@ import { layerCommands } from '../install/layer-commands.ts';
 import { type AgentFailure, failureIn } from '../../../mocks/lab/agent.ts';
 import type { OsBuildRequest } from './plan.ts';
 
-/** A build that goes on; disposing of it ends it, and the registry. */
+/** A build that continues; disposing of it ends it, and the registry. */
 export interface OsBuild extends AsyncDisposable {
   /** Bash that lets a host pull the image. */
   readonly before: string;
