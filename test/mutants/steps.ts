@@ -72,6 +72,11 @@ export const stepMutants: MutantsByFile = {
       to: 'const pool = {};',
     },
     {
+      means: 'a host reboots whose pool was paused since the first reading',
+      from: 'return { ...seen, node, isOperated, ...pool };',
+      to: 'return { ...seen, node, isOperated, ...pool, isPaused: seen.isPaused === true };',
+    },
+    {
       means: 'a host reboots by a drain or cordon that is over since the first reading',
       from: '  const node = nodeState(object);\n',
       to: '  const node = { ...nodeState(object), ...seen.node };\n',

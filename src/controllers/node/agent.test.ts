@@ -21,7 +21,9 @@ import {
 } from '../../cluster/kinds.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 
 type Agent = ReturnType<typeof agentNode>;
 
@@ -197,6 +199,30 @@ describe('the kernel arguments of a node', () => {
     expect(annotations()).toMatchObject(done);
     expect([world.booted, world.arguments]).toEqual(['2', ['p=metal', ...operators, 'a']]);
     expect(host.textOf('/proc/cmdline')).toContain(' cgroup_no_v1=all ');
+  });
+
+  // The platform has one of them too, which a second change would take.
+  it('are changed once where an agent died right after it had staged them', async () => {
+    const { annotate, annotations, host, passes, seen, settle, start, world } = started(
+      ['x', 'y'],
+      ['y'],
+      ['x'],
+    );
+    annotate({ desiredConfig: 'c2' });
+    const stop = new AbortController();
+    const exec: Host['exec'] = async (argv, options) => {
+      const result = await host.exec(argv, options);
+      if (world.stagedArguments !== undefined) stop.abort(new Error('power cut'));
+      stop.signal.throwIfAborted();
+      return result;
+    };
+    const ended = start({ host: { ...host, exec }, signal: stop.signal });
+    await passes();
+    await ended;
+    expect([world.stagedArguments, seen.reboots]).toEqual([['x', 'y'], 0]);
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect([world.arguments, seen.reboots]).toEqual([['x', 'y'], 1]);
   });
 
   it('are left where both MachineConfigs have the same', async () => {
@@ -423,6 +449,8 @@ describe('a node whose object is replaced in the middle of a pass', () => {
     const ended = start();
     await passes();
     expect(annotations()).toEqual({ state: 'Done' });
+    const written = kube.writes.map(({ body }) => (body as KubeObject).metadata.annotations);
+    expect(written).toEqual([{ [nodeKeys.state]: 'Done' }]);
     stopped.abort(new Error('the test ends'));
     await ended;
   });
@@ -454,57 +482,69 @@ describe('a node of the Machine Config Operator', () => {
   const daemon = { kind: 'DaemonSet', name: 'machine-config-daemon' };
 
   it('is left alone until the pod of the daemon has gone', async () => {
-    const { annotate, annotations, kube, putPod, seen, settle } = agentNode();
+    const { annotate, annotations, host, kube, putPod, seen, settle } = agentNode();
     putPod('daemon-x', daemon);
     annotate(toNext);
     await settle(1);
-    expect([kube.writes, seen.reboots]).toEqual([[], 0]);
+    expect([kube.writes, host.ran, seen.reboots]).toEqual([[], [], 0]);
     kube.drop({ kind: pods, namespace: 'openshift-machine-config-operator', name: 'daemon-x' });
     await settle();
     expect(annotations()).toMatchObject(done);
   });
 
   const builder = { kind: 'ReplicaSet', name: 'machine-os-builder-5c7d' };
-  const replaceNode = (kube: Agent['kube']): void => {
-    kube.drop({ kind: nodes, name: 'w0' }).put(nodes, { metadata: { name: 'w0' } });
+  /** Another node takes the name, with all that the one before had; who watches nodes has not heard of it. */
+  const replaceNode = ({ kube }: Agent): void => {
+    kube.holdViews();
+    const [node] = kube.objectsOf(nodes);
+    if (node === undefined) return;
+    const { uid: _, ...metadata } = node.metadata;
+    kube.drop({ kind: nodes, name: 'w0' }).put(nodes, { ...node, metadata });
+  };
+  const events = {
+    nothing: () => undefined,
+    pod: ({ putPod }: Agent) => putPod('daemon-x', daemon),
+    builder: ({ putPod }: Agent) => putPod('mob-x', builder),
+    desired: ({ annotate }: Agent) => annotate({ desiredConfig: 'c3' }),
+    build: ({ kube }: Agent) => kube.drop({ kind: machineOSBuilds, name: 'worker-c2-2' }),
+    pool: ({ kube }: Agent) => kube.drop({ kind: machineConfigPools, name: 'worker' }),
+    drain: ({ annotate, seen }: Agent) => {
+      seen.isDraining = false;
+      annotate({ lastAppliedDrain: 'drain-c1' });
+    },
+    node: replaceNode,
+    cordon: ({ cordon }: Agent) => cordon(false),
+    pause: ({ pause }: Agent) => pause(true),
   };
 
-  it.each(['pod', 'desired', 'build', 'drain', 'node', 'cordon', 'pause', 'builder'] as const)(
+  /** Runs an agent with something that happens right before its reading of the node of that number; says how many it was at the reboot. */
+  async function rebooting(event: keyof typeof events, at?: number) {
+    const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
+    const { annotate, kube, passes, seen, start, stopped } = node;
+    annotate(toNext);
+    let reads = 0;
+    let readsAtBoot = 0;
+    seen.atBoot = () => {
+      if (seen.reboots === 1) readsAtBoot = reads;
+    };
+    const get: typeof kube.get = (ref, signal) => {
+      if (ref.kind === nodes) reads += 1;
+      if (ref.kind === nodes && reads === at) events[event](node);
+      return kube.get(ref, signal);
+    };
+    const ended = start({ kube: { ...kube, get } });
+    await passes();
+    stopped.abort(new Error('the test ends'));
+    await ended;
+    return { ...node, readsAtBoot };
+  }
+
+  it.each(Object.keys(events).slice(1) as (keyof typeof events)[])(
     'is looked at once more before anything is written: %s',
-    async (change) => {
-      const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
-      const { annotate, annotations, host, kube, passes, putPod, seen, start, stopped } = node;
-      annotate(toNext);
-      let reads = 0;
-      const once = (event: () => void) => () => (reads === 2 ? event() : undefined);
-      const happens = {
-        pod: () => putPod('daemon-x', daemon),
-        builder: () => putPod('mob-x', builder),
-        desired: () => annotate({ desiredConfig: 'c3' }),
-        build: () => kube.drop({ kind: machineOSBuilds, name: 'worker-c2-2' }),
-        drain: () => annotate({ lastAppliedDrain: 'drain-c1' }),
-        node: once(() => replaceNode(kube)),
-        cordon: once(() => node.cordon(false)),
-        pause: () => node.pause(true),
-      };
-      const ended = start({
-        kube: {
-          ...kube,
-          get: (ref, signal) => {
-            const isDrained = annotations().lastAppliedDrain === 'drain-c2';
-            if (ref.kind !== nodes || !isDrained) return kube.get(ref, signal);
-            reads += 1;
-            // By the second reading of a pass its view has been checked already.
-            if (reads < 2) return kube.get(ref, signal);
-            happens[change]();
-            return kube.get(ref, signal);
-          },
-        },
-      });
-      await passes();
-      stopped.abort(new Error('the test ends'));
-      await ended;
-      const drains = change === 'cordon' ? ['drain-c2', 'uncordon-c2'] : ['drain-c2'];
+    async (event) => {
+      const { readsAtBoot } = await rebooting('nothing');
+      const { seen, host } = await rebooting(event, readsAtBoot);
+      const drains = event === 'cordon' ? ['drain-c2', 'uncordon-c2'] : ['drain-c2'];
       expect(new Set(seen.drains)).toEqual(new Set(drains));
       expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
     },

@@ -1,0 +1,381 @@
+import { describe, expect, it } from 'vitest';
+import { imageOf, sum } from '../../../test/support/os-samples.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { OsDeployment, OsStatus } from '../../os/status.ts';
+import type { NodeChange, NodeView } from './change.ts';
+import { decide, isAtRest } from './decide.ts';
+import { nodeAgentFailure } from './failures.ts';
+import type { HostChange } from './host-files.ts';
+import type { Marker } from './marker.ts';
+import type { NodeState } from './node-object.ts';
+import type { WantedFile, WantedHost } from './wanted-host.ts';
+
+const [one, two, three] = [imageOf('1'), imageOf('2'), imageOf('3')];
+const bootId = 'this boot';
+const target = { config: 'c2', image: two };
+
+const file = (path: string, text: string): WantedFile => ({
+  ...{ path, content: Buffer.from(text), mode: 0o644 },
+});
+const wants = (more: Partial<WantedHost> = {}): WantedHost => ({
+  ...{ osImageURL: one, kernelArguments: [], files: [], units: [] },
+  ...{ password: '*', packages: '', fixed: '' },
+  ...more,
+});
+const nothing: HostChange = { write: [], remove: [], units: [] };
+const lacks = (...write: WantedFile[]): HostChange => ({ ...nothing, write });
+
+const runs = (digit: string): OsDeployment => ({
+  ...{ image: imageOf(digit), checksum: sum(digit), isPinned: false, verification: 'none' },
+});
+const status = (more: Partial<OsStatus> = {}): OsStatus => ({
+  ...{ booted: runs('1'), others: [], isBusy: false },
+  ...more,
+});
+const host = (more: Partial<OsStatus> = {}): Pick<NodeChange, 'snapshot'> => ({
+  snapshot: { driver: 'rpm-ostree', reason: 'x', commandLine: '', status: status(more) },
+});
+const staged = host({ staged: runs('2') });
+
+const node: NodeState = {
+  ...{ currentConfig: 'c1', currentImage: one, desiredConfig: 'c2', desiredImage: two },
+  state: 'Working',
+};
+const marker = (more: Partial<Marker> = {}): Marker => ({
+  ...{ ...target, phase: 'staged', bootId, boots: 0, stages: two },
+  ...more,
+});
+
+interface Sketch extends Partial<Omit<NodeView, 'change' | 'node'>> {
+  readonly node?: NodeState;
+  readonly change?: Partial<NodeChange>;
+}
+
+/** A node that is to have another image than it runs, of which nothing is done. */
+function viewOf({ change, node: said = {}, ...more }: Sketch): NodeView {
+  const state = { ...node, ...said };
+  const whole: NodeChange = {
+    ...{ target, node: state, object: {}, wanted: wants(), before: wants(), image: two },
+    ...{ ...host(), present: [], bootId, marker: more.marker, files: nothing, rest: nothing },
+    settings: undefined,
+    ...change,
+  };
+  return { node: state, isOperated: false, target, change: whole, ...more };
+}
+
+const drained: NodeState = {
+  ...{ desiredDrain: 'drain-c2', lastAppliedDrain: 'drain-c2', isCordoned: true },
+};
+const has: NodeState = { currentConfig: 'c2', currentImage: two, state: 'Done' };
+const refusal = nodeAgentFailure('node-agent.not-of-pool', 'x');
+const ready: Sketch = { marker: marker(), change: staged, node: drained };
+const [pullSecret, any] = [file('/var/lib/kubelet/config.json', 'new'), file('/etc/x', 'new')];
+/** A change of files alone. */
+const ofFiles = (...files: WantedFile[]): Partial<NodeChange> => ({
+  ...{ image: undefined, files: lacks(...files), rest: lacks(...files), wanted: wants({ files }) },
+});
+const begun = (more: Partial<Marker> = {}) => marker({ phase: 'rebooting', boots: 1, ...more });
+const back = (more: Partial<Marker> = {}) => begun({ bootId: 'the boot before', ...more });
+const other = (more: Partial<Marker> = {}) => marker({ config: 'c3', image: three, ...more });
+const runsThird = host({ booted: runs('3') });
+
+/** What is done, or that nothing is for now (`waits`) or until something is desired (`rests`), or the code of the refusal. */
+function decided(sketch: Sketch): unknown[] {
+  try {
+    const { action, rests } = decide(viewOf(sketch));
+    if (action === undefined) return [rests === true ? 'rests' : 'waits'];
+    if (action.type === 'annotate') return [action.type, action.annotations];
+    return action.type === 'give-up'
+      ? [action.type, action.reason.split(':')[0], action.restores]
+      : [action.type];
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    return [error.code];
+  }
+}
+
+type Case = [what: string, view: Sketch, expected: unknown[]];
+
+describe('what is done next for a node', () => {
+  it.each<Case>([
+    ['nothing', {}, ['rests']],
+    ['nothing, whatever was begun', { marker: marker() }, ['rests']],
+    [
+      'what the agent said is taken back',
+      { node: { state: 'Degraded', reason: 'os.image-unreachable: x' } },
+      ['annotate', { state: 'Done', reason: undefined }],
+    ],
+    [
+      'what its daemon said stays',
+      { node: { state: 'Degraded', reason: 'unexpected on-disk state: x' } },
+      ['rests'],
+    ],
+  ])('that the operator runs: %s', (_, view, expected) => {
+    expect(decided({ ...view, isOperated: true })).toEqual(expected);
+  });
+
+  it.each<Case>([
+    ['says that it is there', { node: { state: '' } }, ['annotate', { state: 'Done' }]],
+    ['waits once that is said', { node: { state: 'Done' } }, ['waits']],
+  ])('of which nothing is desired: %s', (_, view, expected) => {
+    expect(decided({ ...view, target: undefined })).toEqual(expected);
+  });
+
+  it.each<Case>([
+    ['was only staged', { marker: other() }, ['take-back']],
+    ['may reboot yet', { marker: other({ phase: 'rebooting' }), change: runsThird }, ['take-back']],
+    [
+      'runs',
+      { marker: other({ phase: 'rebooting', bootId: 'before' }), change: runsThird },
+      ['adopt'],
+    ],
+    ['did not boot', { marker: other({ phase: 'rebooting', bootId: 'before' }) }, ['take-back']],
+    [
+      'has the image of before',
+      { marker: other({ image: one, phase: 'rebooting', bootId: 'before' }), change: runsThird },
+      ['adopt'],
+    ],
+    ['failed', { marker: other({ failed: 'x' }), refusal }, ['take-back']],
+  ])('for which something else was begun, which %s', (_, view, expected) => {
+    expect(decided(view)).toEqual(expected);
+  });
+
+  it.each<Case>([
+    ['nothing', {}, ['rests']],
+    ['the record goes', { marker: marker() }, ['forget']],
+    [
+      'is uncordoned',
+      { node: { ...has, desiredDrain: 'drain-c2' } },
+      ['annotate', { desiredDrain: 'uncordon-c2' }],
+    ],
+    [
+      'waits for that',
+      { node: { ...has, desiredDrain: 'uncordon-c2', lastAppliedDrain: 'drain-c2' } },
+      ['waits'],
+    ],
+    [
+      'no more than that',
+      { node: { ...has, desiredDrain: 'uncordon-c2', lastAppliedDrain: 'uncordon-c2' } },
+      ['rests'],
+    ],
+    [
+      'is done',
+      { node: { ...has, state: 'Degraded', reason: 'x' } },
+      ['annotate', { state: 'Done', reason: undefined }],
+    ],
+  ])('that has what it should have: %s', (_, view, expected) => {
+    expect(decided({ node: has, ...view })).toEqual(expected);
+  });
+
+  const given = {
+    ...{ status: status({ booted: runs('2') }), wanted: wants({ kernelArguments: ['a', 'b'] }) },
+    ...{ present: ['p', 'a', 'b'], files: nothing },
+  };
+  it.each<[string, NonNullable<NodeView['drift']>, unknown[]]>([
+    ['nothing', given, ['rests']],
+    ['its image', { ...given, status: status() }, ['node-agent.drifted']],
+    ['its kernel arguments', { ...given, present: ['a'] }, ['node-agent.drifted']],
+    ['their order', { ...given, present: ['b', 'a'] }, ['node-agent.drifted']],
+    ['a file', { ...given, files: lacks(any) }, ['node-agent.drifted']],
+  ])('whose host differs in %s', (_, drift, expected) => {
+    expect(decided({ node: has, drift })).toEqual(expected);
+  });
+
+  it.each<Case>([
+    [
+      'says so',
+      { marker: marker({ failed: 'x' }) },
+      ['annotate', { state: 'Degraded', reason: 'x' }],
+    ],
+    [
+      'waits',
+      { marker: marker({ failed: 'x' }), node: { state: 'Degraded', reason: 'x' } },
+      ['waits'],
+    ],
+  ])('whose change was given up: %s', (_, view, expected) => {
+    expect(decided(view)).toEqual(expected);
+  });
+
+  it.each<Case>([
+    [
+      'says that it works',
+      { node: { state: 'Done', reason: '' } },
+      ['annotate', { state: 'Working' }],
+    ],
+    ['stages while it is degraded', { node: { state: 'Degraded', reason: 'x' } }, ['stage']],
+    ['stages', {}, ['stage']],
+    ['stages no image for a paused pool', { isPaused: true }, ['waits']],
+    ['stages once more after another boot', { marker: marker({ bootId: 'x' }) }, ['stage']],
+    [
+      'stages what may be staged',
+      { marker: marker({ phase: 'staging' }), change: staged },
+      ['stage'],
+    ],
+    ['stages what is staged no longer', { marker: marker() }, ['stage']],
+    [
+      'stages kernel arguments alone',
+      { change: { image: undefined, wanted: wants({ kernelArguments: ['a'] }) } },
+      ['stage'],
+    ],
+    [
+      'is drained',
+      { marker: marker(), change: staged },
+      ['annotate', { desiredDrain: 'drain-c2' }],
+    ],
+    [
+      'is drained for a paused pool too',
+      { marker: marker(), change: staged, isPaused: true },
+      ['annotate', { desiredDrain: 'drain-c2' }],
+    ],
+    ['waits for its drain', { ...ready, node: { desiredDrain: 'drain-c2' } }, ['waits']],
+    ['reboots', ready, ['reboot']],
+    ['does not for a paused pool', { ...ready, isPaused: true }, ['waits']],
+    ['reboots once more in the same boot', { ...ready, marker: begun() }, ['reboot']],
+    ['begins', { change: ofFiles(any) }, ['begin']],
+    [
+      'begins with what was staged in another boot',
+      { change: ofFiles(any), marker: marker({ bootId: 'x' }) },
+      ['begin'],
+    ],
+    ['reboots for a file', { change: ofFiles(any), marker: marker(), node: drained }, ['reboot']],
+    [
+      'reboots where nothing is known of before',
+      { change: { ...ofFiles(pullSecret), before: undefined }, marker: marker(), node: drained },
+      ['reboot'],
+    ],
+    [
+      'needs no reboot, and no drain',
+      { change: ofFiles(pullSecret), marker: marker() },
+      ['apply-live'],
+    ],
+    [
+      'needs no reboot, in a paused pool',
+      { change: ofFiles(pullSecret), marker: marker(), isPaused: true },
+      ['waits'],
+    ],
+    [
+      'repeats what was begun without a reboot',
+      { change: ofFiles(), marker: marker({ phase: 'live' }) },
+      ['apply-live'],
+    ],
+    [
+      'ends what was begun with a reboot by one',
+      { change: ofFiles(pullSecret), marker: begun(), node: drained },
+      ['reboot'],
+    ],
+    ['is complete', { change: ofFiles() }, ['complete']],
+    [
+      'takes an earlier drain back',
+      { node: drained },
+      ['annotate', { desiredDrain: 'uncordon-c2' }],
+    ],
+    ['waits for that', { node: { ...drained, desiredDrain: 'uncordon-c2' } }, ['waits']],
+  ])('that is to have something else: %s', (_, view, expected) => {
+    expect(decided(view)).toEqual(expected);
+  });
+
+  const uncordoned = { ...ready, marker: marker({ isUncordoned: true }) };
+  const answered: NodeState = { desiredDrain: 'uncordon-c2', lastAppliedDrain: 'uncordon-c2' };
+  it.each<Case>([
+    [
+      'takes the drain back',
+      { ...ready, node: { ...drained, isCordoned: false } },
+      ['withdraw-drain'],
+    ],
+    ['asks for that', uncordoned, ['annotate', { desiredDrain: 'uncordon-c2' }]],
+    [
+      'waits for that',
+      { ...uncordoned, node: { ...drained, ...answered, lastAppliedDrain: 'drain-c2' } },
+      ['waits'],
+    ],
+    ['is not changed', { ...uncordoned, node: answered }, ['node-agent.uncordoned']],
+    [
+      'begins again with a cordon',
+      { ...uncordoned, node: { ...answered, isCordoned: true } },
+      ['begin'],
+    ],
+  ])('that a person has uncordoned: %s', (_, view, expected) => {
+    expect(decided(view)).toEqual(expected);
+  });
+
+  it.each<Case>([
+    ['with all of it', { marker: back(), change: host({ booted: runs('2') }) }, ['complete']],
+    [
+      'with all of it, which its pool has no longer',
+      { marker: back(), change: host({ booted: runs('2') }), refusal },
+      ['complete'],
+    ],
+    ['without what was staged', { marker: back() }, ['stage']],
+    ['without it, which its pool has no longer', { marker: back(), refusal }, [refusal.code]],
+    [
+      'without it for the third time',
+      { marker: back({ boots: 3 }) },
+      ['give-up', 'node-agent.came-back', true],
+    ],
+    [
+      'with the image before',
+      { marker: back(), change: host({ rollback: runs('2') }) },
+      ['give-up', 'node-agent.came-back', true],
+    ],
+    [
+      'with the image before, of which nothing is known',
+      { marker: back(), change: { ...host({ rollback: runs('2') }), before: undefined } },
+      ['give-up', 'node-agent.came-back', false],
+    ],
+    ['without a file', { marker: back(), change: ofFiles(any) }, ['begin']],
+    [
+      'without a file for the third time',
+      { marker: back({ boots: 3 }), change: ofFiles(any) },
+      ['give-up', 'node-agent.not-kept', false],
+    ],
+    [
+      'without kernel arguments for the third time',
+      {
+        marker: back({ boots: 3, arguments: ['a'] }),
+        change: { ...ofFiles(), wanted: wants({ kernelArguments: ['a'] }) },
+      },
+      ['give-up', 'node-agent.not-kept', false],
+    ],
+  ])('that came back %s', (_, view, expected) => {
+    expect(decided(view)).toEqual(expected);
+  });
+});
+
+describe('a node is not changed', () => {
+  it.each<[what: string, view: Sketch, code: string]>([
+    ['into what its pool has not', { refusal }, refusal.code],
+    ['whatever was staged', { ...ready, refusal }, refusal.code],
+    ['nor rebooted again', { ...ready, marker: begun(), refusal }, refusal.code],
+    [
+      'where that needs no reboot',
+      { change: ofFiles(pullSecret), marker: marker(), refusal },
+      refusal.code,
+    ],
+    ['nor done with it', { change: ofFiles(), refusal }, refusal.code],
+    [
+      'over what somebody else staged',
+      { change: host({ staged: runs('3') }) },
+      'os.staged-by-another',
+    ],
+    ['over what was put first', { change: host({ pending: runs('2') }) }, 'os.staged-by-another'],
+    [
+      'by a reboot into what was staged meanwhile',
+      { ...ready, change: { ...ofFiles(any), ...host({ staged: runs('2') }) } },
+      'os.staged-by-another',
+    ],
+  ])('%s', (_, view, code) => {
+    expect(decided(view)).toEqual([code]);
+  });
+});
+
+it.each<[what: string, node: NodeState, expected: boolean]>([
+  ['done', has, true],
+  ['done and uncordoned', { ...has, desiredDrain: 'uncordon-c2' }, true],
+  ['cordoned still', { ...has, desiredDrain: 'drain-c2' }, false],
+  ['degraded', { ...has, state: 'Degraded' }, false],
+  ['to have another image', { ...has, desiredImage: three }, false],
+  ['to have another MachineConfig', { ...has, desiredConfig: 'c3' }, false],
+  ['of which nothing is desired', { ...has, desiredConfig: undefined }, false],
+])('nothing is asked of a node that is %s: %#', (_, said, expected) => {
+  expect(isAtRest({ ...node, ...said })).toBe(expected);
+});
