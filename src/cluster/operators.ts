@@ -211,8 +211,8 @@ const PlanShape = z.object({
   status: z.object({ phase: text }).catch({ phase: '' }),
 });
 
-/** One of them. */
-interface FailedSetup extends KubeRef {
+/** A job or install plan that has failed. */
+export interface FailedSetup extends KubeRef {
   readonly uid: string | undefined;
 }
 

@@ -2,6 +2,30 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of controllers: what is checked between a decision and its write, and what a decision goes by. */
 export const controllerMutants: MutantsByFile = {
+  'src/controllers/installation/apply-manifests.ts': [
+    {
+      means: 'a failed job is removed by what was seen of it before',
+      from: 'removalsDue(seen).length === 0 ? {} : await olm.setupNow(inner)',
+      to: 'removalsDue(seen).length >= 0 ? {} : await olm.setupNow(inner)',
+    },
+    {
+      means: 'another job of the same name is removed',
+      from: 'await kube.remove(failed, signal)',
+      to: 'await kube.remove({ ...failed, uid: undefined }, signal)',
+    },
+  ],
+  'src/controllers/installation/step.ts': [
+    {
+      means: 'what failed is tried again at each event',
+      from: 'if (clock.elapsed() < notBefore)',
+      to: 'if (clock.elapsed() < 0 * notBefore)',
+    },
+    {
+      means: 'the same failure is noted each time',
+      from: '      if (status !== failure) {',
+      to: "      if (status !== '') {",
+    },
+  ],
   'src/reconcile/queue.ts': [
     {
       means: 'a change of a key that is at work is lost',

@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { clusterServiceVersions, installPlans, jobs } from '../../cluster/kinds.ts';
 import {
-  decideSetup,
   followedOlm,
+  missingIn,
   type OperatorManifest,
   readCustomManifests,
   decodeManifest,
+  setupDue,
 } from './apply-manifests.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -101,9 +102,14 @@ describe('the setup of operators', () => {
     status: { currentCSV: 'lso.v1' },
   };
   const csv = { metadata: { name: 'lso.v1', namespace: 'local' } };
-  const failedJob = { metadata: { name: 'unpack' }, status: { failed: 2 } };
+  const failedJob = { metadata: { name: 'unpack', uid: 'j1' }, status: { failed: 2 } };
   const failedPlan = {
-    metadata: { name: 'plan', namespace: 'cnv', ownerReferences: [{ name: 'cnv-operator' }] },
+    metadata: {
+      name: 'plan',
+      uid: 'p1',
+      namespace: 'cnv',
+      ownerReferences: [{ name: 'cnv-operator' }],
+    },
     status: { phase: 'Failed' },
   };
   const ofLso: OperatorManifest = { operator: 'lso', object: objectOf('a') };
@@ -124,29 +130,35 @@ describe('the setup of operators', () => {
   };
 
   it('applies what is ready, and removes what failed while one is not', () => {
-    const { actions, missing } = decideSetup(state);
-    expect(actions).toEqual([
-      { key: 'removal of jobs unpack', remove: { kind: jobs, name: 'unpack' } },
+    expect(setupDue(state)).toEqual([
       {
-        key: 'removal of installplans plan',
-        remove: { kind: installPlans, name: 'plan', namespace: 'cnv' },
+        type: 'remove',
+        target: 'jobs unpack j1',
+        failed: { kind: jobs, name: 'unpack', uid: 'j1' },
       },
-      { key: 'manifests of operator lso', apply: [ofLso] },
+      {
+        ...{ type: 'remove', target: 'installplans plan p1' },
+        failed: { kind: installPlans, name: 'plan', namespace: 'cnv', uid: 'p1' },
+      },
+      { type: 'apply', target: 'lso', due: [ofLso] },
     ]);
-    expect(missing).toBe('operator cnv has no CSV yet; manifests of operator lso are not applied');
+    expect(missingIn(state)).toEqual([
+      'operator cnv has no CSV yet',
+      'manifests of operator lso are not applied',
+    ]);
   });
 
   it.each([
     [
       'leaves alone what it may not remove',
       { denied: new Set(['jobs', 'installplans']), manifests: [] },
-      'operator cnv has no CSV yet',
+      ['operator cnv has no CSV yet'],
     ],
-    ['removes nothing once all are ready', { operators: [lso], manifests: [ofCnv] }, undefined],
+    ['removes nothing once all are ready', { operators: [lso], manifests: [ofCnv] }, []],
     [
       'applies nothing twice',
       { operators: [lso], applied: new Set([`lso ${JSON.stringify(objectOf('a'))}`]) },
-      undefined,
+      [],
     ],
     [
       'says what keeps it from seeing',
@@ -155,11 +167,12 @@ describe('the setup of operators', () => {
         gap: 'no answer',
         objects: { ...state.objects, jobs: [], installPlans: [] },
       },
-      'no answer; operator cnv has no CSV yet',
+      ['no answer', 'operator cnv has no CSV yet'],
     ],
-    ['says what is missing beside', { operators: [], missing: 'a file' }, 'a file'],
-    ['ends when it is stopped', { isStopped: true }, undefined],
+    ['says what is missing beside', { operators: [], missing: 'a file' }, ['a file']],
+    ['does nothing when it is stopped', { isStopped: true }, ['operator cnv has no CSV yet']],
   ])('%s', (_, members, missing) => {
-    expect(decideSetup({ ...state, ...members })).toEqual({ actions: [], missing });
+    expect(setupDue({ ...state, ...members })).toEqual([]);
+    expect(missingIn({ ...state, ...members })).toEqual(missing);
   });
 });

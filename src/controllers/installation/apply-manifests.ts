@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterServiceVersions, installPlans, jobs, subscriptions } from '../../cluster/kinds.ts';
 import {
   csvOf,
+  type FailedSetup,
   failedSetup,
   type OlmObjects,
   type OlmOperator,
@@ -12,11 +13,11 @@ import type { Watch } from '../../engine/wait.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import type { Kube, KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
-import { type Action, type Decision, reconcile } from '../../steps/reconcile.ts';
-import type { ControllerScope } from './step.ts';
+import { performActions } from '../../reconcile/actions.ts';
+import { type ControllerScope, untilDone } from './step.ts';
 
 /** What an operator needs beside its subscription. */
 export interface OperatorManifest {
@@ -86,23 +87,29 @@ export function readCustomManifests(text: string, release: string): ManifestsRea
   return { manifests, problems };
 }
 
+/** What OLM may have failed to set up, and does not try again. */
+type Setup = Pick<OlmObjects, 'installPlans' | 'jobs'>;
+
 /** Objects of OLM that a wait follows. */
 export interface FollowedOlm {
   readonly watch: Watch;
   readonly objects: () => OlmObjects;
+  /** By requests of their own. */
+  readonly setupNow: (signal: AbortSignal) => Promise<Setup>;
   /** Why they may be incomplete. */
   readonly gap: () => string | undefined;
 }
 
+const plansOf: KubeSelection = { kind: installPlans };
 /** Where OLM unpacks its bundles. */
-const marketplace = 'openshift-marketplace';
+const unpackingOf: KubeSelection = { kind: jobs, namespace: 'openshift-marketplace' };
 
 /** Follows the operators that OLM installs. The copies of a CSV, one in each namespace, are of no interest. */
 export function followedOlm(kube: Kube): FollowedOlm {
   const subscribed = followed(kube, { kind: subscriptions });
   const csvs = followed(kube, { kind: clusterServiceVersions, labelSelector: '!olm.copiedFrom' });
-  const plans = followed(kube, { kind: installPlans });
-  const unpacking = followed(kube, { kind: jobs, namespace: marketplace });
+  const plans = followed(kube, plansOf);
+  const unpacking = followed(kube, unpackingOf);
   return {
     watch: together(subscribed.watch, csvs.watch, plans.watch, unpacking.watch),
     objects: () => ({
@@ -110,6 +117,10 @@ export function followedOlm(kube: Kube): FollowedOlm {
       csvs: csvs.view().objects,
       installPlans: plans.view().objects,
       jobs: unpacking.view().objects,
+    }),
+    setupNow: async (signal) => ({
+      installPlans: await kube.list(plansOf, signal),
+      jobs: await kube.list(unpackingOf, signal),
     }),
     gap: () => gapAmong(subscribed, csvs),
   };
@@ -145,8 +156,10 @@ interface Observed extends OperatorSetup {
   readonly denied: ReadonlySet<string>;
 }
 
-type SetupAction = Action &
-  ({ readonly remove: KubeRef } | { readonly apply: readonly OperatorManifest[] });
+type SetupAction =
+  | { readonly type: 'remove'; readonly target: string; readonly failed: FailedSetup }
+  /** Of the operator that is its target. */
+  | { readonly type: 'apply'; readonly target: string; readonly due: readonly OperatorManifest[] };
 
 /** The same manifest with another content is another one. */
 const manifestKey = ({ operator, object }: OperatorManifest): string =>
@@ -164,71 +177,101 @@ export async function setUpOperators(
   const { kube, adminKube, note } = scope;
   const applied = new Set<string>();
   const denied = new Set<string>();
-  const remove = async (ref: KubeRef, signal: AbortSignal): Promise<void> => {
+  const observe = (): Observed => ({
+    ...setup(),
+    ...{ isStopped: isStopped(), objects: olm.objects(), gap: olm.gap(), applied, denied },
+  });
+  const remove = async (failed: FailedSetup, signal: AbortSignal): Promise<void> => {
+    const { kind, name } = failed;
     try {
-      await kube.remove(ref, signal);
-      note('info', `removed ${ref.kind.plural} ${ref.name}, which had failed`);
+      await kube.remove(failed, signal);
+      note('info', `removed ${kind.plural} ${name}, which had failed`);
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      denied.add(ref.kind.plural);
-      note('warn', `may not remove failed ${ref.kind.plural}`, { code: error.code });
+      denied.add(kind.plural);
+      note('warn', `may not remove failed ${kind.plural}`, { code: error.code });
     }
   };
-  const apply = async (manifests: readonly OperatorManifest[], signal: AbortSignal) => {
-    let failure: AgentError | undefined;
-    for (const manifest of manifests) {
-      const { object } = manifest;
-      try {
-        await adminKube.apply(object, signal);
-        applied.add(manifestKey(manifest));
-        note(
-          'info',
-          `applied ${object.kind ?? ''} ${object.metadata.name} of ${manifest.operator}`,
-        );
-      } catch (error) {
-        signal.throwIfAborted();
-        failure ??= asAgentError(error);
-      }
-    }
-    if (failure !== undefined) throw failure;
-  };
-  await reconcile<Observed, SetupAction>(scope, sentence, {
-    watch: together(watch, olm.watch),
-    observe: () => ({
-      ...setup(),
-      ...{ isStopped: isStopped(), objects: olm.objects(), gap: olm.gap(), applied, denied },
-    }),
-    decide: decideSetup,
-    apply: (action, signal) =>
-      'remove' in action ? remove(action.remove, signal) : apply(action.apply, signal),
+  await untilDone(scope, {
+    ...{ sentence, watch: together(watch, olm.watch), isOver: isStopped },
+    work: async (signal) => {
+      await performActions<Observed, SetupAction>(
+        {
+          ...{ seen: observe(), decide: setupDue },
+          readAgain: async (seen, inner) => {
+            const setupNow = removalsDue(seen).length === 0 ? {} : await olm.setupNow(inner);
+            const now = observe();
+            return { ...now, objects: { ...now.objects, ...setupNow } };
+          },
+          table: {
+            remove: ({ failed }, inner) => remove(failed, inner),
+            apply: ({ due }, inner) => applyEach({ adminKube, note }, { due, applied }, inner),
+          },
+        },
+        signal,
+      );
+      const missing = missingIn(observe());
+      return missing.length === 0 ? { done: undefined } : { status: missing.join('; ') };
+    },
   });
 }
 
-/** What is to be removed and applied now, and what is missing. */
-export function decideSetup(observed: Observed): Decision<SetupAction> {
-  const { operators, manifests, objects, applied, denied } = observed;
-  if (observed.isStopped) return { actions: [], missing: undefined };
-  const bare = operators.filter((operator) => csvOf(operator, objects) === undefined);
-  const removals = (bare.length === 0 ? [] : failedSetup(bare, objects))
-    .filter(({ kind }) => !denied.has(kind.plural))
-    .map(({ uid: once, ...remove }) => ({
-      ...{ key: `removal of ${remove.kind.plural} ${remove.name}`, once, remove },
+/** @throws the first failure, after all manifests were tried */
+async function applyEach(
+  { adminKube, note }: Pick<ControllerScope<'adminKube'>, 'adminKube' | 'note'>,
+  { due, applied }: { readonly due: readonly OperatorManifest[]; readonly applied: Set<string> },
+  signal: AbortSignal,
+): Promise<void> {
+  let failure: AgentError | undefined;
+  for (const manifest of due) {
+    const { kind = '', metadata } = manifest.object;
+    try {
+      await adminKube.apply(manifest.object, signal);
+      applied.add(manifestKey(manifest));
+      note('info', `applied ${kind} ${metadata.name} of ${manifest.operator}`);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure ??= asAgentError(error);
+    }
+  }
+  if (failure !== undefined) throw failure;
+}
+
+const bareOf = ({ operators, objects }: Observed): readonly OlmOperator[] =>
+  operators.filter((operator) => csvOf(operator, objects) === undefined);
+
+function removalsDue(observed: Observed): readonly SetupAction[] {
+  const bare = bareOf(observed);
+  return (bare.length === 0 ? [] : failedSetup(bare, observed.objects))
+    .filter(({ kind }) => !observed.denied.has(kind.plural))
+    .map((failed) => ({
+      ...{ type: 'remove', failed },
+      target: `${failed.kind.plural} ${failed.name} ${failed.uid ?? ''}`,
     }));
+}
+
+/** What is to be removed and applied now. */
+export function setupDue(observed: Observed): readonly SetupAction[] {
+  const { isStopped, operators, manifests, applied } = observed;
+  if (isStopped) return [];
+  const bare = bareOf(observed);
   const ready = operators.filter((operator) => !bare.includes(operator));
-  const due = ready.flatMap(({ name }) => {
-    const apply = manifests.filter(
-      (one) => one.operator === name && !applied.has(manifestKey(one)),
-    );
-    return apply.length === 0 ? [] : [{ key: `manifests of operator ${name}`, apply }];
+  const manifestsDue = ready.flatMap(({ name }): readonly SetupAction[] => {
+    const due = manifests.filter((one) => one.operator === name && !applied.has(manifestKey(one)));
+    return due.length === 0 ? [] : [{ type: 'apply', target: name, due }];
   });
-  const missing = [
+  return [...removalsDue(observed), ...manifestsDue];
+}
+
+/** What is not set up yet. */
+export function missingIn(observed: Observed): readonly string[] {
+  const bare = bareOf(observed);
+  return [
     observed.missing,
     bare.length === 0 ? undefined : observed.gap,
     ...bare.map(({ name }) => `operator ${name} has no CSV yet`),
-    ...due.map(({ key }) => `${key} are not applied`),
+    ...setupDue(observed).flatMap(({ type, target }) =>
+      type === 'apply' ? [`manifests of operator ${target} are not applied`] : [],
+    ),
   ].filter((one) => one !== undefined);
-  return {
-    actions: [...removals, ...due],
-    missing: missing.length === 0 ? undefined : missing.join('; '),
-  };
 }

@@ -255,7 +255,7 @@ describe('completing what the service has ended', () => {
     expect(inventory.results).toEqual([]);
     expect(inventory.refreshes()).toBe(1);
     expect(changes()).toEqual([atDone, atDone, atDone]);
-    expect(notes).toEqual(['warn: the stage Done: trying again']);
+    expect(notes).toEqual(['warn: trying again until the service has the stage Done']);
     expect(clock.elapsed()).toBe(minutes(1.2));
   });
 

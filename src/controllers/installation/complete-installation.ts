@@ -6,6 +6,7 @@ import {
   clusterVersionSnapshot,
   hasConsole,
 } from '../../cluster/operators.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
 import { hours, type Millis, unlimited } from '../../model/duration.ts';
 import { finalizingStages, type InstallationResult } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -18,8 +19,7 @@ import {
 } from './finalizing.ts';
 import { NewCluster } from './new-cluster.ts';
 import { installOlmOperators } from './olm.ts';
-import { reconcile } from '../../steps/reconcile.ts';
-import { type ControllerScope, controllerStep } from './step.ts';
+import { type ControllerScope, controllerStep, untilDone } from './step.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
 const [operatorsStage, routerStage] = finalizingStages;
@@ -136,25 +136,14 @@ const routerCaRef: KubeRef = {
 async function uploadRouterCa(scope: FinalizeScope, { watch, isEnded }: Finalizing): Promise<void> {
   const { kube, inventory } = scope;
   const found = followedOne(kube, routerCaRef);
-  let isUploaded = false;
-  await reconcile(scope, 'the service has the CA of the routes', {
+  await untilDone(scope, {
+    ...{ sentence: 'the service has the CA of the routes', isOver: isEnded },
     watch: together(watch, found.watch),
-    observe: () => {
-      const data = found.view().objects[0]?.['data'] as
-        Readonly<Record<string, string>> | undefined;
-      return { isDone: isUploaded || isEnded(), pem: data?.['ca-bundle.crt'] };
-    },
-    decide: ({ isDone, pem }) => {
-      if (isDone) return { actions: [], missing: undefined };
-      if (pem === undefined) return { actions: [], missing: 'the router has no CA yet' };
-      return {
-        actions: [{ key: 'upload of the CA of the routes', pem }],
-        missing: 'the CA is being uploaded',
-      };
-    },
-    apply: async ({ pem }, signal) => {
+    work: async (signal) => {
+      const pem = textAt(found.view().objects[0], 'data', 'ca-bundle.crt');
+      if (pem === '') return { status: 'the router has no CA yet' };
       await inventory.uploadIngressCa(pem, signal);
-      isUploaded = true;
+      return { done: undefined };
     },
   });
 }

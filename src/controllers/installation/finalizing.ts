@@ -1,5 +1,4 @@
 import { operatorReport, type OperatorSnapshot } from '../../cluster/operators.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import {
@@ -9,12 +8,9 @@ import {
   type MonitoredOperator,
   type OperatorReport,
 } from '../../ports/inventory.ts';
-import { type Action, type Decision, reconcile } from '../../steps/reconcile.ts';
+import { performActions } from '../../reconcile/actions.ts';
 import { isEnded } from './wait-for-end.ts';
-import { type ControllerScope, followedInstallation } from './step.ts';
-
-/** How often the service is asked again where nothing changes. */
-const askEvery: Millis = seconds(30);
+import { type ControllerScope, followedInstallation, untilDone } from './step.ts';
 
 /** The end of an installation, as the service and we go through it. */
 export interface Finalizing {
@@ -44,9 +40,8 @@ export interface Finalizing {
 export async function beginFinalizing(
   scope: ControllerScope<'inventory' | 'clock'>,
 ): Promise<Finalizing> {
-  const { inventory, clock, until, signal, note } = scope;
+  const { inventory, clock, until, signal } = scope;
   const { view, watch } = followedInstallation(inventory);
-  const limits = { watch, every: askEvery, within: unlimited };
   const hasEnded = (): boolean => isEnded(view());
 
   const first = await until(
@@ -58,32 +53,18 @@ export async function beginFinalizing(
       }
       return Promise.resolve({ done: stageIndex(cluster?.finalizing?.stage) });
     },
-    limits,
+    { watch, every: seconds(30), within: unlimited },
   );
-  const deliver = (what: string, send: () => Promise<void>): Promise<void> => {
-    let [after, refusal] = [0, ''];
-    return until(
-      `the service has ${what}`,
-      async () => {
-        if (hasEnded()) return { done: undefined };
-        if (clock.elapsed() < after) return { status: refusal };
-        try {
-          await send();
-          return { done: undefined };
-        } catch (error) {
-          signal.throwIfAborted();
-          const { code, message } = asAgentError(error);
-          const status = `the service does not take it (${code})`;
-          if (status !== refusal) note('warn', `${what}: trying again`, { code, reason: message });
-          // It refuses what comes after the end, and we may not know of the end yet.
-          if (status !== refusal) inventory.refresh();
-          [after, refusal] = [clock.elapsed() + askEvery, status];
-          return { status };
-        }
+  const deliver = (what: string, send: () => Promise<void>): Promise<undefined> =>
+    untilDone(scope, {
+      ...{ sentence: `the service has ${what}`, watch, isOver: hasEnded },
+      work: async () => {
+        await send();
+        return { done: undefined };
       },
-      limits,
-    );
-  };
+      // It refuses what comes after the end, and we may not know of the end yet.
+      failed: inventory.refresh,
+    });
   return {
     watch,
     spentIn: (stage) => spentIn(view().cluster, stage, clock.now()),
@@ -140,16 +121,18 @@ interface OperatorTimes {
 
 interface Observed {
   readonly isStopped: boolean;
-  /** Undefined until the service has listed them. */
+  /** As the service has them; undefined where that is not known. */
   readonly known: ReadonlyMap<string, MonitoredOperator> | undefined;
   readonly operators: readonly SeenOperator[];
   readonly times: ReadonlyMap<string, OperatorTimes>;
   readonly now: Millis;
 }
 
-interface OperatorAction extends Action {
-  /** Without it the service is asked for its operators. */
-  readonly report?: OperatorReport;
+interface ReportAction {
+  readonly type: 'report';
+  /** Name of the operator. */
+  readonly target: string;
+  readonly report: OperatorReport;
 }
 
 /**
@@ -172,33 +155,39 @@ export async function reportOperators(
     }
     return { isStopped: isStopped(), known, operators: operators(), times, now };
   };
-  await reconcile<Observed, OperatorAction>(scope, sentence, {
-    watch,
-    observe,
-    decide: decideReports,
-    apply: async ({ report }, signal) => {
-      if (report === undefined) {
-        const listed = await inventory.operators(signal);
-        known = new Map(listed.map((one) => [one.name, one]));
-        return;
-      }
-      const { name } = report;
-      try {
-        await inventory.reportOperator(report, signal);
-      } catch (error) {
-        known = undefined;
-        throw error;
-      }
-      times.set(name, { ...times.get(name), reportedAt: clock.elapsed() });
-      const before = known?.get(name);
-      if (known !== undefined && before !== undefined) {
-        known = new Map(known).set(name, { ...before, ...report });
-      }
+  const report = async ({ target, report: sent }: ReportAction, signal: AbortSignal) => {
+    try {
+      await inventory.reportOperator(sent, signal);
+    } catch (error) {
+      known = undefined;
+      throw error;
+    }
+    times.set(target, { ...times.get(target), reportedAt: clock.elapsed() });
+    const before = known?.get(target);
+    if (known !== undefined && before !== undefined)
+      known = new Map(known).set(target, { ...before, ...sent });
+  };
+  await untilDone(scope, {
+    ...{ sentence, watch, isOver: isStopped },
+    work: async (signal) => {
+      known ??= new Map((await inventory.operators(signal)).map((one) => [one.name, one]));
+      const readAgain = () => Promise.resolve(observe());
+      await performActions(
+        { seen: observe(), decide: reportsDue, readAgain, table: { report } },
+        signal,
+      );
+      const pending = pendingOf(observe());
+      const status = pending
+        .map(({ name, seen, reason }) => statusText(name, seen, reason))
+        .join('; ');
+      return pending.length === 0 ? { done: undefined } : { status };
     },
   });
-  const last = observe();
-  return last.operators.filter((one) => !isAvailable(last.known, one)).map(({ name }) => name);
+  return pendingOf(observe()).map(({ name }) => name);
 }
+
+const pendingOf = ({ known, operators }: Observed): readonly SeenOperator[] =>
+  operators.filter((one) => !isAvailable(known, one));
 
 /** One that the service does not wait for is available when the cluster says so. */
 const isAvailable = (
@@ -206,32 +195,20 @@ const isAvailable = (
   { name, seen }: SeenOperator,
 ): boolean => known !== undefined && (known.get(name) ?? seen)?.status === 'available';
 
-/** Which operators are to be reported now, and which are missing. */
-export function decideReports(observed: Observed): Decision<OperatorAction> {
-  const { isStopped, known, operators, times, now } = observed;
-  if (isStopped) return { actions: [], missing: undefined };
-  if (known === undefined) {
-    const missing = 'the service has not listed its operators yet';
-    return { actions: [{ key: 'list of the operators at the service' }], missing };
-  }
-  const pending = operators.filter((one) => !isAvailable(known, one));
-  const actions = pending.flatMap(({ name, seen }): readonly OperatorAction[] => {
-    const entry = known.get(name);
+/** What the service is to be told now of the operators that it lists. */
+function reportsDue(observed: Observed): readonly ReportAction[] {
+  const { isStopped, known, times, now } = observed;
+  if (isStopped) return [];
+  return pendingOf(observed).flatMap(({ name, seen }) => {
+    const entry = known?.get(name);
     if (entry === undefined || seen === undefined) return [];
     const { failedSince = now, reportedAt = -Infinity } = times.get(name) ?? {};
-    const progress = {
-      known: entry,
-      seen,
-      failedFor: now - failedSince,
-      sinceReport: now - reportedAt,
-    };
-    const report = operatorReport(progress);
-    return report === undefined ? [] : [{ key: `report of operator ${name}`, report }];
+    const report = operatorReport({
+      ...{ known: entry, seen },
+      ...{ failedFor: now - failedSince, sinceReport: now - reportedAt },
+    });
+    return report === undefined ? [] : [{ type: 'report', target: name, report }];
   });
-  const missing = pending
-    .map(({ name, seen, reason }) => statusText(name, seen, reason))
-    .join('; ');
-  return { actions, missing: pending.length === 0 ? undefined : missing };
 }
 
 function statusText(name: string, seen: OperatorSnapshot | undefined, reason: string): string {

@@ -170,6 +170,25 @@ describe('the operators of OLM', () => {
     ]);
   });
 
+  it.each([
+    ['list', 'recovered before it was read again', 'job-1'],
+    ['remove', 'was replaced before its removal', 'job-2'],
+  ] as const)('keep a job that, at the %s, %s', async (verb, _, uid) => {
+    const { subscribe, phase, later, run, kube } = setUp('lso');
+    const unpack = { namespace: 'openshift-marketplace', name: 'unpack' };
+    kube.put(jobs, { metadata: { ...unpack, uid: 'job-1' }, status: { failed: 1 } });
+    kube.before(verb, () => {
+      kube.drop({ kind: jobs, ...unpack });
+      kube.put(jobs, { metadata: { ...unpack, uid }, status: {} });
+    });
+    later(minutes(1), () => {
+      subscribe('lso');
+      phase('lso', 'Succeeded');
+    });
+    expect((await run()).failure).toBeUndefined();
+    expect(kube.objectsOf(jobs).map(({ metadata }) => metadata.uid)).toEqual([uid]);
+  });
+
   it('are not asked to lose twice what may not be removed', async () => {
     const { subscribe, phase, later, run, kube } = setUp('lso');
     kube.put(jobs, {

@@ -1,8 +1,6 @@
 import { csvOf, csvSnapshot, inRelease } from '../../cluster/operators.ts';
-import { asAgentError } from '../../engine/failures.ts';
-import { untilAborted } from '../../engine/wait.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
-import { minutes, seconds, unlimited } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { finalizingStages, type MonitoredOperator } from '../../ports/inventory.ts';
 import { together } from '../../steps/cluster/kube-watch.ts';
 import {
@@ -12,7 +10,7 @@ import {
   setUpOperators,
 } from './apply-manifests.ts';
 import { type Finalizing, reportOperators } from './finalizing.ts';
-import type { ControllerScope } from './step.ts';
+import { type ControllerScope, noteFailed, untilDone } from './step.ts';
 
 type OlmScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;
 
@@ -64,24 +62,16 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
 }
 
 /** The operators of OLM that the service waits for; none when it gives up before it has listed them. */
-function listOlmOperators(
-  { inventory, signal, until }: OlmScope,
+async function listOlmOperators(
+  scope: OlmScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly MonitoredOperator[]> {
-  return until(
-    'the service lists its operators',
-    async () => {
-      if ([initStage, applyStage, waitStage].some(isOver)) return { done: [] };
-      try {
-        const all = await inventory.operators(signal);
-        return { done: all.filter(({ type }) => type === 'olm') };
-      } catch (error) {
-        signal.throwIfAborted();
-        return { status: `the service does not list its operators (${asAgentError(error).code})` };
-      }
-    },
-    { watch, every: seconds(10), within: unlimited },
-  );
+  const listed = await untilDone(scope, {
+    ...{ sentence: 'the service lists its operators', watch },
+    isOver: () => [initStage, applyStage, waitStage].some(isOver),
+    work: async (signal) => ({ done: await scope.inventory.operators(signal) }),
+  });
+  return (listed ?? []).filter(({ type }) => type === 'olm');
 }
 
 /** Where the service keeps what its operators need beside a subscription. */
@@ -91,29 +81,25 @@ const manifestsFile = 'custom_manifests.json';
 const mostManifestBytes = 16 * 1024 * 1024;
 
 /** The manifests of operators; none when the service gives up the stage before they can be read. */
-function downloadManifests(
-  { inventory, config, note, signal, until }: OlmScope,
+async function downloadManifests(
+  scope: OlmScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly OperatorManifest[]> {
-  return until<readonly OperatorManifest[]>(
-    `${manifestsFile} is downloaded`,
-    async () => {
-      if (isOver(applyStage)) return { done: [] };
-      try {
-        const { body } = await inventory.clusterFile(manifestsFile, signal);
-        const bytes = await readUpTo(body, mostManifestBytes);
-        const text = Buffer.from(bytes ?? []).toString('utf8');
-        const reading = readCustomManifests(text, config.cluster.openshiftVersion);
-        if (reading === undefined) return { status: `${manifestsFile} cannot be read` };
-        for (const problem of reading.problems) note('warn', `left out ${problem}`);
-        return { done: reading.manifests };
-      } catch (error) {
-        signal.throwIfAborted();
-        return { status: `${manifestsFile} cannot be downloaded (${asAgentError(error).code})` };
-      }
+  const { inventory, config, note } = scope;
+  const found = await untilDone(scope, {
+    ...{ sentence: `${manifestsFile} is downloaded`, watch, isOver: () => isOver(applyStage) },
+    work: async (signal) => {
+      const { body } = await inventory.clusterFile(manifestsFile, signal);
+      const bytes = await readUpTo(body, mostManifestBytes);
+      const text = Buffer.from(bytes ?? []).toString('utf8');
+      const reading = readCustomManifests(text, config.cluster.openshiftVersion);
+      return reading === undefined
+        ? { status: `${manifestsFile} cannot be read` }
+        : { done: reading };
     },
-    { watch, every: seconds(30), within: unlimited },
-  );
+  });
+  for (const problem of found?.problems ?? []) note('warn', `left out ${problem}`);
+  return found?.manifests ?? [];
 }
 
 /** Ten attempts of 30 s. */
@@ -121,37 +107,25 @@ const sweepLimit = minutes(5);
 
 /** Reports operators that nobody waits for any longer as failed; those that have an end keep it. */
 async function reportTimedOut(
-  { inventory, note, signal, until }: OlmScope,
+  scope: OlmScope,
   { isEnded }: Finalizing,
   pending: readonly string[],
 ): Promise<void> {
-  const swept = async (): Promise<void> => {
-    for (const { name, version, status } of await inventory.operators(signal)) {
-      if (!pending.includes(name) || status === 'failed') continue;
-      const statusInfo = 'Waiting for operator timed out';
-      await inventory.reportOperator({ name, version, status: 'failed', statusInfo }, signal);
-    }
-  };
+  const { inventory, note } = scope;
   note('warn', 'operators did not become available in time', { operators: pending.join(', ') });
   try {
-    await until(
-      'the service has the failed operators',
-      async () => {
-        if (isEnded()) return { done: undefined };
-        try {
-          await swept();
-          return { done: undefined };
-        } catch (error) {
-          signal.throwIfAborted();
-          return { status: `the service does not take them (${asAgentError(error).code})` };
+    await untilDone(scope, {
+      ...{ sentence: 'the service has the failed operators', isOver: isEnded, within: sweepLimit },
+      work: async (signal) => {
+        for (const { name, version, status } of await inventory.operators(signal)) {
+          if (!pending.includes(name) || status === 'failed') continue;
+          const statusInfo = 'Waiting for operator timed out';
+          await inventory.reportOperator({ name, version, status: 'failed', statusInfo }, signal);
         }
+        return { done: undefined };
       },
-      { watch: (_, ended) => untilAborted(ended), every: seconds(30), within: sweepLimit },
-    );
-  } catch (error) {
-    signal.throwIfAborted();
-    note('warn', 'continuing without the report of failed operators', {
-      code: asAgentError(error).code,
     });
+  } catch (error) {
+    noteFailed(scope, 'continuing without the report of failed operators', error);
   }
 }

@@ -1,6 +1,8 @@
 import type { Config } from '../../config/schema.ts';
-import { type Scope, stepsOf } from '../../engine/step.ts';
-import type { Watch } from '../../engine/wait.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { type Scope, type StepScope, stepsOf } from '../../engine/step.ts';
+import type { PollResult, Watch } from '../../engine/wait.ts';
+import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { Emit } from '../../reconcile/manager.ts';
@@ -58,4 +60,68 @@ export function followedInstallation(inventory: Pick<Inventory, 'follow'>): Foll
         changed();
       }, signal),
   };
+}
+
+/**
+ * Notes what failed, and lets the caller continue.
+ * @throws the signal's reason
+ */
+export function noteFailed(
+  { signal, note }: Pick<StepScope<unknown>, 'signal' | 'note'>,
+  message: string,
+  error: unknown,
+): void {
+  signal.throwIfAborted();
+  const { code, message: reason } = asAgentError(error);
+  note('warn', message, { code, reason });
+}
+
+/** Work that is repeated until it is done. */
+export interface Duty<T> {
+  /** What is true once it is done. */
+  readonly sentence: string;
+  /** Looks, and does what is due now; what it throws is tried again. */
+  readonly work: (signal: AbortSignal) => Promise<PollResult<T>>;
+  /** It ends undone. */
+  readonly isOver: () => boolean;
+  readonly watch?: Watch;
+  /** Unlimited unless given: what the controller works on says when it ends. */
+  readonly within?: Millis;
+  /** Called with the first failure of each cause. */
+  readonly failed?: () => void;
+}
+
+/** How often to look at what notifies nobody, and the pause after a failure (assisted-installer-controller, `GeneralWaitInterval`). */
+const tryEvery: Millis = seconds(30);
+
+/**
+ * Repeats work until it is done; undefined where it is over before. A failure is noted once for each cause: nobody else would
+ * begin this work again.
+ * @throws AgentError `wait.timed-out` with what failed last; the signal's reason
+ */
+export function untilDone<T>(
+  scope: ControllerScope<'clock'>,
+  { sentence, work, isOver, watch, within = unlimited, failed }: Duty<T>,
+): Promise<T | undefined> {
+  const { clock, until } = scope;
+  let [notBefore, failure] = [0, ''];
+  const poll = async (signal: AbortSignal): Promise<PollResult<T | undefined>> => {
+    if (isOver()) return { done: undefined };
+    if (clock.elapsed() < notBefore) return { status: failure };
+    try {
+      const result = await work(signal);
+      failure = '';
+      return result;
+    } catch (error) {
+      const status = `the last attempt failed (${asAgentError(error).code})`;
+      if (status !== failure) {
+        noteFailed(scope, `trying again until ${sentence}`, error);
+        failed?.();
+      }
+      signal.throwIfAborted();
+      [notBefore, failure] = [clock.elapsed() + tryEvery, status];
+      return { status };
+    }
+  };
+  return until(sentence, poll, { ...(watch && { watch }), every: tryEvery, within });
 }
