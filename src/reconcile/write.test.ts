@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { nodes } from '../cluster/kinds.ts';
-import { readAgain } from './write.ts';
+import { patchOf, readAgain } from './write.ts';
 
 const live = new AbortController().signal;
 const ref = { kind: nodes, name: 'a' };
@@ -14,4 +14,15 @@ it('reads an object again, and none that has its name from one that is gone', as
   expect(await readAgain(kube, { ref, seen: node('1') }, live)).toBeUndefined();
   kube.put(nodes, node('2'));
   expect(await readAgain(kube, { ref, seen: node('1') }, live)).toBeUndefined();
+});
+
+it('changes nothing of an object that has changed since it was read', async () => {
+  const kube = fakeKube().put(nodes, node('1'));
+  const [seen = node('1')] = kube.objectsOf(nodes);
+  const patch = patchOf(seen, { metadata: { labels: { a: 'b' } } });
+  kube.put(nodes, { ...node('1'), spec: { unschedulable: true } });
+  const refused = { code: 'kube.conflict' };
+  await expect(kube.patch(ref, patch, live)).rejects.toMatchObject(refused);
+  expect(patch.body).toMatchObject({ metadata: { uid: '1', labels: { a: 'b' } } });
+  expect(kube.objectsOf(nodes)[0]?.metadata.labels).toBeUndefined();
 });

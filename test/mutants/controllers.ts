@@ -230,4 +230,87 @@ export const controllerMutants: MutantsByFile = {
       to: '!isController(pod, namespace) || others.length > 0',
     },
   ],
+  'src/controllers/installation/labels.ts': [
+    {
+      means: 'a node is labelled before it is Ready',
+      from: ' && readinessOf(node).isReady',
+      to: '',
+    },
+    {
+      means: 'a node is labelled by what the watch showed',
+      from: 'readAgain: stores.readAgain }',
+      to: 'readAgain: (one: HostAndNode) => Promise.resolve(one) }',
+    },
+  ],
+  'src/controllers/installation/bare-metal-hosts.ts': [
+    {
+      means: 'a host is registered by what the watch showed',
+      from: 'return now && (await seenOf(now, inner));',
+      to: 'return now && before;',
+    },
+    {
+      means: 'two hosts are given one machine',
+      from: ' && !taken.has(one.metadata.name)',
+      to: '',
+    },
+    {
+      means: 'a host is registered over what somebody else has written since',
+      from: 'patchOf(seen, { metadata: { annotations }, spec })',
+      to: "{ type: 'merge', body: { metadata: { annotations }, spec } }",
+    },
+    {
+      means: 'a host that the cluster provisions itself is registered',
+      from: '  if (hasProvisioning && !isUnmanaged(host)) return { actions: [] };\n',
+      to: '',
+    },
+  ],
+  'src/controllers/installation/left-work.ts': [
+    {
+      means: 'what the bootstrap host has left is done by what the watch showed',
+      from: 'return seenOf(found, etcd);',
+      to: 'return seenOf(found, etcd) && seenNow();',
+    },
+    {
+      means: 'etcd is restarted that cannot lose a member',
+      from: '  if (!members.isReached) return [];\n',
+      to: '',
+    },
+    {
+      means: 'an image that is handed over stays on the record',
+      from: 'left = left.filter((one) => one !== image);',
+      to: 'left = [...left];',
+    },
+    {
+      means: 'a pool is unpaused by what was read before',
+      from: 'readAgain: (_, inner) => read(name, inner),',
+      to: 'readAgain: (before) => Promise.resolve(before),',
+    },
+    {
+      means: 'a pool is unpaused before its nodes have their image',
+      from: 'return isHandedOver || isOver ?',
+      to: 'return isHandedOver || !isOver ?',
+    },
+  ],
+  'src/controllers/installation/reports.ts': [
+    {
+      means: 'a stage is reported by what the watch showed',
+      from: 'return now && seenOf(now);',
+      to: 'return now && seen;',
+    },
+    {
+      means: 'a host has asked for its Ignition by an address that another host has too',
+      from: ' && index.at(one)?.id === id',
+      to: '',
+    },
+    {
+      means: 'a taint is removed from the successor of a node',
+      from: 'return now && { node: now };',
+      to: 'return { node: now ?? node };',
+    },
+    {
+      means: 'a taint is removed by what the watch showed',
+      from: 'return now && { node: now };',
+      to: 'return now && { node };',
+    },
+  ],
 };

@@ -100,6 +100,17 @@ describe('with a provisioning network', () => {
     await setUp(kube).finish();
     expect(kube.writes).toHaveLength(changes);
   });
+
+  it.each([
+    ['unmanaged', 1],
+    ['provisioned', 0],
+  ])('a host with a machine that is %j: %s changes', async (state, changes) => {
+    const spec = { consumerRef: consumer('w-0') };
+    const host = bmh('b0', { spec, status: { provisioning: { state } } });
+    const kube = provisioned(cluster([host], [machine('w-0')]));
+    await setUp(kube).finish();
+    expect(kube.writes).toHaveLength(changes);
+  });
 });
 
 describe('without a provisioning network', () => {
@@ -184,6 +195,27 @@ describe('registering bare metal hosts', () => {
     });
     await setUp(kube).finish();
     expect(kube.writes).toEqual([]);
+  });
+
+  it('writes no status over that of a host which has lost its annotation meanwhile', async () => {
+    const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
+    kube.before('list', () => {
+      kube.holdViews();
+      kube.put(bareMetalHosts, bmh('b0', { status: { poweredOn: false } }));
+    });
+    const { finish, host } = setUp(kube);
+    await finish();
+    expect(host('b0')?.['status']).toEqual({ poweredOn: false });
+  });
+
+  it('leaves the machine that somebody else has given a host meanwhile', async () => {
+    const kube = cluster([bmh('b0')], [machine('w-0'), machine('w-1')]);
+    kube.before('patch', () => {
+      kube.put(bareMetalHosts, bmh('b0', { spec: { consumerRef: consumer('w-1') } }));
+    });
+    const { finish, host } = setUp(kube);
+    await finish();
+    expect(host('b0')?.['spec']).toMatchObject({ consumerRef: consumer('w-1') });
   });
 
   it('is left out on another platform', async () => {

@@ -120,6 +120,20 @@ describe('controller/do-left-work', () => {
     expect(notes.filter((note) => note.includes('settings of etcd: trying again'))).toHaveLength(1);
   });
 
+  it('does nothing that another controller has taken off the record meanwhile', async () => {
+    const { kube } = leftSite();
+    const clock = fakeClock({ auto: false });
+    putRecord(kube, { images: [leftImage] });
+    kube.before('get', () => {
+      kube.holdViews();
+      putRecord(kube, {});
+    });
+    const { stop } = runInstallation(['do-left-work'], { kube, clock });
+    await clock.advance(minutes(5));
+    await stop();
+    expect(kube.writes).toEqual([]);
+  });
+
   it('says once that a record cannot be read, and continues', async () => {
     const { kube, clock, stop } = setUp(['m1', 'm2', 'm3'], {});
     const { kind, ...named } = recordRef;
@@ -189,5 +203,27 @@ describe('the pauses that a stopped bootstrap host has left', () => {
     await stop();
     expect(kube.objectsOf(machineConfigPools)).toMatchObject([{ spec: { paused: isPaused } }]);
     expect(kube.writes).toHaveLength(isPaused ? 0 : 1);
+  });
+
+  it('stays where the image is gone by the reading before the write', async () => {
+    const inner = fakeKube()
+      .put(machineConfigPools, {
+        metadata: { name: 'worker', annotations: ours },
+        spec: { paused: true },
+      })
+      .put(machineOSConfigs, { metadata: { name: 'worker' }, status: handedOver });
+    let reads = 0;
+    const kube: FakeKube = {
+      ...inner,
+      get: (ref, signal) => {
+        if (ref.kind === machineOSConfigs) reads += 1;
+        if (reads === 2) inner.put(machineOSConfigs, { metadata: { name: 'worker' }, status: {} });
+        return inner.get(ref, signal);
+      },
+    };
+    const { clock, stop } = runInstallation(['unpause-pools'], { kube });
+    await clock.advance(minutes(2));
+    await stop();
+    expect([reads > 2, kube.writes]).toEqual([true, []]);
   });
 });

@@ -124,6 +124,19 @@ describe('reporting nodes', () => {
     await stop();
   });
 
+  it('does not report Done of a node that is not Ready any more', async () => {
+    const { kube, node, reported, stop } = setUp([host('m0', { stage: 'Joined' })]);
+    await settle();
+    kube.before('get', () => {
+      kube.holdViews();
+      node({ name: 'm0', notReady: 'x' });
+    });
+    node({ name: 'm0' });
+    await settle();
+    expect(reported()).toEqual([]);
+    await stop();
+  });
+
   it('takes a refusal for an answer until the service has something else of the host', async () => {
     const { clock, inventory, node, stop } = setUp([host('m0', { stage: 'Joined' })]);
     inventory.failing('report', inventoryFailure('inventory.refused', "Can't set progress"));
@@ -187,6 +200,15 @@ describe('the logs of the config server', () => {
     inner.withPodLog('mcs-0', line('[2001:0db8::7]'));
     await clock.advance(seconds(10));
     expect(reported()).toEqual(['w0 Configuring']);
+    await stop();
+  });
+
+  it('name no host by an address that two have', async () => {
+    const kube = fakeKube().put(pods, server).withPodLog('mcs-0', line('192.0.2.7'));
+    const both = ['w0', 'w1'].map((name) => host(name, { addresses: ['192.0.2.7'] }));
+    const { clock, reported, stop } = setUp(both, { kube });
+    await clock.advance(seconds(25));
+    expect(reported()).toEqual([]);
     await stop();
   });
 
@@ -281,6 +303,21 @@ describe('the cloud provider taint', () => {
     await clock.advance(seconds(30));
     expect(patches).toBe(2);
     expect((await stop()).notes).toContain('warn: may not remove the cloud provider taint');
+  });
+
+  it('stays at the successor of a node, and where it is gone by then', async () => {
+    for (const taints of [[cloudTaint], []]) {
+      const { clock, kube, node, stop } = setUp([], { platform: 'nutanix' });
+      kube.before('get', () => {
+        kube.holdViews();
+        if (taints.length > 0) kube.drop({ kind: nodes, name: 'm0' });
+        node({ name: 'm0', notReady: 'x', taints });
+      });
+      node({ name: 'm0', notReady: 'x', taints: [cloudTaint] });
+      await clock.advance(seconds(10));
+      expect(kube.writes).toEqual([]);
+      await stop();
+    }
   });
 
   it('stays elsewhere', async () => {
