@@ -27,7 +27,9 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   controllers: [
     ...['reconcile', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
     ...['failures', 'wait', 'step', 'fact', 'events'].map((file) => `engine/${file}.ts`),
-    ...['cluster', 'layering', 'logs', 'os', 'host-commands.ts'].map((room) => `steps/${room}`),
+    ...['cluster', 'layering', 'logs', 'os', 'host-commands.ts', 'step.ts'].map(
+      (room) => `steps/${room}`,
+    ),
     'config/schema.ts',
   ],
   roles: ['engine', 'steps', 'controllers', 'model', 'config/schema.ts', 'ports'],

@@ -1,6 +1,10 @@
 import * as z from 'zod';
 import { configMaps } from '../../cluster/kinds.ts';
-import { clusterVersionRef, clusterVersionSnapshot } from '../../cluster/operators.ts';
+import {
+  clusterVersionRef,
+  clusterVersionSnapshot,
+  type OlmOperator,
+} from '../../cluster/operators.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
@@ -138,7 +142,7 @@ interface AgentManifests extends OperatorSetup {
  */
 export function readAgentManifests(configMap: KubeObject | undefined): AgentManifests {
   const data = (configMap?.['data'] ?? {}) as Readonly<Record<string, string>>;
-  const operators: OperatorSetup['operators'][number][] = [];
+  const operators: OlmOperator[] = [];
   const manifests: OperatorManifest[] = [];
   const problems: string[] = [];
   for (const key of Object.keys(data).toSorted()) {
@@ -157,10 +161,7 @@ export function readAgentManifests(configMap: KubeObject | undefined): AgentMani
 
 type OperatorReading =
   | { readonly problem: string }
-  | {
-      readonly operator: OperatorSetup['operators'][number];
-      readonly manifests: readonly OperatorManifest[];
-    };
+  | { readonly operator: OlmOperator; readonly manifests: readonly OperatorManifest[] };
 
 function readOperator(name: string, data: Readonly<Record<string, string>>): OperatorReading {
   const metadata = Metadata.safeParse(yamlIn(data[`${name}${suffix}`] ?? ''));

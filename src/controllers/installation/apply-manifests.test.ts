@@ -3,7 +3,7 @@ import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { clusterServiceVersions, installPlans, jobs } from '../../cluster/kinds.ts';
 import {
   followedOlm,
-  missingIn,
+  missingSetup,
   type OperatorManifest,
   readCustomManifests,
   decodeManifest,
@@ -142,7 +142,7 @@ describe('the setup of operators', () => {
       },
       { type: 'apply', target: 'lso', due: [ofLso] },
     ]);
-    expect(missingIn(state)).toEqual([
+    expect(missingSetup(state)).toEqual([
       'operator cnv has no CSV yet',
       'manifests of operator lso are not applied',
     ]);
@@ -173,6 +173,6 @@ describe('the setup of operators', () => {
     ['does nothing when it is stopped', { isStopped: true }, ['operator cnv has no CSV yet']],
   ])('%s', (_, members, missing) => {
     expect(setupDue({ ...state, ...members })).toEqual([]);
-    expect(missingIn({ ...state, ...members })).toEqual(missing);
+    expect(missingSetup({ ...state, ...members })).toEqual(missing);
   });
 });

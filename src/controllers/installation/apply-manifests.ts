@@ -210,7 +210,7 @@ export async function setUpOperators(
         },
         signal,
       );
-      const missing = missingIn(observe());
+      const missing = missingSetup(observe());
       return missing.length === 0 ? { done: undefined } : { status: missing.join('; ') };
     },
   });
@@ -264,7 +264,7 @@ export function setupDue(observed: Observed): readonly SetupAction[] {
 }
 
 /** What is not set up yet. */
-export function missingIn(observed: Observed): readonly string[] {
+export function missingSetup(observed: Observed): readonly string[] {
   const bare = bareOf(observed);
   return [
     observed.missing,

@@ -1,5 +1,4 @@
 import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -8,8 +7,8 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../../steps/cluster/inventory-hosts.ts';
 import { followed, together } from '../../steps/cluster/kube-watch.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { controllerFailure } from './failures.ts';
-import { ownedBy, runningPod } from './own-pod.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import {
@@ -19,7 +18,7 @@ import {
   type InstallationStores,
   nameOf,
 } from './stores.ts';
-import { runPod } from './run-pod.ts';
+import { ownedBy, runningPod, runPod } from './run-pod.ts';
 import { type ControllerConfig, controllerStep, followedInstallation } from './step.ts';
 
 /** On a node whose reboots the service has been told, so that a controller that starts again does not tell them again. */
@@ -112,7 +111,7 @@ export const waitForCounts = controllerStep({
   limit: longestCount + minutes(1),
   waitsFor: 'the starts of every node that is Done to be reported, at most six minutes',
   run: async (scope) => {
-    const { config, inventory, kube, note, signal, until } = scope;
+    const { config, inventory, kube, signal, until } = scope;
     const service = followedInstallation(inventory);
     const nodes = followed(kube, { kind: nodeKind });
     const poll = (): Promise<PollResult<true>> => {
@@ -132,16 +131,11 @@ export const waitForCounts = controllerStep({
     try {
       await until('the starts of the last nodes are reported', poll, limits);
     } catch (error) {
-      signal.throwIfAborted();
-      note('warn', 'continuing without the starts of all nodes', {
-        code: asAgentError(error).code,
-      });
+      noteFailed(scope, 'continuing without the starts of all nodes', error);
     }
     const left = { kind: pods, namespace: config.namespace, labelSelector: `app=${countingApp}` };
     await kube.removeAll(left, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      const { code, message: reason } = asAgentError(error);
-      note('warn', 'pods that counted could not be removed', { code, reason });
+      noteFailed(scope, 'pods that counted could not be removed', error);
     });
   },
 });
@@ -227,10 +221,7 @@ async function annotate(
   try {
     await kube.patch({ kind: nodeKind, name }, { type: 'merge', body }, signal);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message: reason } = asAgentError(error);
-    note('warn', `node ${name} could not be marked; its reboots may be reported again`, {
-      ...{ code, reason },
-    });
+    const consequence = 'its reboots may be reported again';
+    noteFailed({ signal, note }, `node ${name} could not be marked; ${consequence}`, error);
   }
 }

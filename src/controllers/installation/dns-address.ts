@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { pods, services as serviceKind } from '../../cluster/kinds.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -8,6 +7,7 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { type InstallationScope, listAgain } from './stores.ts';
 
 /** The service that the DNS operator makes, at the tenth address of the first network of services. */
@@ -121,9 +121,7 @@ async function remove(
     // The operator makes its service again at once when it starts, else after a long pause.
     await kube.removeAll({ kind: pods, namespace: operatorNamespace }, signal);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'cannot restart the DNS operator', { code, reason: message });
+    noteFailed({ signal, note }, 'cannot restart the DNS operator', error);
   }
 }
 

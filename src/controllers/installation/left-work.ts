@@ -26,6 +26,7 @@ import { changePause } from '../../steps/cluster/pool-pause.ts';
 import { type ActionTable, performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { controllerStep } from './step.ts';
 import { type InstallationScope, selectionOf } from './stores.ts';
 
@@ -183,7 +184,7 @@ export const removeLeftRecord = controllerStep({
   waitsFor:
     'the settings of etcd to be put back, and OS images to be handed over, at most 30 minutes; a day without a service',
   run: async (scope) => {
-    const { kube, until, signal, note, config } = scope;
+    const { kube, until, signal, config } = scope;
     const records = followedOne(kube, recordRef);
     const etcds = followedOne(kube, etcdCluster);
     const recordIn = recordReader(scope);
@@ -207,12 +208,7 @@ export const removeLeftRecord = controllerStep({
       });
       if (isThere) await kube.remove(recordRef, signal);
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      note('warn', 'the record of the bootstrap host stays in the cluster', {
-        code,
-        reason: message,
-      });
+      noteFailed(scope, 'the record of the bootstrap host stays in the cluster', error);
     }
   },
 });

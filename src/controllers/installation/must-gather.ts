@@ -5,12 +5,12 @@ import {
   secrets,
   serviceAccounts,
 } from '../../cluster/kinds.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/inventory.ts';
 import type { KubeKind, KubeObject } from '../../ports/kube.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { cleanUpSignal, controllerFailure } from './failures.ts';
 import {
   gatheringPod,
@@ -18,8 +18,7 @@ import {
   type GatheringImage,
   longestGatheringPod,
 } from './must-gather-pod.ts';
-import { ownedBy } from './own-pod.ts';
-import { runPod } from './run-pod.ts';
+import { ownedBy, runPod } from './run-pod.ts';
 import type { ControllerScope } from './step.ts';
 
 /** What is to be gathered of a cluster whose installation has failed. */
@@ -179,15 +178,12 @@ function rightsIn(namespace: string): readonly Made[] {
  */
 export async function removeLeftBinding({
   kube,
-  signal,
-  note,
+  ...scope
 }: ControllerScope<'kube'>): Promise<void> {
   try {
-    await kube.remove({ kind: clusterRoleBindings, name: gatheringPodName }, signal);
+    await kube.remove({ kind: clusterRoleBindings, name: gatheringPodName }, scope.signal);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code: reason } = asAgentError(error);
-    note('warn', `clusterrolebinding ${gatheringPodName} could not be removed`, { reason });
+    noteFailed(scope, `clusterrolebinding ${gatheringPodName} could not be removed`, error);
   }
 }
 

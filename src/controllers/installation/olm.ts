@@ -10,7 +10,8 @@ import {
   setUpOperators,
 } from './apply-manifests.ts';
 import { type Finalizing, reportOperators } from './finalizing.ts';
-import { type ControllerScope, noteFailed, untilDone } from './step.ts';
+import { noteFailed } from '../../steps/step.ts';
+import { type ControllerScope, untilDone } from './step.ts';
 
 type OlmScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;
 

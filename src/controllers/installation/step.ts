@@ -1,12 +1,13 @@
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { type Scope, type StepScope, stepsOf } from '../../engine/step.ts';
+import { type Scope, stepsOf } from '../../engine/step.ts';
 import type { PollResult, Watch } from '../../engine/wait.ts';
 import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { Emit } from '../../reconcile/manager.ts';
 import type { Ports } from '../../ports/ports.ts';
+import { noteFailed } from '../../steps/step.ts';
 
 /** The settings of the controller: those of an installation that its environment names, and its own. */
 export interface ControllerConfig extends Config {
@@ -60,20 +61,6 @@ export function followedInstallation(inventory: Pick<Inventory, 'follow'>): Foll
         changed();
       }, signal),
   };
-}
-
-/**
- * Notes what failed, and lets the caller continue.
- * @throws the signal's reason
- */
-export function noteFailed(
-  { signal, note }: Pick<StepScope<unknown>, 'signal' | 'note'>,
-  message: string,
-  error: unknown,
-): void {
-  signal.throwIfAborted();
-  const { code, message: reason } = asAgentError(error);
-  note('warn', message, { code, reason });
 }
 
 /** Work that is repeated until it is done. */

@@ -4,9 +4,10 @@ import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { LogsState } from '../../ports/inventory.ts';
 import { controllerLogArchive } from '../../steps/logs/collect.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { gatherCluster, type Gathering, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
-import { runningPod } from './own-pod.ts';
+import { runningPod } from './run-pod.ts';
 import { isEnded, isRejection } from './wait-for-end.ts';
 import { controllerStep, type ControllerScope, followedInstallation } from './step.ts';
 
@@ -132,14 +133,4 @@ async function noteResolvers(scope: ControllerScope<'host'>): Promise<void> {
       noteFailed(scope, `could not read ${path}`, error);
     }
   }
-}
-
-function noteFailed(
-  { signal, note }: Pick<ControllerScope<never>, 'signal' | 'note'>,
-  message: string,
-  error: unknown,
-): void {
-  signal.throwIfAborted();
-  const { code, message: reason } = asAgentError(error);
-  note('warn', message, { code, reason });
 }

@@ -6,7 +6,6 @@ import {
   clusterVersionSnapshot,
   type OperatorSnapshot,
 } from '../../cluster/operators.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds, unlimited } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -14,6 +13,7 @@ import type { InstallationView, InstallingCluster } from '../../ports/inventory.
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 import { followed, followedOne, together } from '../../steps/cluster/kube-watch.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { controllerFailure } from './failures.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './step.ts';
@@ -94,7 +94,7 @@ const tokenRejected = 'the service does not take our token any more';
  * Secret has then. Nobody else would complete the installation.
  */
 async function failRejected(scope: ControllerScope<'kube' | 'clock'>): Promise<never> {
-  const { kube, clock, config, signal, note } = scope;
+  const { kube, clock, config, signal } = scope;
   const { namespace } = config;
   const failure = controllerFailure('controller.token-rejected', tokenRejected);
   const at = clock.now();
@@ -104,9 +104,7 @@ async function failRejected(scope: ControllerScope<'kube' | 'clock'>): Promise<n
     message: `${failure.message}: ${failure.hint}`,
   });
   await kube.create({ kind: events, namespace }, event, signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'could not say so by an event', { code, reason: message });
+    noteFailed(scope, 'could not say so by an event', error);
   });
   throw failure;
 }

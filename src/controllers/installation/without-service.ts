@@ -1,7 +1,6 @@
 import { readRequest } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { InstallingCluster, InstallingHost, Inventory } from '../../ports/inventory.ts';
@@ -19,6 +18,7 @@ import {
   readRecord,
   recordRef,
 } from '../../steps/cluster/left-record.ts';
+import { noteFailed } from '../../steps/step.ts';
 import { NewCluster } from './new-cluster.ts';
 import { controllerStep } from './step.ts';
 
@@ -77,7 +77,8 @@ export const waitForBootstrapHost = controllerStep({
   limit: longestWait + minutes(10),
   waitsFor:
     'the node of the bootstrap host to be Ready with a serving certificate, at most 24 hours',
-  run: async ({ kube, clock, config, signal, until, note }, { cluster }) => {
+  run: async (scope, { cluster }) => {
+    const { kube, clock, config, until, note } = scope;
     note(
       'info',
       'there is no inventory service: what the bootstrap host has left is done, no more',
@@ -106,12 +107,7 @@ export const waitForBootstrapHost = controllerStep({
       });
       note('info', end);
     } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = asAgentError(error);
-      note('warn', 'the bootstrap host has not joined; continuing without it', {
-        code,
-        reason: message,
-      });
+      noteFailed(scope, 'the bootstrap host has not joined; continuing without it', error);
     }
   },
 });
