@@ -307,10 +307,5 @@ export const controllerMutants: MutantsByFile = {
       from: 'return now && { node: now };',
       to: 'return { node: now ?? node };',
     },
-    {
-      means: 'a taint is removed by what the watch showed',
-      from: 'return now && { node: now };',
-      to: 'return now && { node };',
-    },
   ],
 };

@@ -140,6 +140,16 @@ export const writeSystem = [formatExtraDisks, writeImage`,
       to: '  if (step.when',
     },
     {
+      means: 'a finished step that looks after nothing runs again',
+      from: '?? true;\n  try {',
+      to: '?? false;\n  try {',
+    },
+    {
+      means: 'what cannot be looked at counts as kept',
+      from: '    return false;\n  }\n}\n\n/** Whether it must be on',
+      to: '    return true;\n  }\n}\n\n/** Whether it must be on',
+    },
+    {
       means: 'what a finished step made is taken for kept whatever the step says',
       from: '(await attemptOnce(context, placed, { signal, work })) === true',
       to: '(await attemptOnce(context, placed, { signal, work })) !== undefined',

@@ -206,7 +206,9 @@ describe('the logs of the config server', () => {
   it('name no host by an address that two have', async () => {
     const kube = fakeKube().put(pods, server).withPodLog('mcs-0', line('192.0.2.7'));
     const both = ['w0', 'w1'].map((name) => host(name, { addresses: ['192.0.2.7'] }));
-    const { clock, reported, stop } = setUp(both, { kube });
+    const { clock, inventory, reported, stop } = setUp(both, { kube });
+    await clock.advance(seconds(25));
+    inventory.set({ hosts: both.map((one) => ({ ...one, status: 'installing' })) });
     await clock.advance(seconds(25));
     expect(reported()).toEqual([]);
     await stop();
