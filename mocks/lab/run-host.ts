@@ -24,7 +24,7 @@ import type { HostFault } from './scenario.ts';
 /** Runs one host to its end and records the outcome there. Never rejects. */
 export async function runHost(lab: Lab, host: LabHost): Promise<void> {
   try {
-    await sleep(host.plan.startsAfterSeconds * 1000, undefined, { signal: lab.signal });
+    await untilItsTurn(lab, host);
     host.outcome = await runToEnd(lab, host);
   } catch (error) {
     host.outcome = lab.signal.aborted ? 'unfinished' : 'failed';
@@ -34,6 +34,18 @@ export async function runHost(lab: Lab, host: LabHost): Promise<void> {
   }
   host.endedAt = Date.now();
 }
+
+async function untilItsTurn({ inventory, signal }: Lab, { plan }: LabHost): Promise<void> {
+  await sleep(plan.startsAfterSeconds * 1000, undefined, { signal });
+  const hasJoined = (): boolean =>
+    inventory.store
+      .hosts()
+      .some(({ hostname, stage }) => hostname === plan.startsAfterHost && isJoined(stage));
+  while (plan.startsAfterHost !== undefined && !hasJoined())
+    await sleep(POLL_INTERVAL_MILLIS, undefined, { signal });
+}
+
+const isJoined = (stage: string): boolean => stage === 'Joined' || stage === 'Done';
 
 async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const end = await runUntilItEnds(lab, host);

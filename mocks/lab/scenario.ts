@@ -14,6 +14,8 @@ export const HostSpec = HostPlan.extend({
   role: z.enum(['bootstrap', 'master', 'arbiter', 'worker']),
   /** When its agent starts, counted from the beginning. */
   startsAfterSeconds: z.number().min(0).default(0),
+  /** It starts once this host has joined, however long that takes. */
+  startsAfterHost: z.string().optional(),
   /** The disk as the service names it; by-id of the first disk unless given. */
   bootDevice: z.string().optional(),
   /** Arguments for coreos-installer. */

@@ -44,14 +44,6 @@ export const allSuites: readonly Suite[] = [
     needsBundle: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
-  // It mostly waits for its guests to start and stop: what has a processor for them then is another suite.
-  {
-    name: 'nodes',
-    about: 'a pool of three virtual machines that gets another image',
-    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
-    needsBundle: true,
-    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
-  },
   {
     name: 'lab',
     about: 'every scenario of the lab, an installation behind a proxy, configurations of deploy',
@@ -87,6 +79,14 @@ export const allSuites: readonly Suite[] = [
     about: 'the real coreos-installer on loop devices',
     parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'old-userland'],
     tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
+  },
+  // It waits for half of its time, and its guests take no processor from the lab here.
+  {
+    name: 'nodes',
+    about: 'a pool of three virtual machines that gets another image',
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {

@@ -49,11 +49,13 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
   const { client } = work.kube;
   const placed = new Map<string, Placed>();
   const restarts = new Map<string, number>();
+  // A list that was on its way may show one as running that has ended for good since.
+  const ended = new Set<string>();
   const changes = followChanges(work, [{ kind: kinds.Pod }, { kind: kinds.Node }]);
 
   const start = (pod: KubeObject, node: string): void => {
     const { uid = '' } = pod.metadata;
-    if (placed.has(uid)) return;
+    if (placed.has(uid) || ended.has(uid)) return;
     const leaving = new AbortController();
     const leave = (): void => leaving.abort(new Error('the pod leaves its node'));
     const moveOut = work.tenants.moveIn(node, leave);
@@ -61,6 +63,9 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
     const count = restarts.get(uid) ?? 0;
     restarts.set(uid, count + 1);
     own.ended = runPod(work, own, { pod, count, signal: AbortSignal.any([signal, leaving.signal]) })
+      .then((hasEnded) => {
+        if (hasEnded) ended.add(uid);
+      })
       .catch((error: unknown) => {
         if (!signal.aborted && !leaving.signal.aborted) work.complain(`${uid}: ${String(error)}`);
       })
@@ -138,12 +143,12 @@ interface PodRun {
   readonly signal: AbortSignal;
 }
 
-/** Runs the container of a pod, again after each end unless it is of a job. */
+/** Runs the container of a pod, again after each end unless it is of a job; whether it has ended for good. */
 async function runPod(
   work: ClusterWork,
   own: Placed,
   { pod, count, signal }: PodRun,
-): Promise<void> {
+): Promise<boolean> {
   const setStatus = async (status: object): Promise<void> => {
     await work.kube.client.mergeStatus(refOf(pod), status);
   };
@@ -156,12 +161,14 @@ async function runPod(
     if (isOff(signal)) break;
     if (isOnce && program !== undefined) {
       const message = exitCode === 0 ? program.textOf(terminationLog) : lastWords(program);
-      return setStatus(endedStatus(pod, new Date(), { exitCode, message }));
+      await setStatus(endedStatus(pod, new Date(), { exitCode, message }));
+      return true;
     }
     await setStatus(backOffStatus(pod, new Date(), restarts + 1));
     await sleep(BACKOFF_MILLIS, undefined, { signal }).catch(() => undefined);
   }
   if (!isOff(work.signal)) await setStatus(backOffStatus(pod, new Date(), count));
+  return false;
 }
 
 /** Asked again after each wait, which a check of types does not see. */
