@@ -14,7 +14,7 @@ const step = (id: string, change: Partial<PlannedStep> = {}): PlannedStep => ({
     preflight: false,
     leaves: false,
   },
-  ...{ rerun: 'safe', uses: [], needs: [], limit: 1, attempts: 1, commands: [] },
+  ...{ rerun: 'safe', uses: [], needs: [], limit: 1, attempts: 1, commands: [], programs: [] },
   ...change,
 });
 

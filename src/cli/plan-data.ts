@@ -20,7 +20,10 @@ const PlannedStep = z.strictObject({
   explanation: z.string().optional().describe('what was chosen for this configuration, and why'),
   limit: z.number().describe('milliseconds'),
   attempts: z.int(),
-  commands: z.array(z.array(z.string())).describe('argv of the commands on the host'),
+  commands: z
+    .array(z.array(z.string()))
+    .describe('argv of commands on the host; all of those that destroy what was there before'),
+  programs: z.array(z.string()).describe('what the step starts on the host'),
 });
 
 /** What `plan --format json` prints. A field is never removed within one version. */

@@ -69,12 +69,14 @@ const factWidth = 82;
 
 function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
   const rerun = renderRerun(step);
+  const programs = programsBeside(step);
   return [
     ...(step.stage === undefined ? [] : [['reports', step.stage] as const]),
     ...(step.explanation === undefined ? [] : [['chosen', step.explanation] as const]),
     ...(step.needs.length === 0 ? [] : [['needs', step.needs.join(', ')] as const]),
     ...(step.gives === undefined ? [] : [['gives', step.gives] as const]),
     ...(step.waitsFor === undefined ? [] : [['waits for', step.waitsFor] as const]),
+    ...(programs.length === 0 ? [] : [['runs', programs.join(', ')] as const]),
     ['takes', renderBounds(step)] as const,
     ...(rerun === undefined ? [] : [['if resumed', rerun] as const]),
   ];
@@ -124,10 +126,12 @@ function markdownOfStep(step: PlannedStep, bullet: string): readonly string[] {
     marks.length > 0 ? ` (${marks.join(', ')})` : ''
   }`;
   if (!step.isActive) return [head];
+  const programs = programsBeside(step);
   const facts = [
     ...(step.stage === undefined ? [] : [`reports "${step.stage}"`]),
     ...(step.explanation === undefined ? [] : [`chosen: ${escaped(step.explanation)}`]),
     ...(step.waitsFor === undefined ? [] : [`waits for ${escaped(step.waitsFor)}`]),
+    ...(programs.length === 0 ? [] : [`runs ${programs.join(', ')}`]),
     renderBounds(step),
   ];
   return [
@@ -144,6 +148,10 @@ export const renderCommand = (argv: readonly string[]): string => argv.map(quote
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./<>*-]+$/.test(word) ? word : shellQuoted(word);
+
+/** The programs of a step that none of its shown commands names. */
+const programsBeside = ({ commands, programs }: PlannedStep): readonly string[] =>
+  programs.filter((program) => !commands.some(([name]) => name === program));
 
 /** How long a step may take, and how often it is tried. */
 export const renderBounds = ({ limit, attempts }: PlannedStep): string =>

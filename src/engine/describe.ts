@@ -27,6 +27,8 @@ export interface PlannedStep {
   readonly limit: number;
   readonly attempts: number;
   readonly commands: readonly (readonly string[])[];
+  /** All that the step starts on the host, its commands' included. */
+  readonly programs: readonly string[];
 }
 
 /** A line of a plan: one step, or several lanes beside each other. */
@@ -104,18 +106,19 @@ function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): P
     ...(step.explain === undefined || !takesPart ? {} : { explanation: step.explain(config) }),
     limit: step.limit,
     attempts: step.retry?.attempts ?? 1,
-    commands: takesPart ? previewOf(step, config, needs) : [],
+    ...(takesPart ? commandsOf(step, config, needs) : { commands: [], programs: [] }),
   };
 }
 
-function previewOf<W extends World>(
-  step: AnyStep<W>,
+function commandsOf<W extends World>(
+  { preview, programs = [] }: AnyStep<W>,
   config: W['config'],
   needs: Readonly<Record<string, AnyFact>>,
-): readonly (readonly string[])[] {
-  if (step.preview === undefined) return [];
+): Pick<PlannedStep, 'commands' | 'programs'> {
   const values = Object.fromEntries(
     Object.entries(needs).map(([name, fact]) => [name, placeholder(fact)]),
   );
-  return step.preview(config, values).map((argv) => argv.map(String));
+  const commands = preview?.(config, values).map((argv) => argv.map(String)) ?? [];
+  const shown = commands.flatMap(([program]) => program ?? []);
+  return { commands, programs: [...new Set([...shown, ...programs])] };
 }

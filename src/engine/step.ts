@@ -113,11 +113,16 @@ export interface Step<
   readonly waitsFor?: string;
   /** Says what was chosen for this configuration, and why. */
   readonly explain?: (config: W['config']) => string;
-  /** The commands this step will run, by the argv builders that `run` uses. */
+  /**
+   * Commands that `run` has as data, by its argv builders, for a plan. What loses data that was there before the installation
+   * shows each command that does so.
+   */
   readonly preview?: (
     config: W['config'],
     needs: NeedValues<Needs>,
   ) => readonly (readonly string[])[];
+  /** Further programs that `run` starts on the host, for whoever looks whether they are there. */
+  readonly programs?: readonly string[];
   readonly run: (
     scope: Scope<W, Uses>,
     needs: NeedValues<Needs>,

@@ -20,7 +20,7 @@ function programOf(argv: readonly string[]) {
   if (whole !== undefined) return { name: program, program: whole, words: rest };
   // Options before the subcommand take a value each: podman's store.
   let at = 0;
-  while (rest[at]?.startsWith('-') === true) at += 2;
+  while (rest[at]?.startsWith('-') === true && rest.length > 1) at += 2;
   const name = `${program} ${rest[at] ?? ''}`;
   return { name, program: knownPrograms[name], words: rest.toSpliced(at, 1) };
 }

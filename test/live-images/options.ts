@@ -192,15 +192,19 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     { ...all('1.9.3', '--quiet', '--digestfile', '--authfile'), '--cert-dir': '2.0.0' },
     ['--digestfile', '--authfile', '--cert-dir'],
   ),
+  'podman --version': podman({}),
+  'podman start': podman({}),
+  'podman rmi': podman(all('1.9.3', '--force')),
   'podman images': podman(all('1.9.3', '--digests')),
   'podman info': podman({}),
   'podman ps': podman(all('1.9.3', '--all')),
   'skopeo copy': skopeo(
     {
       ...all('1.1.1', '--quiet', '--src-authfile', '--src-cert-dir', '--dest-authfile'),
+      '--dest-cert-dir': '1.1.1',
       '--preserve-digests': '1.6.0',
     },
-    ['--src-authfile', '--src-cert-dir', '--dest-authfile'],
+    ['--src-authfile', '--src-cert-dir', '--dest-authfile', '--dest-cert-dir'],
   ),
   'skopeo inspect': skopeo(
     {
@@ -224,13 +228,18 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
       ...['--sysroot', '--target-imgref'],
     ],
   },
+  'rpm-ostree kargs': {
+    from: 'rpm-ostree',
+    options: all('2021.14', '--append', '--delete-if-present', '--os'),
+    withValue: ['--append', '--delete-if-present', '--os'],
+  },
   'ostree admin': plain('--sysroot'),
   'ostree refs': { ...plain('--repo', '--delete'), withValue: ['--repo'] },
 
   bash: { ...plain('-c'), endsAtOperand: true },
   sh: { ...plain('-c'), endsAtOperand: true },
   bootlist: { ...plain('-m', '-o'), withValue: ['-m'] },
-  buildah: plain(),
+  buildah: plain('--version'),
   cmp: plain(),
   curl: {
     ...plain(
@@ -239,7 +248,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     ),
     withValue: ['--cacert', '--config', '--max-time', '--noproxy', '--output', '--write-out'],
   },
-  find: { ...plain(), endsAtOperand: true },
+  find: { ...plain('-name'), endsAtOperand: true },
   free: plain('--mebi'),
   getenforce: plain(),
   grep: {
@@ -249,6 +258,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   growpart: { from: 'cloud-utils-growpart', options: { '--free-percent': '0.33' } },
   ip: plain('-json'),
   openssl: { ...plain(), endsAtOperand: true },
+  rsync: plain('-av'),
   setenforce: plain(),
   'ssh-keygen': { ...plain('-N', '-f', '-q'), withValue: ['-N', '-f'] },
   xfs_growfs: plain(),

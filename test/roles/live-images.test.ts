@@ -1,6 +1,4 @@
-import { describe, expect, it } from 'vitest';
-import { describeRole } from '../../src/engine/describe.ts';
-import { chooseRole } from '../../src/roles/choose.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   listOnHost,
   readOnHost,
@@ -11,7 +9,9 @@ import {
 } from '../../src/adapters/host/nsenter-host.ts';
 import { unknownTo } from '../live-images/check-argv.ts';
 import { generations } from '../live-images/generations.ts';
+import { begin, end, plannedSteps, runProcess } from './command-cells.ts';
 import { corners } from './corners.ts';
+import { faultHosts } from './fault-hosts.ts';
 
 /** Lines of OpenShift 4 before which a step is never taken, by what its id begins with. */
 const firstLine: Readonly<Record<string, number>> = {
@@ -24,26 +24,38 @@ const firstLine: Readonly<Record<string, number>> = {
   // The root of a live system that was made from the node image, which came with 4.19.
   'image/deploy-to-existing-root': 19,
   'image/check-inputs': 19,
+  // A node image; where skopeo cannot look into it, its tag alone is checked.
+  'image/choose: skopeo': 19,
 };
 
 const lineOf = (id: string): number =>
   Object.entries(firstLine).find(([begin]) => id.startsWith(begin))?.[1] ?? 0;
 
-/** Every command that the plan of any corner prints, and the first line that may run it. */
-const planned = new Map<string, { readonly argv: readonly string[]; readonly line: number }>();
-for (const { config } of corners) {
-  const { items } = describeRole(chooseRole(config), config);
-  const steps = items.flatMap((item) =>
-    item.kind === 'step' ? [item.step] : item.lanes.flatMap((lane) => lane.steps),
-  );
-  for (const { id, commands } of steps) {
-    for (const argv of commands) {
-      const key = argv.join(' ');
-      const line = Math.min(lineOf(id), planned.get(key)?.line ?? Infinity);
-      planned.set(key, { argv, line });
-    }
+/** Every command that the plan of any corner prints or that a host runs, and the first line that may run it. */
+const known = new Map<string, { readonly argv: readonly string[]; readonly line: number }>();
+const learn = (step: string, argv: readonly string[]): void => {
+  const key = argv.join(' ');
+  known.set(key, {
+    argv,
+    line: Math.min(lineOf(`${step}: ${key}`), known.get(key)?.line ?? Infinity),
+  });
+};
+
+beforeAll(async () => {
+  for (const { id, commands } of corners.flatMap(({ config }) => plannedSteps(config))) {
+    for (const argv of commands) learn(id, argv);
   }
-}
+  for (const faultHost of faultHosts) {
+    const kept = begin(faultHost);
+    await runProcess(faultHost, kept, {
+      faultOf: (step, argv) => {
+        learn(step, argv);
+        return undefined;
+      },
+    });
+    end(kept);
+  }
+});
 
 /** The commands by which files are reached that only the host sees. */
 async function fileCommands(): Promise<readonly (readonly string[])[]> {
@@ -62,9 +74,9 @@ async function fileCommands(): Promise<readonly (readonly string[])[]> {
 }
 
 describe.each(generations)('$name', (generation) => {
-  it('knows every option of every plan that can be run on it', () => {
+  it('knows every option of every command that can be run on it', () => {
     const [, last] = generation.lines;
-    const unknown = [...planned.values()]
+    const unknown = [...known.values()]
       .filter(({ line }) => line <= last)
       .flatMap(({ argv }) => unknownTo(argv, generation));
     expect([...new Set(unknown)]).toEqual([]);

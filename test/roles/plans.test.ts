@@ -11,6 +11,11 @@ const stepsOf = ({ items }: Plan): readonly PlannedStep[] =>
 const activeIds = (plan: Plan): readonly string[] =>
   stepsOf(plan).flatMap(({ id, isActive }) => (isActive ? [id] : []));
 
+const systemWriters = ['image/write', 'image/deploy-to-existing-root'];
+
+/** Steps whose destroying commands name what only a look at the disks can find. */
+const showsWhatItFinds = new Set(['disk/clean', 'disk/format-extra', 'image/write']);
+
 describe.each(corners)('the plan of a $name', ({ config }) => {
   const plan = describeRole(chooseRole(config), config);
 
@@ -22,17 +27,27 @@ describe.each(corners)('the plan of a $name', ({ config }) => {
     expect(active.at(-1)?.leaves).toBe(true);
   });
 
-  it('shows the commands of what destroys, with no value that is not known yet', () => {
-    for (const step of stepsOf(plan)) {
-      if (step.destroys && step.isActive) expect(step.commands, step.id).not.toEqual([]);
-      expect(step.commands.flat().join(' '), step.id).not.toMatch(/undefined|\[object/);
+  it('shows the commands of what destroys data that was there, up to the write of the system', () => {
+    const active = stepsOf(plan).filter(({ isActive }) => isActive);
+    const write = active.findIndex(({ id }) => systemWriters.includes(id));
+    const destroying = active.slice(0, write + 1).filter(({ destroys }) => destroys);
+    expect(destroying.filter(({ commands }) => commands.length === 0)).toEqual([]);
+  });
+
+  it('has no made-up word in the command of another step, only facts that the step needs', () => {
+    for (const { id, commands, needs } of stepsOf(plan)) {
+      const words = commands.flat().join(' ');
+      expect(words, id).not.toMatch(/undefined|\[object/);
+      if (showsWhatItFinds.has(id)) continue;
+      const madeUp = [...words.matchAll(/<([^>]*)>/g)].filter(
+        ([, name = '']) => !needs.some((need) => name.startsWith(`${need}.`)),
+      );
+      expect(madeUp, id).toEqual([]);
     }
   });
 
   it('writes the system in exactly one way', () => {
-    const writers = activeIds(plan).filter((id) =>
-      ['image/write', 'image/deploy-to-existing-root'].includes(id),
-    );
+    const writers = activeIds(plan).filter((id) => systemWriters.includes(id));
     expect(writers).toHaveLength(1);
   });
 });
@@ -49,63 +64,89 @@ describe('a worker', () => {
   });
 });
 
-/** `vgchange`, and of programs that do many things the word that says which. */
-const shortOf = (argv: readonly string[]): string =>
-  argv
-    .filter((word) => /^(--?[a-z-]+|[a-z][a-z0-9_-]*)$/.test(word))
-    .slice(
-      0,
-      ['efibootmgr', 'mdadm', 'dmsetup', 'ostree', 'systemctl'].includes(argv[0] ?? '') ? 4 : 1,
-    )
-    .join(' ');
+const commandsIn = (config: Config, id: string): readonly string[] =>
+  stepsOf(describeRole(chooseRole(config), config))
+    .filter((step) => step.id === id)
+    .flatMap(({ commands }) => commands.map((argv) => argv.join(' ')));
 
-describe('a plan of a step that decides on the host', () => {
-  it.each([
+describe('a plan of a step that destroys data', () => {
+  it.each<[string, ConfigInput, readonly string[]]>([
     [
       'disk/clean',
       {},
-      'vgs,vgchange,vgremove,pvs,pvremove,dmsetup remove --retry,mdadm --stop,mdadm --zero-superblock,wipefs,wipefs,udevadm',
+      [
+        'vgs --noheadings -o vg_name,pv_name',
+        'vgchange --activate n <volume group>',
+        'vgremove <volume group> -y',
+        'pvs --noheadings -o pv_name',
+        'pvremove <physical volume> -y -ff',
+        'dmsetup remove --retry <mapped device>',
+        'mdadm --stop <array>',
+        'mdadm --zero-superblock <member of the array>',
+        'wipefs --all --force <partition>',
+        'wipefs --all --force <disk.target.path>',
+        'udevadm settle --timeout=30',
+      ],
     ],
     [
       'disk/format-extra',
       { disk: { format: ['/dev/sdb'] } },
-      'dd,wipefs,wipefs,dd,dd,blockdev,udevadm,wipefs',
+      [
+        'dd if=/dev/zero of=/dev/sdb bs=512 count=1',
+        'wipefs --all --force <partition>',
+        'wipefs --all --force /dev/sdb',
+        'dd if=/dev/zero of=/dev/sdb bs=1M count=1 oflag=seek_bytes seek=0 conv=fsync',
+        'dd if=/dev/zero of=/dev/sdb bs=1M count=1 oflag=seek_bytes seek=<end of the disk - 1 MiB> conv=fsync',
+        'blockdev --rereadpt /dev/sdb',
+        'udevadm settle --timeout=30',
+        'wipefs --noheadings --output TYPE,OFFSET /dev/sdb',
+      ],
     ],
     [
-      'disk/set-boot-entry',
-      {},
-      'test,bootlist,test,lsblk,mount,ls,umount,uname,efibootmgr -v,efibootmgr -v --delete-bootnum --bootnum,efibootmgr -v -d -p,efibootmgr -v --delete-bootnum --bootnum,efibootmgr -v,efibootmgr --bootorder,efibootmgr -l',
+      'image/write',
+      { image: { writerArgs: ['--append-karg', 'nosmt'] } },
+      [
+        'coreos-installer install --insecure -i <ignition.host.path> --append-karg nosmt <disk.target.path>',
+      ],
     ],
     [
-      'registry/copy',
-      {},
-      'lsblk,mkdir,mount,sh,test,test,umount,growpart,bash,bash,bash,mount,xfs_growfs,mkdir,sh,fsfreeze,umount',
+      'image/deploy-to-existing-root',
+      { image: { existingRoot: 'registry.example/os:1' } },
+      [
+        'mount /sysroot -o remount,rw',
+        'mount /boot -o remount,rw',
+        'stat /ostree/repo/refs/heads/coreos/node-image',
+        'touch /ostree/repo/tmp/node-image',
+        'ostree refs --repo /ostree/repo --delete coreos/node-image',
+        'ostree admin stateroot-init install',
+        'ostree container image deploy --stateroot install --sysroot / --authfile /root/.docker/config.json --karg $ignition_firstboot --karg ignition.platform.id=metal --image registry.example/os:1',
+        'ostree admin finalize-staged',
+        'mkdir -p /boot/ignition',
+        'cp <ignition.host.path> /boot/ignition/config.ign',
+        'touch /boot/ignition.firstboot',
+      ],
     ],
-    ['image/choose', { image: { file: '/a.raw', sha256: 'a'.repeat(64) } }, 'od,stat,sha256sum'],
-    [
-      'image/choose',
-      { image: { stream: '/s.json', nodeImage: 'q.example/n' } },
-      'uname,skopeo,uname',
-    ],
-    ['finish/leave-host', {}, 'shutdown,systemctl stop'],
-  ])('shows every command of %s', (id, turn, programs) => {
-    const config = cornerOf('master', turn);
-    const plan = describeRole(chooseRole(config), config);
-    const commands = stepsOf(plan).find((step) => step.id === id)?.commands ?? [];
-    expect(commands.map(shortOf).join(',')).toBe(programs);
+  ])('shows every destroying command of %s, with its real argv', (id, turn, shown) => {
+    expect(commandsIn(cornerOf('master', turn), id)).toEqual(shown);
   });
 
-  it('lets go of the node image of the live system', () => {
-    const config = cornerOf('worker', { image: { existingRoot: 'registry.example/os:1' } });
-    const plan = describeRole(chooseRole(config), config);
-    expect(stepsOf(plan).flatMap(({ commands }) => commands)).toContainEqual([
-      'ostree',
-      'refs',
-      '--repo',
-      '/ostree/repo',
-      '--delete',
-      'coreos/node-image',
+  it('shows what removes the data of the staging registry', () => {
+    const config = cornerOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
+    expect(commandsIn(config, 'layering/stop-registry')).toEqual([
+      'podman rm --force --ignore --time 10 bootwright-registry',
+      'umount --recursive --quiet /run/bootwright/staging/ostree/deploy/rhcos/var/lib/bootwright-layering/storage/overlay',
+      'rm --recursive --force --one-file-system /run/bootwright/staging/ostree/deploy/rhcos/var/lib/bootwright-layering',
+      'sync --file-system /run/bootwright/staging',
+      'umount /run/bootwright/staging',
     ]);
+  });
+
+  it('names the programs of a step whose commands depend on what it finds', () => {
+    const config = cornerOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
+    const built = stepsOf(describeRole(chooseRole(config), config)).find(
+      ({ id }) => id === 'layering/build-images',
+    );
+    expect(built).toMatchObject({ commands: [], programs: ['podman', 'skopeo'] });
   });
 });
 

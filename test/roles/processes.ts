@@ -168,17 +168,13 @@ interface Processes {
   readonly commands: readonly number[];
 }
 
-/** Programs that a machine ran and that no step of the plan shows. */
+/** Programs that a machine ran and that no step of the plan names. */
 export function unplanned(machine: Machine, config: Config): readonly string[] {
   const { items, always, follow } = describeRole(chooseRole(config), config);
   const steps = items.flatMap((item) =>
     item.kind === 'step' ? [item.step] : item.lanes.flatMap((lane) => lane.steps),
   );
-  const planned = new Set(
-    [...steps, ...always, ...follow].flatMap(({ commands }) =>
-      commands.map(([program]) => program),
-    ),
-  );
+  const planned = new Set([...steps, ...always, ...follow].flatMap(({ programs }) => programs));
   const ran = new Set(machine.ran.map(({ argv: [program = ''] }) => program));
   return [...ran].filter((program) => !planned.has(program));
 }

@@ -52,11 +52,10 @@ const missingArgv = (programs: readonly string[]): readonly string[] => [
   ...programs,
 ];
 
-/** The programs by which the steps of the role act, as its plan prints them. */
+/** The programs by which the steps of the role act. */
 export function programsOf(config: Config): readonly string[] {
   const steps = everyStep(describeRole(chooseRole(config), config));
-  const commands = steps.filter(({ isActive: takesPart }) => takesPart).flatMap((s) => s.commands);
-  return [...new Set(commands.flatMap(([program]) => (program === undefined ? [] : [program])))];
+  return [...new Set(steps.flatMap(({ programs }) => programs))];
 }
 
 async function checkPrograms({ host, config, signal }: CheckScope): Promise<CheckAnswer> {

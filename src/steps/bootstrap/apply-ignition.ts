@@ -80,9 +80,9 @@ export const applyIgnition = step({
   needs: { ignition: BootstrapIgnition },
   retry: { attempts: 3, every: seconds(5) },
   limit: 3 * longestRun + minutes(1),
-  preview: ({ images }, { ignition }) => [
-    applyArgv(images.mco === '' ? '<images.mco>' : images.mco, ignition.path),
-  ],
+  programs: ['podman'],
+  preview: ({ images: { mco } }, { ignition }) =>
+    mco === '' ? [] : [applyArgv(mco, ignition.path)],
   run: async ({ host, config, signal }, { ignition }) => {
     const argv = applyArgv(mcoImageOf(config), ignition.path);
     try {

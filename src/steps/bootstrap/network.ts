@@ -24,7 +24,7 @@ export const setHostname = step({
   title: 'Set a random hostname if none is set',
   uses: ['host', 'random'],
   limit: minutes(2),
-  preview: () => [setHostnameArgv('random-hostname-<uuid>')],
+  programs: ['hostnamectl'],
   run: async ({ host, random, signal, note }) => {
     const name = ((await host.readText(kernelHostname, signal)) ?? '').trim();
     if (isHostname(name)) return;

@@ -6,13 +6,7 @@ import { writesDisk } from '../conditions.ts';
 import { isTrue, unreadableOutput } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
-import {
-  missingPartitions,
-  partitionFor,
-  type BlockDevice,
-  lsblkArgv,
-  espType,
-} from './block-devices.ts';
+import { missingPartitions, partitionFor, type BlockDevice, espType } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { isMountedAlready, removeStaleMounts } from './in-use.ts';
@@ -31,15 +25,7 @@ export const checkBoot = step({
   when: writesDisk,
   touches: ['disk:install', 'firmware'],
   limit: minutes(5),
-  preview: (_config, { ignition }) => [
-    lsblkArgv,
-    hasEfiArgv,
-    readMenuArgv,
-    mountBootArgv('<boot partition>'),
-    hasStampArgv,
-    digestsArgv(ignition.path),
-    unmountBootArgv,
-  ],
+  programs: ['efibootmgr', 'lsblk', 'mount', 'sha256sum', 'test', 'umount'],
   run: async (scope, { disk, ignition }) => {
     const wrong = await tryOr(scope, () => findWrong(scope, disk, ignition));
     if (wrong.length > 0) {

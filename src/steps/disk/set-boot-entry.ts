@@ -3,7 +3,7 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
-import { architectureArgv, isTrue, readArchitecture } from '../host-commands.ts';
+import { isTrue, readArchitecture } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import {
@@ -15,7 +15,6 @@ import {
   numberOf,
   partitionsOf,
   type BlockDevice,
-  lsblkArgv,
 } from './block-devices.ts';
 import {
   bootLabel,
@@ -68,7 +67,7 @@ export const setBootEntry = step({
   touches: ['disk:install', 'firmware'],
   // Above what a command may hang: to pass it would end the installation.
   limit: minutes(15),
-  preview: (_config, { disk }) => previewOf(disk.path),
+  programs: ['bootlist', 'efibootmgr', 'ls', 'lsblk', 'mount', 'test', 'umount', 'uname'],
   run: async (scope, { disk, ignition }) => {
     try {
       await setFor(scope, disk, ignition?.path);
@@ -79,30 +78,6 @@ export const setBootEntry = step({
     }
   },
 });
-
-/** With bootlist (on Power), without UEFI, and with it, one after the other. */
-function previewOf(disk: string): readonly (readonly string[])[] {
-  const file = '<path of the shim>';
-  // A run finds the partition by its type; coreos-assembler makes it the second.
-  const partition = 2;
-  return [
-    hasBootlistArgv,
-    bootlistArgv(disk),
-    hasEfiArgv,
-    lsblkArgv,
-    mountEspArgv('<EFI system partition>'),
-    listVendorsArgv,
-    unmountEspArgv,
-    architectureArgv,
-    readMenuArgv,
-    deleteEntryArgv('<entry of an earlier installation>', file),
-    createEntryArgv({ disk, partition, file }),
-    deleteEntryArgv('<entry of the same label>', file),
-    readMenuArgv,
-    setOrderArgv(['<own entry>', '<the others>']),
-    logOrderArgv(file),
-  ];
-}
 
 function warn({ note }: StepScope<'host'>, error: AgentError): void {
   note('warn', `the boot order could not be confirmed: ${error.message}`, {

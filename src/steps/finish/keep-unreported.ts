@@ -2,7 +2,7 @@ import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { knowsHost, writesDisk } from '../conditions.ts';
-import { findPartition, lsblkArgv } from '../disk/block-devices.ts';
+import { findPartition } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { readTarget } from '../disk/target.ts';
@@ -49,7 +49,7 @@ export const keepUnreported = step({
   limit: minutes(10),
   waitsFor: 'the answer to the last report, at most a minute',
   explain: () => 'only where the service takes no report or no logs any more',
-  preview: () => [lsblkArgv, ...mountArgvs('<root partition>'), unmountArgv],
+  programs: ['install', 'lsblk', 'mkdir', 'mount', 'sh', 'umount'],
   run: async (scope, { disk, upload }) => {
     const { reports, signal, note } = scope;
     const { unanswered } = await reports.flush(signal);

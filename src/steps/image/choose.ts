@@ -1,4 +1,3 @@
-import type { Config } from '../../config/schema.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -15,16 +14,8 @@ import { ignitionSourceFailure } from '../ignition/failures.ts';
 import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
-import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
-import {
-  fileDigestArgv,
-  headArgv,
-  refuseUnfit,
-  sampleFile,
-  sampleUrl,
-  sizeArgv,
-  verifyFile,
-} from './image-file.ts';
+import { readArchitecture, unreadableOutput } from '../host-commands.ts';
+import { refuseUnfit, sampleFile, sampleUrl, verifyFile } from './image-file.ts';
 import {
   compareLines,
   inspectNodeImageArgv,
@@ -56,7 +47,7 @@ export const chooseImage = step({
   limit: minutes(40),
   requires: [chooseImageSource],
   explain: explainImage,
-  preview: previewChoice,
+  programs: ['od', 'sha256sum', 'stat', 'uname'],
   run: async (scope, { disk }) => {
     const { uses, unknown } = await readWriterSetup(scope);
     const request = chooseImageSource(scope.config, uses);
@@ -162,27 +153,6 @@ async function checkIgnition(
   for (const secret of secretsInIgnition(text)) hide(secret);
   parseConfig(text);
   refuseOtherHash(text, { origin: path, hash: valueOf(uses, 'ignition-hash') });
-}
-
-/** What is looked at on the host; an image at a URL is looked at without a command. */
-function previewChoice(config: Config): readonly (readonly string[])[] {
-  const { nodeImage, sha256 } = config.image;
-  const request = requestOrNone(config);
-  return [
-    ...(nodeImage === '' ? [] : [architectureArgv, inspectNodeImageArgv(nodeImage)]),
-    ...(request?.kind === 'file' ? [headArgv(request.path), sizeArgv(request.path)] : []),
-    ...(request?.kind === 'file' && sha256 !== '' ? [fileDigestArgv(request.path)] : []),
-    ...(request?.kind === 'stream' ? [architectureArgv] : []),
-  ];
-}
-
-/** None where the configuration cannot be met, which `explain` reports. */
-function requestOrNone(config: Config): ImageRequest | undefined {
-  try {
-    return chooseImageSource(config);
-  } catch {
-    return undefined;
-  }
 }
 
 async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {

@@ -15,18 +15,12 @@ import {
   type FoundPartition,
   freePercent,
   type BlockDevice,
-  lsblkArgv,
 } from '../disk/block-devices.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { confirmTarget, readTarget } from '../disk/target.ts';
-import {
-  architectureArgv,
-  kernelArgumentsIn,
-  readArchitecture,
-  unreadableOutput,
-} from '../host-commands.ts';
+import { kernelArgumentsIn, readArchitecture, unreadableOutput } from '../host-commands.ts';
 import { ignitionSourceFailure } from '../ignition/failures.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure, type imageFailures } from './failures.ts';
@@ -35,8 +29,6 @@ import {
   type Overwrite,
   overwriteCommands,
   platformArgument,
-  previewCommands,
-  type PreviewedOverwrite,
   type PullSource,
   rootMount,
 } from './overwrite-argv.ts';
@@ -55,14 +47,11 @@ interface FinalOs {
   readonly isRootShared?: boolean;
 }
 
-/** Every command of `deployFinal`, as a plan shows them. */
-export const previewDeploy = (previewed: PreviewedOverwrite): readonly (readonly string[])[] => [
-  architectureArgv,
-  lsblkArgv,
-  commandLineArgv,
-  isEnforcingArgv,
-  ...previewCommands(previewed),
-];
+/** What `deployFinal` runs on the host. */
+export const deployPrograms = [
+  ...['cat', 'find', 'fsfreeze', 'getenforce', 'growpart', 'lsblk', 'mount', 'ostree'],
+  ...['setenforce', 'sync', 'umount', 'uname', 'xfs_growfs'],
+] as const;
 
 /**
  * Whether another operating system can be put on a written disk before its first boot. On s390x zipl would

@@ -10,10 +10,10 @@ import type { TargetDisk } from '../disk/facts.ts';
 import { imageFailure } from './failures.ts';
 
 /** Prints the digest of an image file on the host. */
-export const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
+const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
 
 /** Prints the beginning of an image file on the host, or another part of it, as hexadecimal bytes. */
-export const headArgv = (path: string, from = 0): readonly string[] => [
+const headArgv = (path: string, from = 0): readonly string[] => [
   'od',
   '--address-radix=n',
   '--format=x1',
@@ -25,7 +25,7 @@ export const headArgv = (path: string, from = 0): readonly string[] => [
 ];
 
 /** Prints the size of an image file on the host. */
-export const sizeArgv = (path: string): readonly string[] => [
+const sizeArgv = (path: string): readonly string[] => [
   ...['stat', '--dereference', '--format=%s', '--', path],
 ];
 

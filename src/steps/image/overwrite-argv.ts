@@ -76,37 +76,6 @@ const readsBackAs = (wanted: WantedOrigin): UndoableCommand => ({
   check: (stdout) => refuseOrigins(stdout, wanted),
 });
 
-/** What is known of an overwrite before the disk and the rendered config are. */
-export type PreviewedOverwrite = Pick<Overwrite, 'disk' | 'writerArgs'> &
-  Partial<Pick<Overwrite, 'source' | 'isRootShared'>> & {
-    /** Pull spec that the node will know the image by. */
-    readonly image?: string;
-  };
-
-/** The commands as a plan shows them, before the disk and the rendered config are known. */
-export const previewCommands = ({
-  disk,
-  writerArgs,
-  image = '<osImageURL>',
-  source = { image, authFile },
-  isRootShared = false,
-}: PreviewedOverwrite): readonly (readonly string[])[] =>
-  overwriteCommands({
-    disk,
-    // Numbers of the partitions of a CoreOS disk, which coreos-assembler makes; a run finds them by label.
-    root: { ...unknownPartition, path: '<root partition>', number: 4 },
-    boot: { ...unknownPartition, path: '<boot partition>', number: 3 },
-    freePercent: 0,
-    platform: 'ignition.platform.id=metal',
-    os: { osImageURL: image, kernelArguments: [] },
-    source,
-    writerArgs,
-    isEnforcing: true,
-    isRootShared,
-  }).map(({ argv }) => argv);
-
-const unknownPartition = { sizeBytes: 0, partUuid: '' } as const;
-
 const growArgv = ({ disk, root, freePercent }: Overwrite): readonly string[] => [
   'growpart',
   ...(freePercent > 0 ? [`--free-percent=${freePercent}`] : []),

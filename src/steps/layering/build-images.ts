@@ -14,8 +14,6 @@ import {
 import {
   buildArgv,
   type Builder,
-  localConfigArgv,
-  pushArgv,
   registryManifestArgv,
   type BuildCall,
   buildSteps,
@@ -87,7 +85,7 @@ export const buildImages = step({
   limit: hours(6),
   explain: ({ layering }) =>
     `each build may take ${layering.buildMinutes} minutes; each image is checked before it is pushed, with bootc container lint where it has bootc`,
-  preview: () => previewOf(),
+  programs: ['podman', 'skopeo'],
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
     if (registry.kind === 'release') return registry;
@@ -194,21 +192,6 @@ async function trustedCertificates({ host, signal }: BuildScope): Promise<string
   if (text === undefined) return '';
   const [object] = readObjects({ path: trustManifest, text });
   return textOf(fieldsOf(object?.value['data'])['ca-bundle.crt']);
-}
-
-function previewOf(): readonly (readonly string[])[] {
-  const builder = { name: 'podman' as const, store: { storage: '<storage>', run: storageRun } };
-  const tag = localTag('<pool>', '<rendered config>');
-  const access = { authFile: '<pull secret>', certificates: '<certificates>' };
-  const call = { context: '<context>', containerfile: '<context>/Containerfile', tag };
-  const inspection = { context: '<look>', containerfile: '<look>/Containerfile' };
-  const to = '<registry>/layering/os:<rendered config>';
-  return [
-    buildArgv(builder, { ...access, ...call, buildArguments: [], volumes: [] }),
-    localConfigArgv(builder, tag),
-    lookInsideArgv(builder, { ...inspection, tag: lookTag('<pool>') }),
-    pushArgv(builder, { ...access, tag, to, digestFile: '<scratch>/digest' }),
-  ];
 }
 
 /** What is built, with what, and where. */

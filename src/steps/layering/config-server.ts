@@ -119,7 +119,7 @@ export const serveImages = step({
   when: buildsOsImages,
   skipIf: unlessServed,
   limit: minutes(5),
-  preview: () => [folderArgv, unitStateArgv(servePathUnit), keepServedArgv(['<rendered config>'])],
+  programs: ['install', 'systemctl', 'systemd-run'],
   run: async (scope, { rendered, published }) => {
     if (published.kind === 'release') return;
     const served = published.images.flatMap(({ pool, final }) => {

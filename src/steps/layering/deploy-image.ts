@@ -7,10 +7,8 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { embedServed, overlayImage } from '../../layering/manifests/served-config.ts';
-import { stagingFiles } from '../../layering/registry/staging-registry.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk, buildsOsImages } from '../conditions.ts';
-import { lsblkArgv } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { withHeartbeat } from '../heartbeat.ts';
@@ -19,8 +17,8 @@ import {
   canDeploy,
   canPivotAtFirstBoot,
   deployFinal,
+  deployPrograms,
   findWrittenDisk,
-  previewDeploy,
   findFinalOs,
 } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
@@ -44,7 +42,6 @@ import {
   RenderedConfigs,
   StagingRegistry,
 } from './facts.ts';
-import { workerFiles } from './find-worker-image.ts';
 import { readManifest } from './manifests.ts';
 
 type DeployScope = StepScope<'host' | 'clock'>;
@@ -63,12 +60,7 @@ export const deployWorkerImage = step({
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
-  preview: ({ image: { writerArgs }, layering }, { disk }) => {
-    const repository = layering.repository === '' ? '<repository>' : layering.repository;
-    const image = `${repository}@<digest>`;
-    const source = { image, authFile: workerFiles.authFile };
-    return previewDeploy({ disk: disk.path, writerArgs, image, source });
-  },
+  programs: deployPrograms,
   run: async (scope, { disk, image }): Promise<WorkerBoot> => {
     if (image.kind === 'release') return image;
     const deploy = (): Promise<WorkerBoot> => deployOrPivot(scope, disk, image);
@@ -149,10 +141,7 @@ export const overlayWorkerConfig = step({
   destroys: true,
   touches: ['disk:install'],
   limit: minutes(15),
-  preview: (_config, { ignition }) => [
-    lsblkArgv,
-    ...overlayCommands('<boot partition>', overlaidFile(ignition.path)).map(({ argv }) => argv),
-  ],
+  programs: ['cmp', 'fsfreeze', 'install', 'lsblk', 'mount', 'mv', 'sync', 'umount'],
   run: async (scope, { disk, ignition, image }) => {
     if (image.kind === 'release') return;
     const { host, signal } = scope;
@@ -210,12 +199,7 @@ export const deployOwn = step({
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
-  preview: ({ image: { writerArgs } }, { disk }) => {
-    const { authFile, certificates } = stagingFiles;
-    const source = { image: '<staged image>', authFile, certificates };
-    const image = '<final image>';
-    return previewDeploy({ disk: disk.path, writerArgs, image, source, isRootShared: true });
-  },
+  programs: deployPrograms,
   run: async (scope, { disk, rendered, registry, published }) => {
     const image = mastersImage(published);
     if (image === undefined || registry.kind === 'release') return;
@@ -282,7 +266,7 @@ export const overwriteOs = step({
   touches: ['disk:install'],
   limit: hours(6),
   waitsFor: 'the rendered config of the pool, from the machine-config-server, at most 20 minutes',
-  preview: ({ image: { writerArgs } }, { disk }) => previewDeploy({ disk: disk.path, writerArgs }),
+  programs: deployPrograms,
   run: async (scope, { disk, ignition }) => {
     try {
       await withHeartbeat('writing the final OS image', scope, async () => {

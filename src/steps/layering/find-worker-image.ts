@@ -23,7 +23,7 @@ import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
-import { architectureArgv, readArchitecture } from '../host-commands.ts';
+import { readArchitecture } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { readRendered } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
@@ -60,11 +60,7 @@ export const findWorkerImage = step({
   ],
   explain: ({ layering }) =>
     `${namedRepository(layering)}, under the name of the rendered MachineConfig`,
-  preview: ({ layering }) => {
-    const repository = layering.repository === '' ? '<repository>' : layering.repository;
-    const at = { image: `${repository}:<rendered>`, authFile: workerFiles.authFile };
-    return [workerFoldersArgv, registryDigestArgv(at), registryConfigArgv(at), architectureArgv];
-  },
+  programs: ['install', 'skopeo', 'uname'],
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
     if (repository === '') return findAsServed(scope, ignition.path);

@@ -1,6 +1,5 @@
 import { isActive } from '../../engine/condition.ts';
 import type { FactValue, NeedValues } from '../../engine/fact.ts';
-import { copyImageArgv, registryDigestArgv } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -47,14 +46,7 @@ const handingOver = {
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
   waitsFor: 'the cluster to render each MachineConfigPool as this host did',
-  preview: (): readonly (readonly string[])[] => {
-    const authFile = '<push Secret>';
-    const to = { image: '<repository>:<MachineOSBuild>', authFile };
-    return [
-      copyImageArgv({ from: { image: '<final image>', authFile }, to }),
-      registryDigestArgv(to),
-    ];
-  },
+  programs: ['skopeo'],
 } as const;
 
 async function handOver(

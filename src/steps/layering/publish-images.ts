@@ -20,7 +20,7 @@ import { AgentError } from '../../model/failure.ts';
 import { digestInList, goArchitecture, lacksArchitecture } from '../../os/registry-image.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
+import { readArchitecture, unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback, unlessStaged } from './conditions.ts';
 import {
@@ -49,7 +49,7 @@ export const copyBase = step({
   when: buildsOsImages,
   skipIf: unlessStaged,
   limit: hours(3),
-  preview: () => copyPreview(),
+  programs: ['skopeo', 'uname'],
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind === 'off' || registry.kind === 'release') return;
     // Without it the build takes the base from where it comes from; if that fails too, the build fails.
@@ -86,17 +86,6 @@ async function copyBaseOf(
   );
 }
 
-function copyPreview(): readonly (readonly string[])[] {
-  const base = { image: '<osImageURL>', authFile: '<pull secret>' };
-  const to = { image: '<registry>/layering/os:<base>', authFile: '<its user>' };
-  return [
-    architectureArgv,
-    registryConfigArgv(base),
-    registryManifestArgv(base),
-    copyImageArgv({ from: base, to }),
-  ];
-}
-
 /**
  * Sends the operating system of the release ahead to the repositories of the images. They need its layers in any case;
  * copied before the build, they show half an hour earlier that a push or pull is denied.
@@ -109,16 +98,7 @@ export const sendBase = step({
   when: buildsOsImages,
   skipIf: unlessStaged,
   limit: hours(4),
-  preview: () => {
-    const from = { image: '<staged base>', authFile: '<its user>', certificates: '<certificates>' };
-    const to = { image: '<repository>:<base>', authFile: '<push Secret>' };
-    return [
-      registryDigestArgv(from),
-      copyImageArgv({ from, to }),
-      registryDigestArgv(to),
-      registryDigestArgv({ ...to, authFile: PULL_SECRET_PATH }),
-    ];
-  },
+  programs: ['skopeo'],
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind === 'off' || registry.kind === 'release') return;
     // Where the policy is to continue, a failure is reported when the images themselves are published.
@@ -169,7 +149,7 @@ export const publishImages = step({
   gives: PublishedImages,
   when: buildsOsImages,
   limit: hours(4),
-  preview: () => publishPreview(),
+  programs: ['skopeo'],
   run: async (scope, { request, registry, built }) => {
     if (built.kind === 'release') return built;
     if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
@@ -210,13 +190,6 @@ async function publish(
   const final = `${repository}@${digest}`;
   await requirePullable(imageWork(scope), { image: final, digest });
   return { ...image, final };
-}
-
-function publishPreview(): readonly (readonly string[])[] {
-  const from = { image: '<staged image>', authFile: '<its user>', certificates: '<certificates>' };
-  const to = { image: '<repository>:<rendered config>', authFile: '<push Secret>' };
-  const asNode = { image: '<repository>@<digest>', authFile: PULL_SECRET_PATH };
-  return [copyImageArgv({ from, to }), registryDigestArgv(to), registryDigestArgv(asNode)];
 }
 
 /** Gigabytes over a slow line. */

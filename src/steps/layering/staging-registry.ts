@@ -132,20 +132,8 @@ export const stopRegistry = step({
   destroys: true,
   touches: ['disk:install'],
   limit: minutes(30),
-  preview: (_config, { registry }) => {
-    // In a plan the fact is a stand-in, whose kind is not known.
-    const address = registry.kind === 'release' ? '' : registry.address;
-    const written = { root: mount, deployments: ['<deployment>'], address };
-    return [
-      contentTraceArgv(written),
-      nameTraceArgv(written),
-      removeRegistryArgv,
-      unmountWorkArgv,
-      clearArgv,
-      flushArgv,
-      unmountArgv,
-    ];
-  },
+  programs: ['find', 'grep'],
+  preview: () => [removeRegistryArgv, unmountWorkArgv, clearArgv, flushArgv, unmountArgv],
   run: async (scope, { registry, disk }) => {
     const { host, signal } = scope;
     const isMounted = mountedOn(await readTarget(host, disk, signal), [mount]).length > 0;
@@ -220,7 +208,10 @@ export const startRegistry = step({
     layering.registryImage === ''
       ? 'the registry is docker-registry of the release'
       : `the registry is ${layering.registryImage} (layering.registryImage)`,
-  preview: ({ layering }) => previewOf(layering),
+  programs: [
+    ...['curl', 'df', 'fsfreeze', 'growpart', 'install', 'lsblk', 'mkdir', 'mount', 'openssl'],
+    ...['podman', 'xfs_growfs'],
+  ],
   run: async (scope, { request, rendered, disk }) => {
     if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
     if (rendered.length === 0)
@@ -294,27 +285,6 @@ async function runContainer({ host, signal }: RegistryScope, run: RegistryRun): 
       cause: error,
     });
   }
-}
-
-function previewOf({
-  registryImage,
-  registryPort,
-}: RegistryScope['config']['layering']): readonly (readonly string[])[] {
-  const { mount, work, data, storage, scratch } = stagingPlaces();
-  const { authority, served, certificates, curl } = stagingFiles;
-  const isOfRelease = registryImage === '';
-  const image = isOfRelease ? '<docker-registry of the release>' : registryImage;
-  return [
-    ['mkdir', '-p', mount],
-    ['mount', '<root partition>', mount],
-    ['mkdir', '-p', data, storage, scratch],
-    freeBytesArgv(work),
-    secretFoldersArgv,
-    ...certificateCommands(authority, { from: '<an hour ago>', until: '<in a month>' }),
-    ...(isOfRelease ? [imageForArgv('<release image>', registryOfRelease, PULL_SECRET_PATH)] : []),
-    runRegistryArgv({ image, isOfRelease, data, served, authFile: PULL_SECRET_PATH }),
-    answerArgv(stagingAddress(registryPort), { certificates, credentials: curl }),
-  ];
 }
 
 type SecretsScope = StepScope<'host' | 'clock' | 'random'>;

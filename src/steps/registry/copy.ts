@@ -112,8 +112,7 @@ const unmountArgv = ['umount', rootMount] as const;
 interface Growth {
   readonly disk: string;
   readonly partition: number;
-  /** Text where it is not known yet. */
-  readonly freePercent: number | string;
+  readonly freePercent: number;
 }
 
 /** Grows the root partition, leaving room. */
@@ -149,7 +148,10 @@ export const copyRegistry = step({
   touches: ['disk:install'],
   retry: { attempts: 3, every: seconds(5) },
   limit: hours(6),
-  preview: (_config, { disk }) => previewOf(disk.path),
+  programs: [
+    ...['bash', 'fsfreeze', 'growpart', 'lsblk', 'mkdir', 'mount', 'sh', 'test', 'umount'],
+    'xfs_growfs',
+  ],
   run: async (scope, { disk: target, growth }) => {
     if (growth.kind === 'none') return;
     const { host, signal } = scope;
@@ -168,29 +170,6 @@ export const copyRegistry = step({
     await run(scope, unmountArgv);
   },
 });
-
-/** The commands before the disk and its root partition are looked at. */
-function previewOf(disk: string): readonly (readonly string[])[] {
-  const root = '<root partition>';
-  // A run finds the partition by its label; coreos-assembler makes it the fourth.
-  const growth = { disk, partition: 4, freePercent: '<share>' };
-  return [
-    lsblkArgv,
-    makeMountArgv,
-    mountRootArgv(root),
-    thawArgv,
-    ...earlierTriesArgvs(registryTarget),
-    unmountArgv,
-    growArgv(growth),
-    ...recreateArgvs,
-    mountRootArgv(root),
-    growFileSystemArgv,
-    makeTargetArgv,
-    copyArgv,
-    freezeArgv,
-    unmountArgv,
-  ];
-}
 
 async function run(
   { host, signal }: StepScope<'host'>,
@@ -286,15 +265,6 @@ const cleanupArgv = ['bash', '-c', `${script} cleanup`] as const;
 /** Where the script keeps its copy, and what it leaves once the file system is empty. */
 const copy = '/run/ignition-ostree-transposefs/root';
 const emptied = '/run/ignition-ostree-autosaved-xfs.stamp';
-
-/** What is asked of a disk that nothing was tried on. */
-const earlierTriesArgvs = (registry: string): readonly (readonly string[])[] => [
-  ['test', '-d', registry],
-  ['test', '-d', copy],
-];
-
-/** The commands of such a disk. */
-const recreateArgvs = [saveArgv, restoreArgv, cleanupArgv] as const;
 
 /** How far earlier tries came. */
 interface EarlierTries {
