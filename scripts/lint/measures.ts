@@ -31,11 +31,11 @@ interface Measures extends RoomSize {
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [55, 8_536],
-  cli: [43, 6_536],
+  cli: [43, 6_546],
   cluster: [16, 2_230],
   config: [19, 2_505],
-  controllers: [49, 8_677],
-  engine: [15, 2_116],
+  controllers: [48, 8_678],
+  engine: [15, 2_124],
   ignition: [15, 2_255],
   layering: [44, 8_167],
   lib: [16, 1_207],
@@ -47,14 +47,14 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_103],
   reporting: [7, 1_060],
   roles: [8, 402],
-  steps: [100, 17_605],
+  steps: [99, 17_235],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 109, sharedNames: 8, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 110, sharedNames: 7, median: 90 },
   mocks: { lines: 17_644 },
   scripts: { lines: 7_591 },
   ...Object.fromEntries(
