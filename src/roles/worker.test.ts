@@ -40,18 +40,4 @@ describe('a worker', () => {
       'image/overwrite-os',
     ]);
   });
-
-  it('shows what it would run', () => {
-    const commands = stepsWith('registry.example/ocl/worker').flatMap((step) =>
-      step.id.startsWith('layering/') ? step.commands.map((argv) => argv.join(' ')) : [],
-    );
-    expect(commands.join('\n')).not.toMatch(/undefined|\[object/);
-    expect(commands).toEqual(
-      expect.arrayContaining([
-        expect.stringContaining('docker://registry.example/ocl/worker:<rendered>'),
-        expect.stringContaining('ostree-unverified-registry:registry.example/ocl/worker@<digest>'),
-        expect.stringContaining('/mnt/ignition/config.ign'),
-      ]),
-    );
-  });
 });

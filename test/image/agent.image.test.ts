@@ -184,7 +184,7 @@ describe('the image', () => {
     );
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(new RegExp(`^${version}\n`));
-    expect(stdout).toMatch(/^ {2}bootwright -r ROLE \[flags\]$/m);
+    expect(stdout).toMatch(/^Usage: bootwright -r ROLE \[flags\]$/m);
   });
 });
 
