@@ -32,8 +32,7 @@ export const hostCommands: readonly CommandRow[] = [
       'ignition/merge-single-node': ['stat'],
       'image/deploy-to-existing-root': [
         ...['cp', 'mkdir', 'mount', 'ostree admin finalize-staged'],
-        ...['ostree admin stateroot-init install', 'ostree container image deploy', 'ostree refs'],
-        ...['rsync', 'stat', 'touch'],
+        ...['ostree admin stateroot-init install', 'ostree refs', 'rsync', 'stat', 'touch'],
       ],
       'registry/copy': [
         ...['bash: autosave-xfs', 'bash: restore', 'fsfreeze --freeze', 'mkdir', 'mount'],
@@ -41,6 +40,10 @@ export const hostCommands: readonly CommandRow[] = [
       ],
     },
     endings: needed(3),
+  },
+  {
+    where: { 'image/deploy-to-existing-root': ['ostree container image deploy'] },
+    endings: needed(3, { fails: ends('image.deploy-failed', 3) }),
   },
   {
     // It says there that the partition is as large as it can be.
