@@ -100,7 +100,7 @@ describe('requests of the controller', () => {
 
   it('are tried 16 times at most: what it does, it does again', async () => {
     server.answering(json(503, {}));
-    const call = inventory(quickClock(2000)).reportFinalizing('Done', signal);
+    const call = inventory(quickClock(100)).reportFinalizing('Done', signal);
     await expect(call).rejects.toMatchObject({ code: 'inventory.unreachable' });
     expect(server.seen.length).toBeLessThanOrEqual(16);
     expect(server.seen.length).toBeGreaterThan(5);
