@@ -51,12 +51,14 @@ export function recordPool(client: KubeClient, signal: AbortSignal): PoolRecord 
   const moments: Moment[] = [];
   const latest = new Map<string, SeenNode>();
   const follow = async (): Promise<void> => {
-    for await (const { type, object } of client.watch({ kind: nodeKind }, { signal })) {
-      const seen = seenNode(object);
-      if (type === 'BOOKMARK' || (!latest.has(seen.name) && !seen.isReady)) continue;
-      latest.set(seen.name, seen);
-      moments.push([...latest.values()]);
-    }
+    // The API server ends each watch after half an hour at the latest; the next one begins with what is there.
+    while (!signal.aborted)
+      for await (const { type, object } of client.watch({ kind: nodeKind }, { signal })) {
+        const seen = seenNode(object);
+        if (type === 'BOOKMARK' || (!latest.has(seen.name) && !seen.isReady)) continue;
+        latest.set(seen.name, seen);
+        moments.push([...latest.values()]);
+      }
   };
   const following = follow();
   following.catch(() => undefined);
