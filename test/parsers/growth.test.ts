@@ -38,6 +38,7 @@ const further: Readonly<Record<string, unknown>> = {
   'readonly string[]': ['192.0.2.0/24', 'x'],
   "'server' | 'file'": 'server',
   SpecMinor: 5,
+  Variables: () => undefined,
   'Iterable<string>': ['role', 'disk.device'],
 };
 
