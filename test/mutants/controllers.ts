@@ -304,8 +304,8 @@ export const controllerMutants: MutantsByFile = {
     },
     {
       means: 'a taint is removed from the successor of a node',
-      from: 'return now && { node: now };',
-      to: 'return { node: now ?? node };',
+      from: '...{ seen, decide, readAgain: stores.readAgain },',
+      to: '...{ seen, decide, readAgain: (one) => Promise.resolve(one) },',
     },
   ],
 };

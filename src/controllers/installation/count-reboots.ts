@@ -16,10 +16,10 @@ import {
   type HostAndNode,
   type InstallationScope,
   type InstallationStores,
-  nameOf,
+  nodeNameOf,
 } from './stores.ts';
 import { ownedBy, runningPod, runPod } from './run-pod.ts';
-import { type ControllerConfig, controllerStep, followedInstallation } from './step.ts';
+import { controllerStep, followedInstallation } from './step.ts';
 
 /** On a node whose reboots the service has been told, so that a controller that starts again does not tell them again. */
 const reportedAnnotation = 'bootwright.io/reboots-reported';
@@ -29,9 +29,6 @@ const countingApp = 'assisted-installer-reboots';
 
 /** How long it is tried for one node. */
 const longestCount = minutes(6);
-
-const unlessAsked = (_: unknown, { controller }: ControllerConfig): string | undefined =>
-  controller.notifyNumReboots ? undefined : 'nobody asked for it (NOTIFY_NUM_REBOOTS)';
 
 interface Count {
   readonly type: 'count';
@@ -66,10 +63,7 @@ export function countController(scope: InstallationScope, stores: InstallationSt
     title: 'Report how often each node has started',
     idle: 'no node is Done whose starts are not reported',
     ...byHost(stores),
-    about: (id) => {
-      const { host, node } = stores.seenOf(id);
-      return `reboots of node ${node?.metadata.name ?? (host ? nameOf(host) : id)}`;
-    },
+    about: (id) => `reboots of node ${nodeNameOf(stores, id)}`,
     reconcile: async (id, signal) => {
       await performActions(
         {
@@ -107,7 +101,8 @@ export const waitForCounts = controllerStep({
   id: 'controller/wait-for-counts',
   title: 'Wait for the last reports of how often nodes have started',
   uses: ['kube', 'inventory', 'clock'],
-  skipIf: unlessAsked,
+  skipIf: (_, { controller }) =>
+    controller.notifyNumReboots ? undefined : 'nobody asked for it (NOTIFY_NUM_REBOOTS)',
   limit: longestCount + minutes(1),
   waitsFor: 'the starts of every node that is Done to be reported, at most six minutes',
   run: async (scope) => {

@@ -20,6 +20,7 @@ import {
   type InstallationScope,
   type InstallationStores,
   nameOf,
+  nodeNameOf,
 } from './stores.ts';
 
 interface NodeLabels {
@@ -51,10 +52,7 @@ export const labelController = (
   title: 'Give nodes the labels of their hosts',
   idle: 'each node has the labels of its host',
   ...byHost(stores),
-  about: (id) => {
-    const { host, node } = stores.seenOf(id);
-    return `labels of node ${node?.metadata.name ?? (host ? nameOf(host) : id)}`;
-  },
+  about: (id) => `labels of node ${nodeNameOf(stores, id)}`,
   reconcile: async (id, signal) => {
     const seen = stores.seenOf(id);
     if (seen.host === undefined || !lacksLabels(seen.host, seen.node)) return {};

@@ -174,7 +174,7 @@ const longestLeft: Millis = minutes(30);
 
 /**
  * Waits until what the bootstrap host has left is done, and removes its record. After half an hour, or a day without a
- * service, the record stays, and says what is left to a person, or to a controller that is started again.
+ * service, the record stays, and says what remains for a person, or to a controller that is started again.
  */
 export const removeLeftRecord = controllerStep({
   id: 'controller/remove-record',

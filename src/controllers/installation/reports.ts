@@ -20,12 +20,13 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import { readAgain } from '../../reconcile/write.ts';
 import { hostIndexOf, hostOf } from '../../steps/cluster/inventory-hosts.ts';
 import { decideUntaint } from '../../steps/cluster/untaint.ts';
+import { noteFailed } from '../../steps/step.ts';
 import type { NewCluster } from './new-cluster.ts';
 import {
   byHost,
+  byNode,
   type HostAndNode,
   type InstallationScope,
   type InstallationStores,
@@ -131,20 +132,17 @@ function nodeNotes(
   { service, nodes }: InstallationStores,
 ): Controller {
   const checked = new Map<string, string>();
+  const ofNodes = byNode({ nodes });
   return {
     id: 'controller/check-nodes',
     title: 'Compare the addresses of nodes with those of their hosts',
     idle: 'nodes are watched',
+    ...ofNodes,
     reads: [service, nodes],
     about: (name) => `addresses of node ${name}`,
-    keys: () => nodes.all().map(({ metadata: { name } }) => name),
     watch: (add) => {
-      nodes.onChange(({ after }) => {
-        if (after !== undefined) add(after.metadata.name);
-      });
-      service.onChange(() => {
-        for (const { metadata } of nodes.all()) add(metadata.name);
-      });
+      ofNodes.watch(add);
+      service.onChange(() => ofNodes.keys().forEach((name) => add(name)));
     },
     reconcile: (name) => {
       const node = nodes.get(name);
@@ -190,10 +188,9 @@ async function send(
     inventory.refresh();
     note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
   } catch (error) {
-    const { code, message } = asAgentError(error);
-    if (signal.aborted || !answersOfService.has(code)) throw error;
+    if (signal.aborted || !answersOfService.has(asAgentError(error).code)) throw error;
     answers.set(hostId, { stage, refusedAt: recordOf(host) });
-    note('warn', `the service refuses ${stage} of ${nameOf(host)}`, { code, reason: message });
+    noteFailed({ signal, note }, `the service refuses ${stage} of ${nameOf(host)}`, error);
   }
 }
 
@@ -256,10 +253,10 @@ function logController(
           await readOne(pod, signal);
         } catch (error) {
           signal.throwIfAborted();
-          const { code, message } = asAgentError(error);
+          const { code } = asAgentError(error);
           isDenied = isForbidden(error);
           if (!noted.has(code))
-            note('warn', 'cannot read a log of the config server', { code, reason: message });
+            noteFailed({ signal, note }, 'cannot read a log of the config server', error);
           noted.add(code);
           if (isDenied) return {};
         }
@@ -267,10 +264,6 @@ function logController(
       return { status, after: askLogsEvery };
     },
   };
-}
-
-interface TaintSeen {
-  readonly node: KubeObject | undefined;
 }
 
 interface Untaint {
@@ -285,10 +278,9 @@ interface Untaint {
  */
 export function taintController(
   scope: InstallationScope,
-  { nodes }: InstallationStores,
+  stores: InstallationStores,
   cluster: NewCluster,
 ): Controller {
-  const { kube } = scope;
   const { platform, serviceNetworks, vcenterServer = '', isAgentBased } = cluster;
   const installConfig = {
     ...{ controlPlaneReplicas: 0, arbiterReplicas: 0, vcenterServer, serviceNetworks },
@@ -302,7 +294,7 @@ export function taintController(
     });
     return wanted;
   };
-  const decide = ({ node }: TaintSeen): readonly Untaint[] => {
+  const decide = ({ node }: HostAndNode): readonly Untaint[] => {
     const isDue = node !== undefined && hasCloudTaint(node);
     return isDue && (isAgentBased || !readinessOf(node).isReady)
       ? [{ type: 'untaint', target: node.metadata.name, node }]
@@ -312,25 +304,15 @@ export function taintController(
     id: 'controller/remove-cloud-taint',
     title: 'Remove the taint of cloud providers where nobody else does',
     idle: 'no node has the taint',
-    reads: [nodes],
+    ...byNode(stores),
     about: (name) => `taint of node ${name}`,
-    keys: () => nodes.all().map(({ metadata: { name } }) => name),
-    watch: (add) => {
-      nodes.onChange(({ after }) => {
-        if (after !== undefined) add(after.metadata.name);
-      });
-    },
     reconcile: async (name, signal) => {
-      const seen = { node: nodes.get(name) };
+      // Of which host it is does not matter.
+      const seen = { host: undefined, node: stores.nodes.get(name) };
       if (decide(seen).length === 0 || !(await isWanted(signal))) return {};
       await performActions(
         {
-          ...{ seen, decide },
-          readAgain: async ({ node }, inner) => {
-            const ref = { kind: nodeKind, name };
-            const now = node && (await readAgain(kube, { ref, seen: node }, inner));
-            return now && { node: now };
-          },
+          ...{ seen, decide, readAgain: stores.readAgain },
           table: {
             untaint: async ({ node }, inner) => {
               if (!(await untaint(scope, node, inner))) wanted = Promise.resolve(false);

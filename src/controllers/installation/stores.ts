@@ -156,5 +156,24 @@ export const byHost = ({
   },
 });
 
+/** For controllers whose keys are the names of nodes: each node that has come or changed. */
+export const byNode = ({
+  nodes,
+}: Pick<InstallationStores, 'nodes'>): Pick<Controller, 'reads' | 'keys' | 'watch'> => ({
+  reads: [nodes],
+  keys: () => nodes.all().map(({ metadata: { name } }) => name),
+  watch: (add) => {
+    nodes.onChange(({ after }) => {
+      if (after !== undefined) add(after.metadata.name);
+    });
+  },
+});
+
+/** The node of a host by its id; by its host as long as the node is not there. */
+export function nodeNameOf({ seenOf }: Pick<InstallationStores, 'seenOf'>, id: string): string {
+  const { host, node } = seenOf(id);
+  return node?.metadata.name ?? (host ? nameOf(host) : id);
+}
+
 /** A host as people name it. */
 export const nameOf = ({ name, id }: InstallingHost): string => (name === '' ? id : name);

@@ -241,7 +241,7 @@ const requestsFor = ({ config }: Target) => ({
 
 /**
  * What is done before the files are written: the node is drained where that is asked for. One that somebody has uncordoned since
- * may have pods again: it stays as it is until it is cordoned, and is drained once more. Undefined where all of that is done.
+ * may have pods again: it stays unchanged until it is cordoned, and is drained once more. Undefined where all of that is done.
  */
 function drained(view: NodeView, change: NodeChange, drains: boolean): NodeDecision | undefined {
   const { marker, bootId } = change;
