@@ -39,6 +39,19 @@ function setUp(
   return { clock, inventory, kube, node, stop, written };
 }
 
+/** A cluster whose first patches fail. */
+function failingPatches(inner: FakeKube, times: number): FakeKube {
+  let failures = times;
+  return {
+    ...inner,
+    patch: (...given) => {
+      failures -= 1;
+      if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'no'));
+      return inner.patch(...given);
+    },
+  };
+}
+
 describe('labelling nodes', () => {
   it('labels each as soon as it is Ready, and no other', async () => {
     const labels = { tier: 'a', 'example.com/b': 'c' };
@@ -174,16 +187,7 @@ describe('the pool of workers', () => {
   });
 
   it('is paused at the next attempt where the first one failed', async () => {
-    const inner = fakeKube().put(machineConfigPools, pool());
-    let failures = 1;
-    const kube: FakeKube = {
-      ...inner,
-      patch: (...given) => {
-        failures -= 1;
-        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'no'));
-        return inner.patch(...given);
-      },
-    };
+    const kube = failingPatches(fakeKube().put(machineConfigPools, pool()), 1);
     const { clock, stop, written } = setUp([host('w0', infra)], kube);
     await clock.advance(seconds(12));
     expect(written()).toEqual(['pause']);
@@ -191,16 +195,7 @@ describe('the pool of workers', () => {
   });
 
   it('is unpaused at the next attempt where the first one failed', async () => {
-    const inner = fakeKube().put(machineConfigPools, pool(true, ours));
-    let failures = 2;
-    const kube: FakeKube = {
-      ...inner,
-      patch: (...given) => {
-        failures -= 1;
-        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'no'));
-        return inner.patch(...given);
-      },
-    };
+    const kube = failingPatches(fakeKube().put(machineConfigPools, pool(true, ours)), 2);
     const { clock, written } = setUp([host('w0')], kube);
     await clock.advance(seconds(12));
     await clock.advance(seconds(3));

@@ -110,24 +110,14 @@ describe('reporting nodes', () => {
     await stop();
   });
 
-  it('does not report what was seen of a node that another one has replaced', async () => {
+  it.each([
+    ['does not report what was seen of a node that another one has replaced', true],
+    ['does not report Done of a node that is not Ready any more', false],
+  ])('%s', async (_, isReplaced) => {
     const { kube, node, reported, stop } = setUp([host('m0', { stage: 'Joined' })]);
     await settle();
     kube.before('get', () => {
-      kube.drop({ kind: nodes, name: 'm0' });
-      kube.holdViews();
-      node({ name: 'm0', notReady: 'x' });
-    });
-    node({ name: 'm0' });
-    await settle();
-    expect(reported()).toEqual([]);
-    await stop();
-  });
-
-  it('does not report Done of a node that is not Ready any more', async () => {
-    const { kube, node, reported, stop } = setUp([host('m0', { stage: 'Joined' })]);
-    await settle();
-    kube.before('get', () => {
+      if (isReplaced) kube.drop({ kind: nodes, name: 'm0' });
       kube.holdViews();
       node({ name: 'm0', notReady: 'x' });
     });

@@ -45,7 +45,13 @@ function setUp(first: KubeObject) {
   };
   const now = (): KubeObject | undefined => kube.objectsOf(nodes)[0];
   const applied = (): unknown => now()?.metadata.annotations?.[nodeKeys.lastAppliedDrain];
-  return { kube, clock, stop, run, advance, now, applied };
+  /** The agent of the node asks for something else. */
+  const ask = (request: string): void => {
+    const { metadata, ...asking } = now() ?? node('');
+    const annotations = { ...metadata.annotations, [nodeKeys.desiredDrain]: request };
+    kube.put(nodes, { ...asking, metadata: { ...metadata, annotations } });
+  };
+  return { kube, clock, stop, run, advance, ask, now, applied };
 }
 
 describe('mustLeave', () => {
@@ -126,16 +132,14 @@ describe('drain nodes', () => {
 
   it('takes the answer of an earlier round away, and so answers its repetition', async () => {
     const before = { [nodeKeys.lastAppliedDrain]: 'uncordon-a' };
-    const { kube, stop, run, advance, now, applied } = setUp(
+    const { kube, stop, run, advance, ask, now, applied } = setUp(
       node('drain-b', { annotations: before }),
     );
     kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
     const ended = run();
     await advance();
     expect(applied()).toBeUndefined();
-    const asking = now() ?? node('');
-    const annotations = { ...asking.metadata.annotations, [nodeKeys.desiredDrain]: 'uncordon-a' };
-    kube.put(nodes, { ...asking, metadata: { ...asking.metadata, annotations } });
+    ask('uncordon-a');
     await advance();
     expect(applied()).toBe('uncordon-a');
     expect(now()?.['spec']).toEqual({});
@@ -177,15 +181,11 @@ describe('drain nodes', () => {
   it('leaves a cordon of a person that stands beside what an earlier round has left', async () => {
     const annotations = { [cordoned]: 'true', [nodeKeys.lastAppliedDrain]: 'uncordon-z' };
     const spec = { unschedulable: true };
-    const { kube, stop, run, advance, now, applied } = setUp(
-      node('drain-a', { annotations, spec }),
-    );
+    const { stop, run, advance, ask, now, applied } = setUp(node('drain-a', { annotations, spec }));
     const ended = run();
     await advance();
     expect(applied()).toBe('drain-a');
-    const { metadata, ...asked } = now()!;
-    const next = { ...metadata.annotations, [nodeKeys.desiredDrain]: 'uncordon-a' };
-    kube.put(nodes, { ...asked, metadata: { ...metadata, annotations: next } });
+    ask('uncordon-a');
     await advance();
     expect(applied()).toBe('uncordon-a');
     expect(now()).toMatchObject({ spec: { unschedulable: true } });
@@ -379,7 +379,7 @@ describe('drain nodes', () => {
   it('ends the cordon of a drain that the operator left unanswered', async () => {
     const name = 'machine-config-controller';
     const spec = { unschedulable: true };
-    const { kube, stop, run, advance, now, applied } = setUp(node('drain-a', { spec }));
+    const { kube, stop, run, advance, ask, now, applied } = setUp(node('drain-a', { spec }));
     kube.put(deployments, { metadata: { name, namespace: 'assisted-installer' } });
     const ended = run();
     await advance();
@@ -387,9 +387,7 @@ describe('drain nodes', () => {
     kube.drop({ kind: deployments, namespace: 'assisted-installer', name });
     await advance();
     expect(applied()).toBe('drain-a');
-    const { metadata, ...asked } = now()!;
-    const next = { ...metadata.annotations, [nodeKeys.desiredDrain]: 'uncordon-a' };
-    kube.put(nodes, { ...asked, metadata: { ...metadata, annotations: next } });
+    ask('uncordon-a');
     await advance();
     expect(applied()).toBe('uncordon-a');
     expect(now()?.['spec']).not.toHaveProperty('unschedulable', true);

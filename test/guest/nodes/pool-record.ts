@@ -70,7 +70,7 @@ export function recordPool(client: KubeClient, signal: AbortSignal): PoolRecord 
         signal.throwIfAborted();
         const node = latest.get(name);
         if (node !== undefined && what(node)) return;
-        await Promise.race([pause(100), following.then(() => pause(100))]);
+        await Promise.race([pause(100), following]);
       }
     },
   };
