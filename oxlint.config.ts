@@ -32,6 +32,11 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     ),
     'config/schema.ts',
   ],
+  capi: [
+    ...['reconcile', 'layering', 'cluster', 'ignition', 'lib', 'model', 'ports', 'page'],
+    ...['failures', 'limit', 'events'].map((file) => `engine/${file}.ts`),
+    'config/schema.ts',
+  ],
   roles: ['engine', 'steps', 'controllers', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],
   page: ['engine', 'ports', 'model', 'lib'],

@@ -61,6 +61,16 @@ export interface KubePatch {
   readonly subresource?: string;
 }
 
+/** How a manifest is applied. */
+export interface ApplyOptions {
+  /** Who is named in `metadata.managedFields`; `bootwright` unless given. */
+  readonly manager?: string;
+  /** A part of the object that has a path of its own: `status`. */
+  readonly subresource?: string;
+  /** Whether members that others own are taken over; true unless given. Otherwise they are `kube.conflict`. */
+  readonly force?: boolean;
+}
+
 /**
  * The API server of the cluster that is being born. Every call retries what is passing (no
  * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and rejects
@@ -123,9 +133,13 @@ export interface Kube {
    * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of Bootwright had and this one
    * has not are taken away, those of others stay. A namespaced one without namespace goes to `default`.
    * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is missing;
-   * `kube.invalid`, also without apiVersion, kind or name
+   * `kube.invalid`, also without apiVersion, kind or name; `kube.conflict` without `force`, which names the members and who owns them
    */
-  readonly apply: (manifest: KubeObject, signal: AbortSignal) => Promise<KubeObject>;
+  readonly apply: (
+    manifest: KubeObject,
+    signal: AbortSignal,
+    options?: ApplyOptions,
+  ) => Promise<KubeObject>;
   /**
    * Removes an object, and in the background what it owns; no error when there is none.
    * @throws AgentError `kube.conflict` for another of its name, where a uid is given

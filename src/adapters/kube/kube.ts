@@ -2,7 +2,14 @@ import type { LookupFunction } from 'node:net';
 import type { RunEventBody } from '../../engine/events.ts';
 import { type Proxies } from '../../lib/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
+import type {
+  ApplyOptions,
+  Kube,
+  KubeKind,
+  KubeObject,
+  KubeRef,
+  KubeSelection,
+} from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
 import {
   type ApiRequest,
@@ -92,7 +99,8 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
         path: objectPath(ref, subresource),
         body: jsonBody(object),
       }),
-    apply: (manifest, signal) => apply(cluster, { manifest, served }, signal),
+    apply: (manifest, signal, options = {}) =>
+      apply(cluster, { manifest, served, ...options }, signal),
     remove: ({ uid, ...ref }, signal) => remove(cluster, signal, removalOf(objectPath(ref), uid)),
     removeAll: (selection, signal) =>
       remove(cluster, signal, { method: 'DELETE', path: selectionPath(selection, inBackground) }),
@@ -223,12 +231,17 @@ function create(
   });
 }
 
-/** Who is named in `metadata.managedFields` for what is applied. */
+/** Who is named in `metadata.managedFields` for what is applied, unless another is given. */
 const fieldManager = 'bootwright';
+
+interface Applying extends ApplyOptions {
+  readonly manifest: KubeObject;
+  readonly served: ServedKinds;
+}
 
 function apply(
   cluster: Cluster,
-  { manifest, served }: { readonly manifest: KubeObject; readonly served: ServedKinds },
+  { manifest, served, manager = fieldManager, subresource, force = true }: Applying,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   // What comes from a file may be anything.
@@ -245,7 +258,7 @@ function apply(
     const ref = { kind: resource.kind, name, ...place };
     const what: ApiRequest = {
       method: 'PATCH',
-      path: withQuery(objectPath(ref), { fieldManager, force: 'true' }),
+      path: withQuery(objectPath(ref, subresource), { fieldManager: manager, force: `${force}` }),
       // JSON is YAML.
       body: { type: 'application/apply-patch+yaml', text: JSON.stringify(manifest) },
     };

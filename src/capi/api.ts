@@ -1,0 +1,245 @@
+import type { KubeKind, KubeMetadata, KubeObject } from '../ports/kube.ts';
+
+/** Kinds of the two providers and of Cluster API core, as the API server addresses them. */
+const bootstrapGroup = 'bootstrap.cluster.x-k8s.io';
+const controlPlaneGroup = 'controlplane.cluster.x-k8s.io';
+const coreGroup = 'cluster.x-k8s.io';
+
+const ours = (group: string, plural: string): KubeKind => ({ group, version: 'v1alpha1', plural });
+const core = (plural: string): KubeKind => ({ group: coreGroup, version: 'v1beta2', plural });
+
+export const controlPlanes = ours(controlPlaneGroup, 'openshiftcontrolplanes');
+export const bootstrapConfigs = ours(bootstrapGroup, 'openshiftbootstrapconfigs');
+export const bootstrapConfigTemplates = ours(bootstrapGroup, 'openshiftbootstrapconfigtemplates');
+export const clusters = core('clusters');
+export const machines = core('machines');
+export const machineHealthChecks = core('machinehealthchecks');
+
+/** `apiVersion` and `kind` of objects that we make. */
+export const controlPlaneType = {
+  apiVersion: `${controlPlaneGroup}/v1alpha1`,
+  kind: 'OpenShiftControlPlane',
+} as const;
+export const bootstrapConfigType = {
+  apiVersion: `${bootstrapGroup}/v1alpha1`,
+  kind: 'OpenShiftBootstrapConfig',
+} as const;
+export const machineType = { apiVersion: `${coreGroup}/v1beta2`, kind: 'Machine' } as const;
+
+/** Labels and annotations of Cluster API (core, `api/core/v1beta2`, common_types.go). */
+export const capiNames = {
+  /** Label of all that belongs to a Cluster: its name. */
+  clusterName: 'cluster.x-k8s.io/cluster-name',
+  /** Label of a Machine of the control plane; without a value. */
+  controlPlane: 'cluster.x-k8s.io/control-plane',
+  /** Label with the name of the control plane. */
+  controlPlaneName: 'cluster.x-k8s.io/control-plane-name',
+  /** Annotation that pauses an object, whatever its value. */
+  paused: 'cluster.x-k8s.io/paused',
+  /** Annotations of what was made from a template. */
+  clonedFromName: 'cluster.x-k8s.io/cloned-from-name',
+  clonedFromGroupKind: 'cluster.x-k8s.io/cloned-from-groupkind',
+  /** Annotation that asks for a Machine to be replaced. */
+  remediate: 'cluster.x-k8s.io/remediate-machine',
+  /** Type of Secrets that Cluster API knows. */
+  secretType: 'cluster.x-k8s.io/secret',
+} as const;
+
+/** Labels and annotations of Bootwright. */
+export const ownNames = {
+  /** Label by which manifest Secrets are selected and checked. */
+  installManifests: 'bootwright.io/install-manifests',
+  /** Label of the Secret with install-config and state of the installer. */
+  installState: 'bootwright.io/install-state',
+  /** Annotation of a manifest Secret: `manifests` or `openshift`. */
+  manifestFolder: 'bootwright.io/manifest-folder',
+  /** Annotation of the one Machine that is the bootstrap host: `bootstrap`. */
+  role: 'bootwright.io/role',
+} as const;
+
+/** A reference as the v1beta2 contract has it: within the own namespace. */
+export interface ContractRef {
+  readonly apiGroup: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** A condition (Kubernetes, `metav1.Condition`). */
+export interface ApiCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message?: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** How a host is installed; the same in a control plane (`configSpec`) and in a config of its own. */
+export interface BootstrapConfigSpec {
+  /** The agent that runs on the host. */
+  readonly agent: { readonly image: string; readonly args?: readonly string[] };
+  /** A path below /dev that names one disk; not needed for `ExistingRoot`. */
+  readonly installDevice?: string;
+  /** `Disk` (default) writes an image; `ExistingRoot` installs into the system that runs. */
+  readonly writeMode?: 'Disk' | 'ExistingRoot';
+  /** Ignition 3.x as JSON, merged over the config of the live system. */
+  readonly ignitionConfigOverride?: string;
+  /** Arguments of the installed system. */
+  readonly kernelArguments?: readonly string[];
+  /** A Secret of type kubernetes.io/dockerconfigjson. */
+  readonly pullSecretRef?: { readonly name: string };
+  readonly sshAuthorizedKeys?: readonly string[];
+  readonly proxy?: {
+    readonly httpProxy?: string;
+    readonly httpsProxy?: string;
+    readonly noProxy?: string;
+  };
+  /** PEM. */
+  readonly additionalTrustBundle?: string;
+  /** Text of a file below /etc/containers/registries.conf.d. */
+  readonly registries?: string;
+  /** NetworkManager keyfiles by the name of a Machine come from a Secret with a key for each file. */
+  readonly networkSecretRef?: { readonly name: string };
+  /** `Served` (default): the bootstrap provider answers the agent; `External`: another inventory service does. */
+  readonly inventory?: {
+    readonly mode?: 'Served' | 'External';
+    /** Of the other service. */
+    readonly url?: string;
+    /** A Secret with the key `token` for the other service. */
+    readonly tokenSecretRef?: { readonly name: string };
+    readonly clusterId?: string;
+    readonly infraEnvId?: string;
+  };
+  /** What the kubelet registers; `$METADATA_UUID` and `$METADATA_NAME` are resolved on the host. */
+  readonly nodeRegistration?: {
+    readonly name?: string;
+    readonly providerID?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+}
+
+/** How far a host is, by its own reports. */
+export interface HostProgress {
+  /** A stage of the inventory service, as `Writing image to disk`. */
+  readonly stage: string;
+  readonly percent?: number;
+  readonly message?: string;
+  readonly stageStartedAt: string;
+  readonly updatedAt: string;
+  readonly attempt: number;
+}
+
+export interface BootstrapConfigStatus {
+  readonly initialization?: { readonly dataSecretCreated?: boolean };
+  /** As contract v1beta1 spells it. */
+  readonly ready?: boolean;
+  readonly dataSecretName?: string;
+  readonly role?: 'bootstrap' | 'master' | 'worker';
+  /** By which the inventory knows the host: the uid of the config. */
+  readonly hostID?: string;
+  readonly progress?: HostProgress;
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly ApiCondition[];
+}
+
+export interface BootstrapConfig extends KubeObject {
+  readonly metadata: OwnedMetadata;
+  readonly spec: BootstrapConfigSpec;
+  readonly status?: BootstrapConfigStatus;
+}
+
+export interface ControlPlaneSpec {
+  /** 1, 3, 4 or 5. */
+  readonly replicas?: number;
+  /** Of OpenShift, as 4.19.7. */
+  readonly distributionVersion: string;
+  /** Pull spec of the release, with its digest. */
+  readonly releaseImage: string;
+  readonly machineTemplate: {
+    readonly metadata?: MachineMetadata;
+    readonly spec: {
+      readonly infrastructureRef: ContractRef;
+      readonly deletion?: {
+        readonly nodeDrainTimeoutSeconds?: number;
+        readonly nodeVolumeDetachTimeoutSeconds?: number;
+        readonly nodeDeletionTimeoutSeconds?: number;
+      };
+      readonly readinessGates?: readonly object[];
+      readonly taints?: readonly object[];
+    };
+  };
+  readonly installStateSecretRef: { readonly name: string };
+  /** A label selector over Secrets of the namespace. */
+  readonly manifestsSelector?: object;
+  readonly bootstrap?: {
+    readonly mode?: 'Pivot';
+    /** Durations, as 20m. */
+    readonly timeouts?: { readonly firstReport?: string; readonly bootstrapComplete?: string };
+  };
+  readonly remediation?: { readonly maxRetry?: number; readonly retryPeriodSeconds?: number };
+  readonly configSpec: BootstrapConfigSpec;
+}
+
+/** Labels and annotations that Machines, configs and infrastructure machines get. */
+export interface MachineMetadata {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export interface ControlPlaneStatus {
+  readonly initialization?: { readonly controlPlaneInitialized?: boolean };
+  /** As contract v1beta1 spells them. */
+  readonly initialized?: boolean;
+  readonly ready?: boolean;
+  readonly replicas?: number;
+  readonly readyReplicas?: number;
+  readonly availableReplicas?: number;
+  readonly upToDateReplicas?: number;
+  /** As contract v1beta1 spells them. */
+  readonly updatedReplicas?: number;
+  readonly unavailableReplicas?: number;
+  /** Label selector of its Machines, for the scale subresource. */
+  readonly selector?: string;
+  readonly distributionVersion?: string;
+  readonly assets?: {
+    readonly secretName: string;
+    readonly hash: string;
+    readonly generatedAt: string;
+    /** The installer's certificates of the bootstrap live for 24 hours. */
+    readonly expiresAt: string;
+  };
+  readonly bootstrapMachine?: string;
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly ApiCondition[];
+}
+
+export interface ControlPlane extends KubeObject {
+  readonly metadata: OwnedMetadata;
+  readonly spec: ControlPlaneSpec;
+  readonly status?: ControlPlaneStatus;
+}
+
+/** An object that another one owns. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export interface OwnedMetadata extends KubeMetadata {
+  readonly generation?: number;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+}
+
+/** Name of the Secret that the installer's files of a cluster are kept in. */
+export const assetsSecretName = (controlPlane: string): string => `${controlPlane}-install-assets`;
+
+/** Name of the Secret with the token by which the agent of a config is known. */
+export const tokenSecretName = (config: string): string => `${config}-agent`;
+
+/** Name of the Secret with the kubeconfig of a Cluster (Cluster API contract). */
+export const kubeconfigSecretName = (cluster: string): string => `${cluster}-kubeconfig`;

@@ -1,0 +1,39 @@
+import type { ApiCondition } from './api.ts';
+
+/** What is known of a condition before it is written. */
+export type NewCondition = Omit<ApiCondition, 'lastTransitionTime' | 'observedGeneration'>;
+
+/** Messages are cut here: `metav1.Condition` takes 32 KiB, and people read a line. */
+const longestMessage = 1024;
+
+/**
+ * The conditions of an object with some of them changed. The time of the last transition changes with the status alone
+ * (Kubernetes API conventions, conditions).
+ */
+export function withConditions(
+  before: readonly ApiCondition[] = [],
+  changed: readonly NewCondition[],
+  { now, generation }: { readonly now: number; readonly generation: number | undefined },
+): readonly ApiCondition[] {
+  const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  const next = changed.map(({ message = '', ...condition }): ApiCondition => {
+    const old = before.find(({ type }) => type === condition.type);
+    return {
+      ...condition,
+      message:
+        message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+      lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime : at,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+    };
+  });
+  const types = new Set(next.map(({ type }) => type));
+  return [...before.filter(({ type }) => !types.has(type)), ...next].toSorted((one, other) =>
+    one.type < other.type ? -1 : 1,
+  );
+}
+
+/** The condition of a type, where it is there. */
+export const conditionOf = (
+  conditions: readonly ApiCondition[] | undefined,
+  type: string,
+): ApiCondition | undefined => conditions?.find((one) => one.type === type);
