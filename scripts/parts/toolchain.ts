@@ -20,7 +20,7 @@ interface Toolchain {
 }
 
 const rust: Toolchain = { program: 'cargo', versionArgument: '--version', needed: [1, 85] };
-const go: Toolchain = { program: 'go', versionArgument: 'version', needed: [1, 25] };
+const go: Toolchain = { program: 'go', versionArgument: 'version', needed: [1, 26] };
 
 /** What Rust programs are built with. */
 export const rustToolchain = toolchainPart('rust-toolchain', rust);
