@@ -243,3 +243,11 @@ export const tokenSecretName = (config: string): string => `${config}-agent`;
 
 /** Name of the Secret with the kubeconfig of a Cluster (Cluster API contract). */
 export const kubeconfigSecretName = (cluster: string): string => `${cluster}-kubeconfig`;
+
+/** Where the API server asks about an object before it takes it (`deploy/capi`). */
+export const webhookPaths = {
+  controlPlane: '/validate/controlplane',
+  bootstrapConfig: '/validate/bootstrapconfig',
+  manifests: '/validate/manifests',
+  installState: '/validate/installstate',
+} as const;
