@@ -55,6 +55,8 @@ export const ownNames = {
   manifestFolder: 'bootwright.io/manifest-folder',
   /** Annotation of the one Machine that is the bootstrap host: `bootstrap`. */
   role: 'bootwright.io/role',
+  /** Label of the Secrets with tokens of agents, which the inventory follows; without a value. */
+  agentToken: 'bootwright.io/agent-token',
 } as const;
 
 /** A reference as the v1beta2 contract has it: within the own namespace. */
@@ -82,6 +84,8 @@ export interface BootstrapConfigSpec {
   readonly installDevice?: string;
   /** `Disk` (default) writes an image; `ExistingRoot` installs into the system that runs. */
   readonly writeMode?: 'Disk' | 'ExistingRoot';
+  /** Container image of the system for `ExistingRoot`; unset: that of the release, once it is known. */
+  readonly osImage?: string;
   /** Ignition 3.x as JSON, merged over the config of the live system. */
   readonly ignitionConfigOverride?: string;
   /** Arguments of the installed system. */
@@ -234,6 +238,28 @@ export interface OwnedMetadata extends KubeMetadata {
   readonly ownerReferences?: readonly OwnerReference[];
   readonly finalizers?: readonly string[];
 }
+
+/** Conditions that one provider writes and the other reads. */
+export const sharedConditions = {
+  /** Of a control plane: a config server of a master answers, so that workers get their Ignition. */
+  configServerAvailable: 'ConfigServerAvailable',
+} as const;
+
+/** Keys of the Secret with the files of the installer. */
+export const assetKeys = {
+  bootstrapIgnition: 'bootstrap.ign.gz',
+  masterIgnition: 'master.ign',
+  workerIgnition: 'worker.ign',
+  kubeconfig: 'kubeconfig',
+  kubeconfigNoIngress: 'kubeconfig-noingress',
+  kubeadminPassword: 'kubeadmin-password',
+  metadata: 'metadata.json',
+  /** Images of the release, where they are known: machine-config-operator, and CoreOS as a container. */
+  mcoImage: 'mco-image',
+  coreOsImage: 'coreos-image',
+  /** PEM by which hosts trust the config server of the running cluster, where it is not that of the files any more. */
+  configServerCa: 'machine-config-server-ca',
+} as const;
 
 /** Name of the Secret that the installer's files of a cluster are kept in. */
 export const assetsSecretName = (controlPlane: string): string => `${controlPlane}-install-assets`;
