@@ -45,6 +45,12 @@ export const capiNames = {
   secretType: 'cluster.x-k8s.io/secret',
 } as const;
 
+/** The providers as clusterctl knows them: the value of the label `cluster.x-k8s.io/provider`. */
+export const providerNames = {
+  bootstrap: 'bootstrap-bootwright',
+  controlPlane: 'control-plane-bootwright',
+} as const;
+
 /** Labels and annotations of Bootwright. */
 export const ownNames = {
   /** Label by which manifest Secrets are selected and checked. */
