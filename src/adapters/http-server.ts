@@ -5,8 +5,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { seconds } from '../model/duration.ts';
+import { type Millis, seconds } from '../model/duration.ts';
 
 /** What a server holds at most for all its clients together. */
 export interface ServerLimits {
@@ -14,11 +15,19 @@ export interface ServerLimits {
   readonly connections: number;
   /** Bytes that wait for readers, all together; the reader for whom most wait is let go. */
   readonly waitingBytes: number;
+  /** Time for a whole request to arrive; 10 s where it is not given. 0: whoever reads the bodies keeps the time. */
+  readonly requestTimeout?: Millis;
+}
+
+/** Certificate and key of a server, PEM. */
+export interface ServerPair {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** A server with limits, and the one who keeps them while answers last. */
-export interface LimitedServer {
-  readonly server: Server;
+export interface LimitedServer<S extends Server = Server> {
+  readonly server: S;
   /** Lets go of the slowest readers; to be called after something was written to an answer that lasts. */
   readonly relieve: () => void;
 }
@@ -28,12 +37,36 @@ export interface LimitedServer {
  * Host headers are 400: a proxy between may have judged by the other one (RFC 9112, 3.2).
  */
 export function limitedServer(limits: ServerLimits, answer: RequestListener): LimitedServer {
-  const sockets = new Set<Socket>();
-  const answers = new Map<Socket, Set<ServerResponse>>();
+  const { listener, relieve, guard } = withLimits(limits, answer);
+  return { server: guard(createServer(timesOf(limits), listener)), relieve };
+}
+
+/** The same over TLS 1.2 and 1.3; `setSecureContext` of the server changes the certificate. */
+export function limitedTlsServer(
+  limits: ServerLimits,
+  pair: ServerPair,
+  answer: RequestListener,
+): LimitedServer<TlsServer> {
+  const { listener, relieve, guard } = withLimits(limits, answer);
+  const tls = { ...pair, minVersion: 'TLSv1.2', handshakeTimeout: seconds(10) } as const;
+  return { server: guard(createTlsServer({ ...timesOf(limits), ...tls }, listener)), relieve };
+}
+
+const timesOf = ({ requestTimeout = seconds(10) }: ServerLimits) => ({
+  ...{ requestTimeout, headersTimeout: seconds(10), keepAliveTimeout: seconds(5) },
+  connectionsCheckingInterval: seconds(1),
+});
+
+/** A connection by its other end: over TLS, a request has another socket than the one that was accepted. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+function withLimits(limits: ServerLimits, answer: RequestListener) {
+  const sockets = new Map<string, Socket>();
+  const answers = new Map<string, Set<ServerResponse>>();
   const relieve = (): void => {
     const waiting = [...answers]
-      .map(([socket, open]) => ({
-        ...{ socket, open },
+      .map(([peer, open]) => ({
+        ...{ peer, open },
         bytes: [...open].reduce((all, { writableLength }) => all + writableLength, 0),
       }))
       .sort((one, other) => one.bytes - other.bytes);
@@ -45,39 +78,41 @@ export function limitedServer(limits: ServerLimits, answer: RequestListener): Li
     ) {
       sum -= slowest.bytes;
       for (const response of slowest.open) response.destroy();
-      slowest.socket.destroy();
+      sockets.get(slowest.peer)?.destroy();
     }
   };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    const open = answers.get(socket) ?? new Set();
+    const peer = peerOf(socket);
+    const open = answers.get(peer) ?? new Set();
     if (socket.destroyed) return;
     if (open.size >= mostPipelined) {
       socket.destroy();
       return;
     }
-    answers.set(socket, open.add(response));
+    answers.set(peer, open.add(response));
     response.once('close', () => open.delete(response));
     if (hostsIn(request) === 1) answer(request, response);
     else response.writeHead(400, { connection: 'close' }).end();
     relieve();
   };
-  const times = { requestTimeout: seconds(10), headersTimeout: seconds(10) };
-  const checks = { keepAliveTimeout: seconds(5), connectionsCheckingInterval: seconds(1) };
-  const server = createServer({ ...times, ...checks }, listener);
-  // Whoever reads nothing for so long is gone.
-  server.setTimeout(seconds(60), (socket) => socket.destroy());
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      answers.delete(socket);
+  const guard = <S extends Server>(server: S): S => {
+    // Whoever reads nothing for so long is gone.
+    server.setTimeout(seconds(60), (socket) => socket.destroy());
+    server.on('connection', (socket) => {
+      const peer = peerOf(socket);
+      sockets.set(peer, socket);
+      socket.once('close', () => {
+        sockets.delete(peer);
+        answers.delete(peer);
+      });
+      if (sockets.size <= limits.connections) return;
+      const oldest = [...sockets].find(([one]) => !answers.get(one)?.size);
+      (oldest?.[1] ?? socket).destroy();
     });
-    if (sockets.size <= limits.connections) return;
-    const oldest = [...sockets].find((one) => !answers.get(one)?.size);
-    (oldest ?? socket).destroy();
-  });
-  return { server, relieve };
+    return server;
+  };
+  return { listener, relieve, guard };
 }
 
 /** Requests that one connection may have sent before the first of them is answered; a thousand fit into what is read at once. */
