@@ -11,6 +11,7 @@ import { describeRole } from '../../src/engine/describe.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { cliPage, manPage } from './cli.ts';
 import { configurationPage } from './configuration.ts';
+import { capiFiles } from './capi.ts';
 import { deployFiles } from './deploy.ts';
 import { errorsPage } from './errors.ts';
 import { eventJsonSchema, eventsPage } from './events.ts';
@@ -40,6 +41,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/status.schema.json': await json(statusJsonSchema()),
     'docs/waits.md': await waitsPage(),
     ...deployFiles(),
+    ...capiFiles(),
   };
 }
 

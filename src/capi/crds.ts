@@ -1,9 +1,14 @@
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import {
+  type BootstrapConfigSpec,
+  type BootstrapConfigStatus,
   bootstrapConfigs,
   bootstrapConfigTemplates,
   capiNames,
   controlPlanes,
+  type ControlPlaneSpec,
+  type ControlPlaneStatus,
+  type HostProgress,
   providerNames,
 } from './api.ts';
 
@@ -64,6 +69,8 @@ const listBy = (keys: readonly string[], description: string, items: Schema): Sc
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': keys,
 });
+/** The properties of a type of `api.ts`: each of them, and no other. */
+type PropertiesOf<T> = Readonly<Record<keyof T, Schema>>;
 /** Rules in CEL, which Kubernetes 1.25 and newer go by; older ones drop them, so the webhook has them too. */
 const rules = (...pairs: readonly (readonly [rule: string, message: string])[]): Schema => ({
   'x-kubernetes-validations': pairs.map(([rule, message]) => ({ rule, message })),
@@ -112,7 +119,7 @@ const inventory: Schema = {
 };
 
 /** What the live system is given. */
-const liveSystem: Schema = {
+const liveSystem = {
   ignitionConfigOverride: text('Ignition 3.x as JSON, merged over that of the live system.', {
     maxLength: 262_144,
   }),
@@ -132,27 +139,28 @@ const liveSystem: Schema = {
   networkSecretRef: named('A Secret of NetworkManager keyfiles, one in each key.'),
 };
 
-const configSpec = (description: string): Schema => ({
-  ...object(
-    description,
-    {
-      agent,
-      installDevice: text('A path below /dev that names one disk.', { pattern: '^/dev/.+' }),
-      writeMode: oneOf(
-        'Disk, the default, writes an image; ExistingRoot installs into the system that runs.',
-        ...['Disk', 'ExistingRoot'],
-      ),
-      kernelArguments: texts('Kernel arguments of the installed system.'),
-      ...liveSystem,
-      inventory,
-      nodeRegistration: object('What the kubelet registers.', {
-        name: text('The name of the node; $METADATA_NAME is resolved on the host.'),
-        providerID: text('The provider ID; $METADATA_UUID is resolved on the host.'),
-        labels: map('Labels of the node; their values may be $METADATA_UUID or $METADATA_NAME.'),
-      }),
-    },
-    ['agent'],
+const configProperties: PropertiesOf<BootstrapConfigSpec> = {
+  agent,
+  installDevice: text('A path below /dev that names one disk.', { pattern: '^/dev/.+' }),
+  writeMode: oneOf(
+    'Disk, the default, writes an image; ExistingRoot installs into the system that runs.',
+    ...['Disk', 'ExistingRoot'],
   ),
+  osImage: text(
+    'The container image of the system for ExistingRoot; that of the release unless given.',
+  ),
+  kernelArguments: texts('Kernel arguments of the installed system.'),
+  ...liveSystem,
+  inventory,
+  nodeRegistration: object('What the kubelet registers.', {
+    name: text('The name of the node; $METADATA_NAME is resolved on the host.'),
+    providerID: text('The provider ID; $METADATA_UUID is resolved on the host.'),
+    labels: map('Labels of the node; their values may be $METADATA_UUID or $METADATA_NAME.'),
+  }),
+};
+
+const configSpec = (description: string): Schema => ({
+  ...object(description, configProperties, ['agent']),
   ...rules([
     "has(self.installDevice) || (has(self.writeMode) && self.writeMode == 'ExistingRoot')",
     'installDevice is required unless writeMode is ExistingRoot',
@@ -187,7 +195,15 @@ const time = (description: string): Schema => ({
   description,
 });
 
-const configStatus = object('How far the host is.', {
+const progress: PropertiesOf<HostProgress> = {
+  stage: text('The stage of its installation.'),
+  percent: number('Of this stage.', { maximum: 100 }),
+  message: { type: 'string', description: 'What it says.', maxLength: 32_768 },
+  stageStartedAt: time('When the stage began.'),
+  updatedAt: time('When it reported last.'),
+  attempt: number('Which attempt this is, from 1.'),
+};
+const configStatus: PropertiesOf<BootstrapConfigStatus> = {
   initialization: object('Cluster API contract.', {
     dataSecretCreated: flag('Whether the Secret with its Ignition is there.'),
   }),
@@ -195,21 +211,12 @@ const configStatus = object('How far the host is.', {
   dataSecretName: text('The Secret with its Ignition.'),
   role: oneOf('What the host becomes.', 'bootstrap', 'master', 'worker'),
   hostID: text('By which the inventory knows the host.'),
-  progress: object(
-    'What the host reported.',
-    {
-      stage: text('The stage of its installation.'),
-      percent: number('Of this stage.', { maximum: 100 }),
-      message: { type: 'string', description: 'What it says.', maxLength: 32_768 },
-      stageStartedAt: time('When the stage began.'),
-      updatedAt: time('When it reported last.'),
-      attempt: number('Which attempt this is, from 1.'),
-    },
-    ['stage', 'stageStartedAt', 'updatedAt', 'attempt'],
-  ),
+  progress: object('What the host reported.', progress, [
+    ...['stage', 'stageStartedAt', 'updatedAt', 'attempt'],
+  ]),
   observedGeneration,
   conditions,
-});
+};
 
 const infrastructureRef: Schema = {
   ...object(
@@ -270,77 +277,72 @@ const machineTemplate = object(
   ['spec'],
 );
 
-const controlPlaneSpec = object(
-  'The control plane of an OpenShift cluster.',
-  {
-    replicas: {
-      ...{ type: 'integer', format: 'int32', default: 3 },
-      ...choice('How many masters: 1, 3, 4 or 5.', [1, 3, 4, 5]),
-      ...rules(['self >= oldSelf', 'masters cannot be removed']),
-    },
-    distributionVersion: text('The version of OpenShift.', {
-      maxLength: 128,
-      pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([-+].+)?$',
-    }),
-    releaseImage: text('The pull spec of the release image, with its digest.'),
-    machineTemplate,
-    installStateSecretRef: {
-      ...named(
-        "A Secret with install-config.yaml, or the installer's .openshift_install_state.json, or both.",
+const controlPlaneSpec: PropertiesOf<ControlPlaneSpec> = {
+  replicas: {
+    ...{ type: 'integer', format: 'int32', default: 3 },
+    ...choice('How many masters: 1, 3, 4 or 5.', [1, 3, 4, 5]),
+    ...rules(['self >= oldSelf', 'masters cannot be removed']),
+  },
+  distributionVersion: text('The version of OpenShift.', {
+    maxLength: 128,
+    pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([-+].+)?$',
+  }),
+  releaseImage: text('The pull spec of the release image, with its digest.'),
+  machineTemplate,
+  installStateSecretRef: {
+    ...named(
+      "A Secret with install-config.yaml, or the installer's .openshift_install_state.json, or both.",
+    ),
+    ...immutable,
+  },
+  manifestsSelector: object('Which Secrets hold manifests.', {
+    matchLabels: map('Labels that they have.'),
+    matchExpressions: {
+      type: 'array',
+      description: 'What holds of their labels.',
+      maxItems: 64,
+      items: object(
+        'One requirement.',
+        {
+          key: text('A label.', { maxLength: 317 }),
+          operator: oneOf('How it is compared.', 'In', 'NotIn', 'Exists', 'DoesNotExist'),
+          values: texts('What it is compared with.'),
+        },
+        ['key', 'operator'],
       ),
+    },
+  }),
+  bootstrap: object('How the cluster is started.', {
+    mode: {
+      ...oneOf('Pivot, the default: the bootstrap host becomes a master.', 'Pivot'),
       ...immutable,
     },
-    manifestsSelector: object('Which Secrets hold manifests.', {
-      matchLabels: map('Labels that they have.'),
-      matchExpressions: {
-        type: 'array',
-        description: 'What holds of their labels.',
-        maxItems: 64,
-        items: object(
-          'One requirement.',
-          {
-            key: text('A label.', { maxLength: 317 }),
-            operator: oneOf('How it is compared.', 'In', 'NotIn', 'Exists', 'DoesNotExist'),
-            values: texts('What it is compared with.'),
-          },
-          ['key', 'operator'],
-        ),
-      },
+    timeouts: object('How long is waited.', {
+      firstReport: duration('For the first report of the bootstrap host, as 20m.'),
+      bootstrapComplete: duration('For the end of the bootstrap, as 60m.'),
     }),
-    bootstrap: object('How the cluster is started.', {
-      mode: {
-        ...oneOf('Pivot, the default: the bootstrap host becomes a master.', 'Pivot'),
-        ...immutable,
-      },
-      timeouts: object('How long is waited.', {
-        firstReport: duration('For the first report of the bootstrap host, as 20m.'),
-        bootstrapComplete: duration('For the end of the bootstrap, as 60m.'),
-      }),
-    }),
-    remediation: object('How often a master is replaced.', {
-      maxRetry: number('How many times, 3 unless given.'),
-      retryPeriodSeconds: number('How far apart.'),
-    }),
-    configSpec: configSpec('How each master is installed.'),
-  },
-  [
-    ...['distributionVersion', 'releaseImage', 'machineTemplate', 'installStateSecretRef'],
-    'configSpec',
-  ],
-);
+  }),
+  remediation: object('How often a master is replaced.', {
+    maxRetry: number('How many times, 3 unless given.'),
+    retryPeriodSeconds: number('How far apart.'),
+  }),
+  configSpec: configSpec('How each master is installed.'),
+};
 
-const controlPlaneStatus = object('How far the control plane is.', {
+const machineCount = (description: string): Schema =>
+  number(`${description} (Cluster API contract).`);
+const controlPlaneStatus: PropertiesOf<ControlPlaneStatus> = {
   initialization: object('Cluster API contract.', {
     controlPlaneInitialized: flag('Whether its API answered once.'),
   }),
   initialized: flag('The same for contract v1beta1.'),
   ready: flag('Whether its API answers, for contract v1beta1.'),
-  ...Object.fromEntries(
-    [
-      ...['replicas', 'readyReplicas', 'availableReplicas', 'upToDateReplicas'],
-      ...['updatedReplicas', 'unavailableReplicas'],
-    ].map((name) => [name, number('A count of its Machines, as the Cluster API contract has it.')]),
-  ),
+  replicas: machineCount('Machines that are there'),
+  readyReplicas: machineCount('Machines that are Ready'),
+  availableReplicas: machineCount('Machines that are Available'),
+  upToDateReplicas: machineCount('Machines that are UpToDate'),
+  updatedReplicas: number('The same for contract v1beta1.'),
+  unavailableReplicas: number('Machines that are not available, for contract v1beta1.'),
   selector: text('A label selector of its Machines.', { maxLength: 4096 }),
   distributionVersion: text('The version that the cluster has.'),
   assets: object(
@@ -356,7 +358,7 @@ const controlPlaneStatus = object('How far the control plane is.', {
   bootstrapMachine: text('The Machine that starts the cluster.'),
   observedGeneration,
   conditions,
-});
+};
 
 interface Column {
   readonly name: string;
@@ -442,7 +444,13 @@ export const controlPlaneCrd: KubeObject = definition({
   ],
   schema: object(
     'The control plane of an OpenShift cluster on hosts of any infrastructure provider.',
-    { spec: controlPlaneSpec, status: controlPlaneStatus },
+    {
+      spec: object('The control plane of an OpenShift cluster.', controlPlaneSpec, [
+        ...['distributionVersion', 'releaseImage', 'machineTemplate', 'installStateSecretRef'],
+        'configSpec',
+      ]),
+      status: object('How far the control plane is.', controlPlaneStatus),
+    },
     ['spec'],
   ),
   subresources: {
@@ -478,7 +486,10 @@ export const bootstrapCrds: readonly KubeObject[] = [
     schema: {
       ...object(
         'How one host is installed, and how far it is.',
-        { spec: configSpec('How the host is installed.'), status: configStatus },
+        {
+          spec: configSpec('How the host is installed.'),
+          status: object('How far the host is.', configStatus),
+        },
         ['spec'],
       ),
       // What its host boots from was made of it.

@@ -1,0 +1,330 @@
+import { type PolicyRule, rule } from '../layering/manifests/service-account.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import { bootstrapConfigs, controlPlanes, machines, providerNames, webhookPaths } from './api.ts';
+import { ownNames } from './api.ts';
+import { bootstrapCrds, controlPlaneCrd } from './crds.ts';
+
+/** Port of the container for each server, and how the Service of the inventory is reached. */
+const ports = { webhook: 9443, inventory: 8443, health: 9440 } as const;
+const certificateFolder = '/etc/bootwright/certificates';
+const image = '${BOOTWRIGHT_IMAGE:=registry.example/bootwright:latest}';
+
+const rbacGroup = 'rbac.authorization.k8s.io';
+const read = ['get', 'list', 'watch'] as const;
+const secretVerbs = [...read, 'create', 'patch', 'delete'];
+
+/** What both providers may do in all namespaces. */
+const sharedRules: readonly PolicyRule[] = [
+  rule(machines.group, ['clusters', 'machines'], [read]),
+  rule('', ['secrets'], [secretVerbs]),
+  rule('', ['events'], [['create']]),
+  // Who gives a Secret or a Machine an owner whose deletion it blocks must be allowed to finalize that
+  // (Kubernetes, OwnerReferencesPermissionEnforcement).
+  rule(bootstrapConfigs.group, [`${bootstrapConfigs.plural}/finalizers`], [['update']]),
+  rule(bootstrapConfigs.group, [`${bootstrapConfigs.plural}/status`], [['patch']]),
+];
+
+/** What each provider may do in all namespaces. */
+const clusterRules = {
+  bootstrap: [
+    ...sharedRules,
+    rule(bootstrapConfigs.group, [bootstrapConfigs.plural], [[...read, 'patch']]),
+    rule(controlPlanes.group, [controlPlanes.plural], [read]),
+  ],
+  controlPlane: [
+    ...sharedRules,
+    rule(controlPlanes.group, [controlPlanes.plural], [[...read, 'patch']]),
+    rule(controlPlanes.group, [`${controlPlanes.plural}/status`], [['patch']]),
+    rule(controlPlanes.group, [`${controlPlanes.plural}/finalizers`], [['update']]),
+    rule(
+      bootstrapConfigs.group,
+      [bootstrapConfigs.plural],
+      [[...read, 'create', 'patch', 'delete']],
+    ),
+    rule(machines.group, ['machines'], [['create', 'patch', 'delete']]),
+    rule(machines.group, ['machines/status'], [['patch']]),
+    rule(machines.group, ['machinehealthchecks'], [read]),
+    // Templates and machines of any infrastructure provider.
+    rule('infrastructure.cluster.x-k8s.io', ['*'], [[...read, 'create', 'patch', 'delete']]),
+    // The installer of the release runs in one, and its end is told from its pod.
+    rule('batch', ['jobs'], [[...read, 'create', 'delete']]),
+    rule('', ['pods'], [['list']]),
+    rule('', ['pods/log'], [['get']]),
+  ],
+} as const;
+
+/** Of several pods one works: the one with the lease. */
+const ownRules = [
+  rule('coordination.k8s.io', ['leases'], [['get', 'list', 'watch', 'create', 'update', 'patch']]),
+];
+
+interface Provider {
+  readonly of: keyof typeof providerNames;
+  readonly namespace: string;
+  readonly crds: readonly KubeObject[];
+  readonly webhooks: readonly object[];
+  /** Of the certificate, beside those of the Service of the webhooks. */
+  readonly names: readonly string[];
+  readonly args: readonly string[];
+  readonly ports: readonly (keyof typeof ports)[];
+}
+
+const app = (provider: Provider): string => providerNames[provider.of];
+const labelsOf = (provider: Provider) => ({ 'cluster.x-k8s.io/provider': app(provider) });
+const webhookService = 'webhook';
+const certificateSecret = 'serving-certificate';
+const account = 'manager';
+
+/** An object in the namespace of its provider, or of the cluster where it has no place in one. */
+function made(
+  provider: Provider,
+  [apiVersion, kind, name]: readonly [string, string, string],
+  content: object,
+): KubeObject {
+  const clustered = /^(Namespace|Cluster|ValidatingWebhook)/.test(kind);
+  const namespace = clustered ? {} : { namespace: provider.namespace };
+  const { metadata, ...rest } = content as Partial<KubeObject>;
+  return {
+    apiVersion,
+    kind,
+    metadata: { ...metadata, name, ...namespace, labels: labelsOf(provider) },
+    ...rest,
+  };
+}
+
+function access(provider: Provider): readonly KubeObject[] {
+  const subjects = [{ kind: 'ServiceAccount', name: account, namespace: provider.namespace }];
+  const role = (kind: string, name: string) => ({ apiGroup: rbacGroup, kind, name });
+  const rbac = `${rbacGroup}/v1`;
+  const name = `${app(provider)}-manager`;
+  return [
+    made(provider, ['v1', 'ServiceAccount', account], {}),
+    made(provider, [rbac, 'ClusterRole', name], { rules: clusterRules[provider.of] }),
+    made(provider, [rbac, 'ClusterRoleBinding', name], {
+      roleRef: role('ClusterRole', name),
+      subjects,
+    }),
+    made(provider, [rbac, 'Role', account], { rules: ownRules }),
+    made(provider, [rbac, 'RoleBinding', account], { roleRef: role('Role', account), subjects }),
+  ];
+}
+
+/** An authority of ten years signs what is served: hosts that trust it live through a new certificate. */
+function certificates(provider: Provider): readonly KubeObject[] {
+  const certManager = 'cert-manager.io/v1';
+  const issuerRef = (name: string) => ({ kind: 'Issuer', name });
+  const place = provider.namespace;
+  return [
+    made(provider, [certManager, 'Issuer', 'self-signed'], { spec: { selfSigned: {} } }),
+    made(provider, [certManager, 'Certificate', 'authority'], {
+      spec: {
+        ...{ isCA: true, commonName: app(provider), secretName: 'authority', duration: '87600h' },
+        privateKey: { algorithm: 'ECDSA', size: 256 },
+        issuerRef: issuerRef('self-signed'),
+      },
+    }),
+    made(provider, [certManager, 'Issuer', 'authority'], {
+      spec: { ca: { secretName: 'authority' } },
+    }),
+    made(provider, [certManager, 'Certificate', certificateSecret], {
+      spec: {
+        secretName: certificateSecret,
+        dnsNames: [
+          ...['', '.cluster.local'].map((end) => `${webhookService}.${place}.svc${end}`),
+          ...provider.names,
+        ],
+        privateKey: { algorithm: 'ECDSA', size: 256 },
+        issuerRef: issuerRef('authority'),
+      },
+    }),
+  ];
+}
+
+function webhooks(provider: Provider): readonly KubeObject[] {
+  const { namespace } = provider;
+  return [
+    made(provider, ['v1', 'Service', webhookService], {
+      spec: {
+        selector: labelsOf(provider),
+        ports: [{ name: 'webhook', port: 443, targetPort: 'webhook' }],
+      },
+    }),
+    made(
+      provider,
+      ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', app(provider)],
+      {
+        metadata: {
+          annotations: { 'cert-manager.io/inject-ca-from': `${namespace}/${certificateSecret}` },
+        },
+        webhooks: provider.webhooks,
+      },
+    ),
+  ];
+}
+
+interface Asked {
+  readonly path: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resources: readonly string[];
+  /** The label that an object has to be asked about. */
+  readonly label?: string;
+}
+
+/** A question that the API server asks before it takes an object, and does not without an answer. */
+const webhook = (namespace: string, name: string, asked: Asked): object => ({
+  name: `${name}.bootwright.io`,
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'None',
+  failurePolicy: 'Fail',
+  matchPolicy: 'Equivalent',
+  timeoutSeconds: 5,
+  clientConfig: { service: { name: webhookService, namespace, path: asked.path } },
+  rules: [
+    {
+      apiGroups: [asked.group],
+      apiVersions: [asked.version],
+      operations: ['CREATE', 'UPDATE'],
+      resources: asked.resources,
+      scope: 'Namespaced',
+    },
+  ],
+  ...(asked.label === undefined
+    ? {}
+    : { objectSelector: { matchExpressions: [{ key: asked.label, operator: 'Exists' }] } }),
+});
+
+/** Runs for ever beside its cluster, and keeps nothing: all that it knows is in the API server. */
+function deployment(provider: Provider): KubeObject {
+  const labels = labelsOf(provider);
+  return made(provider, ['apps/v1', 'Deployment', 'manager'], {
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: podSpec(provider) },
+    },
+  });
+}
+
+const podSpec = ({ args, ports: names }: Provider): object => ({
+  serviceAccountName: account,
+  terminationGracePeriodSeconds: 10,
+  tolerations: ['master', 'control-plane'].map((role) => ({
+    key: `node-role.kubernetes.io/${role}`,
+    operator: 'Exists',
+    effect: 'NoSchedule',
+  })),
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: 65_532,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  containers: [
+    {
+      name: 'manager',
+      image,
+      args: ['capi', 'manager', ...args],
+      ports: names.map((name) => ({ name, containerPort: ports[name] })),
+      readinessProbe: { httpGet: { path: '/readyz', port: 'health' } },
+      livenessProbe: { httpGet: { path: '/healthz', port: 'health' } },
+      volumeMounts: [{ name: 'certificate', mountPath: certificateFolder, readOnly: true }],
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+      resources: {
+        requests: { cpu: '50m', memory: '128Mi' },
+        limits: { memory: '512Mi' },
+      },
+    },
+  ],
+  volumes: [{ name: 'certificate', secret: { secretName: certificateSecret } }],
+});
+
+/** Flags that both providers get. */
+const sharedArgs = [
+  `--webhook-address=:${ports.webhook}`,
+  `--health-address=:${ports.health}`,
+  `--certificate-folder=${certificateFolder}`,
+];
+
+const bootstrapNamespace = 'bootwright-bootstrap-system';
+const inventoryService = 'inventory';
+const inventoryHost = `\${BOOTWRIGHT_INVENTORY_HOST:=${inventoryService}.${bootstrapNamespace}.svc}`;
+
+const bootstrap: Provider = {
+  of: 'bootstrap',
+  namespace: bootstrapNamespace,
+  crds: bootstrapCrds,
+  webhooks: [
+    webhook(bootstrapNamespace, 'bootstrapconfig', {
+      ...{ path: webhookPaths.bootstrapConfig, ...bootstrapConfigs },
+      resources: [bootstrapConfigs.plural, 'openshiftbootstrapconfigtemplates'],
+    }),
+  ],
+  names: [inventoryHost],
+  args: [
+    '--controllers=bootstrap',
+    ...sharedArgs,
+    `--inventory-address=:${ports.inventory}`,
+    `--inventory-url=https://${inventoryHost}`,
+  ],
+  ports: ['webhook', 'health', 'inventory'],
+};
+
+const controlPlaneNamespace = 'bootwright-control-plane-system';
+const controlPlane: Provider = {
+  of: 'controlPlane',
+  namespace: controlPlaneNamespace,
+  crds: [controlPlaneCrd],
+  webhooks: [
+    webhook(controlPlaneNamespace, 'controlplane', {
+      ...{ path: webhookPaths.controlPlane, ...controlPlanes },
+      resources: [controlPlanes.plural],
+    }),
+    ...(['manifests', 'installState'] as const).map((name) =>
+      webhook(controlPlaneNamespace, name.toLowerCase(), {
+        ...{ path: webhookPaths[name], group: '', version: 'v1', resources: ['secrets'] },
+        label: name === 'manifests' ? ownNames.installManifests : ownNames.installState,
+      }),
+    ),
+  ],
+  names: [],
+  args: ['--controllers=control-plane', ...sharedArgs],
+  ports: ['webhook', 'health'],
+};
+
+/** The address that hosts reach: of a load balancer, unless the management cluster has another way in. */
+const inventory = made(bootstrap, ['v1', 'Service', inventoryService], {
+  spec: {
+    type: '${BOOTWRIGHT_INVENTORY_SERVICE_TYPE:=LoadBalancer}',
+    selector: labelsOf(bootstrap),
+    ports: [{ name: 'inventory', port: 443, targetPort: 'inventory' }],
+  },
+});
+
+const components = (
+  provider: Provider,
+  more: readonly KubeObject[] = [],
+): readonly KubeObject[] => [
+  made(provider, ['v1', 'Namespace', provider.namespace], {}),
+  ...provider.crds,
+  ...access(provider),
+  ...certificates(provider),
+  ...webhooks(provider),
+  ...more,
+  deployment(provider),
+];
+
+/**
+ * The objects of each provider, as clusterctl installs them, in the order in which they are applied. What is written as `${NAME:=default}`
+ * is replaced by clusterctl, or by whoever applies them.
+ */
+export const providerComponents: Readonly<
+  Record<keyof typeof providerNames, readonly KubeObject[]>
+> = {
+  bootstrap: components(bootstrap, [inventory]),
+  controlPlane: components(controlPlane),
+};
