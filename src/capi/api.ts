@@ -63,6 +63,15 @@ export const ownNames = {
   role: 'bootwright.io/role',
   /** Label of the Secrets with tokens of agents, which the inventory follows; without a value. */
   agentToken: 'bootwright.io/agent-token',
+  /** Finalizer of a control plane: kept until none of its Machines is there. */
+  finalizer: 'bootwright.io/control-plane',
+  /** Annotations of the Secret with the installer's files: what they were made of, and when. */
+  inputsHash: 'bootwright.io/inputs-hash',
+  generatedAt: 'bootwright.io/generated-at',
+  /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */
+  mcoImage: 'bootwright.io/mco-image',
+  /** Annotation of what a control plane propagates metadata to: of which it is. */
+  propagated: 'bootwright.io/propagated',
 } as const;
 
 /** A reference as the v1beta2 contract has it: within the own namespace. */
@@ -188,6 +197,42 @@ export interface ControlPlaneSpec {
   };
   readonly remediation?: { readonly maxRetry?: number; readonly retryPeriodSeconds?: number };
   readonly configSpec: BootstrapConfigSpec;
+}
+
+/** A Machine of Cluster API, as much of it as the providers read. */
+export interface Machine extends KubeObject {
+  readonly metadata: OwnedMetadata;
+  readonly spec: {
+    readonly clusterName: string;
+    readonly bootstrap: { readonly configRef?: ContractRef };
+    readonly infrastructureRef: ContractRef;
+    readonly providerID?: string;
+    readonly failureDomain?: string;
+  };
+  readonly status?: {
+    readonly conditions?: readonly ApiCondition[];
+    readonly nodeRef?: { readonly name: string };
+    readonly addresses?: readonly { readonly type: string; readonly address: string }[];
+  };
+}
+
+/** A Cluster of Cluster API, as much of it as the providers read. */
+export interface Cluster extends KubeObject {
+  readonly metadata: OwnedMetadata;
+  readonly spec?: {
+    readonly paused?: boolean;
+    readonly controlPlaneEndpoint?: { readonly host?: string; readonly port?: number };
+  };
+  readonly status?: {
+    readonly initialization?: {
+      readonly infrastructureProvisioned?: boolean;
+      readonly controlPlaneInitialized?: boolean;
+    };
+    readonly failureDomains?: readonly {
+      readonly name: string;
+      readonly controlPlane?: boolean;
+    }[];
+  };
 }
 
 /** Labels and annotations that Machines, configs and infrastructure machines get. */

@@ -420,6 +420,28 @@ function addNode(node: ProgramCommand): void {
     .runs(async () => (await import('./node-controller.ts')).runNodeController);
 }
 
+/** The providers of Cluster API, and what installs by them. */
+function addCapi(capi: ProgramCommand): void {
+  inPod(
+    capi.add(
+      'manager',
+      'in the management cluster: run the providers',
+      'Run by a deployment for each provider. Of a flag that is given twice the last one counts. It ends by a signal only; the next run continues.',
+    ),
+  )
+    .addOption(
+      required('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma'),
+    )
+    .option('--namespace <NAME>', 'work in one namespace; default: in all')
+    .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
+    .reads({
+      POD_NAMESPACE: 'namespace of the leases; from metadata.namespace',
+      OPENSHIFT_INSTALL: "the installer as a program; default: Jobs of the payload's own image",
+      ...podEnvironment,
+    })
+    .runs(async () => (await import('./capi/manager.ts')).runCapiManager);
+}
+
 function addCompletion(program: ProgramCommand): void {
   program
     .add('completion', 'print the completion script of a shell')

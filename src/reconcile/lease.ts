@@ -32,6 +32,8 @@ export interface Contender {
   /** Its own pod, by its id: what an earlier process of this pod holds is free, since that process has ended. */
   readonly pod: string;
   readonly isSingleNode: boolean;
+  /** Those of OpenShift unless given. */
+  readonly times?: LeaseTimes;
 }
 
 /** A lease that is held, and renewed until it is released. */
@@ -54,7 +56,8 @@ interface Renewal {
   readonly since: Millis | undefined;
 }
 
-interface LeaseTimes {
+/** How long a lease holds, and how often it is renewed. */
+export interface LeaseTimes {
   /** One that is not renewed for so long is free. */
   readonly duration: Millis;
   /** Who could not renew it for so long has lost it. */
@@ -89,7 +92,7 @@ const releaseLimit: Millis = seconds(1);
  */
 export async function holdLease(scope: LeaseScope, contender: Contender): Promise<HeldLease> {
   const { clock, random, signal, note } = scope;
-  const times = contender.isSingleNode ? onSingleNode : usual;
+  const times = contender.times ?? (contender.isSingleNode ? onSingleNode : usual);
   const identity = `${contender.pod}_${random.uuid()}`;
   const record = leaseRecord(scope, { ...contender, identity, times });
   const noteOnce = onceEach(note);

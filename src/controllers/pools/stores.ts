@@ -9,6 +9,7 @@ import {
   nodes as nodeKind,
   pods as podKind,
 } from '../../cluster/kinds.ts';
+import { selectorText } from '../../cluster/label-selector.ts';
 import { listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
@@ -177,25 +178,6 @@ export async function readView(
       .map(({ metadata: { name } }) => name),
     ...(roles.length === 0 ? {} : { members: [...byName.values()] }),
   };
-}
-
-/** A label selector in the words of a request; undefined for none, which selects nothing. */
-export function selectorText(selector: unknown): string | undefined {
-  if (typeof selector !== 'object' || selector === null) return undefined;
-  const { matchLabels = {}, matchExpressions = [] } = selector as {
-    readonly matchLabels?: Readonly<Record<string, string>>;
-    readonly matchExpressions?: readonly {
-      readonly key: string;
-      readonly operator: string;
-      readonly values?: readonly string[];
-    }[];
-  };
-  const rules = matchExpressions.map(({ key, operator, values = [] }) => {
-    if (operator === 'Exists') return key;
-    if (operator === 'DoesNotExist') return `!${key}`;
-    return `${key} ${operator.toLowerCase()} (${values.join(',')})`;
-  });
-  return [...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`), ...rules].join();
 }
 
 /** Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined where it does not. */

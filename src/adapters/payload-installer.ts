@@ -1,0 +1,123 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { asAgentError } from '../engine/failures.ts';
+import type { RunEventBody } from '../engine/events.ts';
+import { masker } from '../lib/masker.ts';
+import { minutes, renderDuration } from '../model/duration.ts';
+import { Secret } from '../model/secret.ts';
+import { AgentError } from '../model/failure.ts';
+import type { Host } from '../ports/host.ts';
+import {
+  discarded,
+  type InstallFiles,
+  type Installer,
+  installerFailure,
+  type InstallInputs,
+  type InstallerRun,
+  installerRuns,
+  madeFiles,
+} from '../ports/installer.ts';
+
+/** It takes seconds; the rest is for a machine with much else to do. */
+const limit = minutes(10);
+
+/** Secrets are longer than this, words of a configuration that may be printed are not. */
+const shortestSecret = 12;
+
+/** The program that `OPENSHIFT_INSTALL` names. */
+export function payloadInstaller(
+  program: string,
+  { host, emit }: { readonly host: Pick<Host, 'exec'>; readonly emit: (event: RunEventBody) => void },
+): Installer {
+  return {
+    make: async (inputs, signal) => {
+      const runs = installerRuns(inputs);
+      const folder = await mkdtemp(join(tmpdir(), 'bootwright-installer-'));
+      const mask = maskOf(inputs);
+      try {
+        for (const run of runs) {
+          await lay(folder, run);
+          await runOnce({ program, folder, run, inputs, mask, host, emit }, signal);
+        }
+        return await filesIn(folder);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+async function lay(folder: string, { files }: InstallerRun): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, content, { mode: 0o600 });
+  }
+}
+
+interface OneRun {
+  readonly program: string;
+  readonly folder: string;
+  readonly run: InstallerRun;
+  readonly inputs: InstallInputs;
+  readonly mask: (text: string) => string;
+  readonly host: Pick<Host, 'exec'>;
+  readonly emit: (event: RunEventBody) => void;
+}
+
+async function runOnce(
+  { program, folder, run, inputs, mask, host, emit }: OneRun,
+  signal: AbortSignal,
+): Promise<void> {
+  const lines: string[] = [];
+  const onLine = (text: string): void => {
+    const line = mask(text);
+    lines.push(line);
+    const [level, message] = ['debug', `installer: ${line}`] as const;
+    emit({ type: 'note', step: 'control-plane/make-assets', level, message, fields: {} });
+  };
+  const argv = [program, 'create', run.command, '--dir', folder];
+  const env = { HOME: folder, OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE: inputs.releaseImage };
+  try {
+    await host.exec(argv, { signal, limit, onLine, env });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    const what = `openshift-install create ${run.command}`;
+    if (error.code === 'command.timed-out')
+      throw installerFailure('installer.timed-out', `${what} ran for ${renderDuration(limit)}`);
+    if (error.code === 'command.stopped') throw error;
+    const last = lines.findLast((line) => /level=(error|fatal)|^(ERROR|FATAL)/.test(line));
+    const why = last ?? lines.at(-1) ?? mask(asAgentError(error).message);
+    throw installerFailure('installer.failed', `${what}: ${why}`);
+  }
+  const lost = discarded(lines.join('\n'));
+  if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
+}
+
+/** Takes out of its lines what is secret in what it was given: each long word of a value that is no name. */
+function maskOf({ installConfig = '', state = '' }: InstallInputs): (text: string) => string {
+  const { mask, register } = masker();
+  const secrets = [installConfig, state].flatMap((text) => [
+    ...text.matchAll(/pullSecret\\?"?:\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|(\S.*))/g),
+    ...text.matchAll(/\\*"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
+  ]);
+  for (const found of secrets) {
+    const value = found.slice(1).find((one) => one !== undefined && one !== '') ?? '';
+    if (value.length >= shortestSecret) register(new Secret(value));
+  }
+  return mask;
+}
+
+async function filesIn(folder: string): Promise<InstallFiles> {
+  const read = async (name: string): Promise<readonly (readonly [string, Uint8Array])[]> => {
+    const content = await readFile(join(folder, name)).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    });
+    return content === undefined ? [] : [[name, content]];
+  };
+  const found = await Promise.all(Object.values(madeFiles).map(read));
+  return Object.fromEntries(found.flat());
+}

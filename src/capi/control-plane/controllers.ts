@@ -1,0 +1,232 @@
+import { isDeepStrictEqual } from 'node:util';
+import { asAgentError } from '../../engine/failures.ts';
+import { seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Installer } from '../../ports/installer.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { performActions } from '../../reconcile/actions.ts';
+import type { Change } from '../../reconcile/informer.ts';
+import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
+import type { Queue, Result } from '../../reconcile/queue.ts';
+import { patchOf } from '../../reconcile/write.ts';
+import { assetKeys, capiNames, type ControlPlane, controlPlanes } from '../api.ts';
+import { secretText } from './assets.ts';
+import { assetsController, type AssetsBoard } from './make-assets.ts';
+import { type ControlPlaneAction, decide, type Seen } from './decide.ts';
+import { factsOf } from './facts.ts';
+import { type Guests, guestsOf, type OpenGuest } from './guest.ts';
+import { type InputsVerdict, readInputs } from './inputs.ts';
+import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
+import { type Finding, type Findings, statusOf } from './status.ts';
+import {
+  clusterOwner,
+  type ControlPlaneStores,
+  controlPlaneStores,
+  type ControlPlaneView,
+  readView,
+  refOf,
+  storedView,
+} from './view.ts';
+
+/** What the control-plane provider works with. */
+interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
+  readonly emit: Emit;
+  /** The one namespace that it works in; all unless given. */
+  readonly namespace?: string;
+  /** The installer as a program; Jobs of the payload's own run it unless given. */
+  readonly installer: Installer | undefined;
+  readonly openGuest: OpenGuest;
+}
+
+/** What has happened to a control plane within this time is decided on together. */
+const gathered = 250;
+
+/** What comes without an event is looked for this often: a template that is missing, a time limit. */
+const decideAgain = seconds(10);
+
+/** The control-plane provider: keeps Machines of control planes, makes what they are installed from, and follows their clusters. */
+export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
+  const { kube, clock, emit, namespace, installer, openGuest } = ports;
+  const stores = controlPlaneStores({ kube, clock }, namespace);
+  const reads = [
+    ...[stores.controlPlanes, stores.clusters, stores.machines, stores.configs],
+    ...stores.secrets,
+  ];
+  const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
+  let addKey: Queue['add'] = () => undefined;
+  const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
+  const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
+  const scope = { kube, clock, note: notesOf(emit, id) };
+  const common = {
+    ...{ reads, keys: () => stores.controlPlanes.all().map(keyOf) },
+    watch: (add: Queue['add']) => watchControlPlanes(stores, add),
+  };
+  return [
+    {
+      ...{ ...common, id, settle: gathered, title: 'Keep control planes at their desired state' },
+      ...{ idle: 'the control planes are watched', about: (key) => `control plane ${key}` },
+      watch: (add) => {
+        addKey = add;
+        common.watch(add);
+      },
+      reconcile: (key, signal) => reconcile({ scope, stores, guests, board }, key, signal),
+      takeBack: guests.closeAll,
+    },
+    {
+      ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },
+      ...{ idle: 'every control plane has its files', about: (key) => `files of ${key}` },
+      ...assetsController({ ...scope, note: notesOf(emit, assetsId), installer }, { stores, board }),
+    },
+  ];
+}
+
+const keyOf = ({ metadata: { name, namespace = '' } }: Pick<ControlPlane, 'metadata'>): string =>
+  `${namespace}/${name}`;
+
+interface Work {
+  readonly scope: ControlPlaneScope;
+  readonly stores: ControlPlaneStores;
+  readonly guests: Guests;
+  readonly board: AssetsBoard;
+}
+
+async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<Result> {
+  const { scope, stores, guests, board } = work;
+  const view = storedView(stores, refOf(key));
+  if (view === undefined) {
+    await guests.close(key);
+    board.failures.delete(key);
+    return {};
+  }
+  const { seen, findings } = await look(work, { key, view }, signal);
+  let latest = view;
+  let failure: unknown;
+  try {
+    await performActions<Seen, ControlPlaneAction>(
+      {
+        ...{ seen, decide, table: actionsOn(scope, () => latest) },
+        readAgain: async (_, inner) => {
+          const now = await readView(scope.kube, view.controlPlane, inner);
+          if (now === undefined) return undefined;
+          latest = now;
+          return { ...seen, view: now };
+        },
+      },
+      signal,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    failure = error;
+  }
+  await writeStatus(scope, seen, withFailure(findings, failure), signal);
+  if (failure !== undefined) throw failure;
+  return isTimed(seen, findings) ? { after: decideAgain } : {};
+}
+
+/** Whether something may change without an event. */
+function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
+  const { isPaused, isDeleting, isBootstrapComplete } = factsOf(view, now);
+  const isWrong = [template, installState, manifests].some((one) => one?.isRight === false);
+  return !isPaused && !isDeleting && (isWrong || (view.machines.length > 0 && !isBootstrapComplete));
+}
+
+/** Who refuses a Machine says why in its condition. */
+function withFailure(findings: Findings, failure: unknown): Findings {
+  if (!(failure instanceof AgentError)) return findings;
+  const isRefused = failure.code === 'kube.invalid' || failure.code.startsWith('control-plane.');
+  if (!isRefused) return findings;
+  const template = { isRight: false, reason: 'CreationFailed', message: failure.message };
+  return { ...findings, template };
+}
+
+const right: Finding = { isRight: true, reason: 'Found' };
+
+/** All that a decision needs beside the objects of the management cluster. */
+async function look(
+  { scope: { kube, clock }, guests, board }: Work,
+  { key, view }: { readonly key: string; readonly view: ControlPlaneView },
+  signal: AbortSignal,
+): Promise<{ readonly seen: Seen; readonly findings: Findings }> {
+  const { controlPlane } = view;
+  const now = clock.now();
+  const facts = factsOf(view, now);
+  const isIdle = facts.isPaused || facts.isDeleting;
+  const needsTemplate = !isIdle && view.machines.length < facts.replicas;
+  const template = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right;
+  const inputs: InputsVerdict | undefined =
+    isIdle || facts.hasAssets ? undefined : await readInputs(kube, controlPlane, signal);
+  const kubeconfig = secretText(view.assets, assetKeys.kubeconfig);
+  const hasGuest = facts.hasAssets && facts.isBootstrapReady && kubeconfig !== undefined;
+  const { uid = '' } = controlPlane.metadata;
+  if (!hasGuest || isIdle) await guests.close(key);
+  const guest = hasGuest && !isIdle ? guests.follow(key, uid, kubeconfig) : undefined;
+  const gap = guest?.gap();
+  const failed = board.failures.get(key);
+  const assets =
+    failed === undefined || failed.hash !== inputs?.hash ? undefined : findingOf(failed.error);
+  return {
+    seen: {
+      ...{ view, now, hasTemplate: !('isRight' in template) || template.isRight },
+      isAnswering: guest !== undefined && gap === undefined,
+    },
+    findings: {
+      ...(inputs === undefined
+        ? {}
+        : { installState: inputs.installState, manifests: inputs.manifests }),
+      template: 'isRight' in template ? template : right,
+      ...(assets === undefined ? {} : { assets }),
+      ...(gap === undefined ? {} : { guestGap: gap }),
+      hasConfigServer: false,
+    },
+  };
+}
+
+const failureReasons: Readonly<Record<string, string>> = {
+  'installer.manifests-discarded': 'ManifestsDiscarded',
+  'installer.incomplete': 'ManifestsIncomplete',
+};
+
+const findingOf = (error: unknown): Finding => {
+  const { code, message } = asAgentError(error);
+  return { isRight: false, reason: failureReasons[code] ?? 'InstallerFailed', message };
+};
+
+/** Writes what has changed of the status. */
+async function writeStatus(
+  { kube }: ControlPlaneScope,
+  seen: Seen,
+  findings: Findings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { controlPlane: before } = seen.view;
+  if (isDeepStrictEqual(statusOf(seen, findings), before.status)) return;
+  const { name, namespace = '', uid } = before.metadata;
+  const ref = { kind: controlPlanes, namespace, name };
+  const controlPlane = (await kube.get(ref, signal)) as ControlPlane | undefined;
+  if (controlPlane === undefined || controlPlane.metadata.uid !== uid) return;
+  const status = statusOf({ ...seen, view: { ...seen.view, controlPlane } }, findings);
+  if (isDeepStrictEqual(status, controlPlane.status)) return;
+  await kube.patch(ref, patchOf(controlPlane, { status }, 'status'), signal);
+}
+
+/** What adds control planes to a queue. */
+function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void {
+  const inNamespace = (namespace = ''): readonly ControlPlane[] =>
+    stores.controlPlanes.by('namespace', namespace) as readonly ControlPlane[];
+  stores.controlPlanes.onChange(({ before, after }) => {
+    const changed = after ?? before;
+    if (changed !== undefined) add(keyOf(changed as ControlPlane));
+  });
+  const addOf = (clusterIn: (change: Change) => string | undefined) => (change: Change) => {
+    const cluster = clusterIn(change);
+    const { namespace } = (change.after ?? change.before)?.metadata ?? {};
+    for (const one of inNamespace(namespace))
+      if (cluster === undefined || clusterOwner(one)?.name === cluster) add(keyOf(one));
+  };
+  stores.clusters.onChange(addOf(({ before, after }) => (after ?? before)?.metadata.name));
+  const labelled = addOf(
+    ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
+  );
+  for (const store of [stores.machines, stores.configs]) store.onChange(labelled);
+  for (const store of stores.secrets) store.onChange(labelled);
+}

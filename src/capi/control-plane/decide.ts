@@ -1,0 +1,121 @@
+import { type ControlPlane, type Machine, ownNames } from '../api.ts';
+import { conditionOf } from '../conditions.ts';
+import { type ControlPlaneFacts, factsOf } from './facts.ts';
+import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
+import type { ControlPlaneView } from './view.ts';
+
+/** What is decided by: objects of the management cluster, and what was found out beside them. */
+export interface Seen {
+  readonly view: ControlPlaneView;
+  readonly now: number;
+  /** The infrastructure template is there, and of a kind that a provider has. */
+  readonly hasTemplate: boolean;
+  /** The API of the guest answers. */
+  readonly isAnswering: boolean;
+}
+
+interface OnMachine {
+  /** Name of the Machine. */
+  readonly target: string;
+  readonly machine: Machine;
+}
+
+/** What is done for a control plane. */
+export type ControlPlaneAction =
+  | { readonly type: 'add-finalizer' | 'remove-finalizer'; readonly target: string }
+  | { readonly type: 'remove-assets' | 'publish-kubeconfig'; readonly target: string }
+  | { readonly type: 'create-machine'; readonly target: string; readonly machine: NewMachine }
+  | ({ readonly type: 'delete-machine' | 'propagate' | 'mark-up-to-date' } & OnMachine);
+
+/** What is to be done now; nothing while it is paused. */
+export function decide({ view, now, hasTemplate, isAnswering }: Seen): readonly ControlPlaneAction[] {
+  const facts = factsOf(view, now);
+  const { controlPlane } = view;
+  const target = controlPlane.metadata.name;
+  if (facts.isPaused) return [];
+  if (facts.isDeleting) return ending(view.machines, controlPlane);
+  if (!hasFinalizer(controlPlane)) return [{ type: 'add-finalizer', target }];
+  if (!facts.hasAssets) return [];
+  if (facts.isExpired && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
+  return [
+    ...(hasTemplate ? creations(view, facts) : []),
+    ...upkeep(view, facts),
+    ...(isAnswering && view.kubeconfig === undefined
+      ? [{ type: 'publish-kubeconfig', target } as const]
+      : []),
+  ];
+}
+
+/** Whether it has the finalizer. */
+export const hasFinalizer = ({ metadata: { finalizers = [] } }: ControlPlane): boolean =>
+  finalizers.includes(ownNames.finalizer);
+
+/** The finalizer stays until the last Machine is gone: core would keep them for ever otherwise. */
+function ending(
+  machines: readonly Machine[],
+  controlPlane: ControlPlane,
+): readonly ControlPlaneAction[] {
+  const target = controlPlane.metadata.name;
+  if (machines.length === 0)
+    return hasFinalizer(controlPlane) ? [{ type: 'remove-finalizer', target }] : [];
+  return machines
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map((machine) => ({ type: 'delete-machine', target: machine.metadata.name, machine }));
+}
+
+/** Whether a host may work with the files already. */
+const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
+  hosts.some(({ stage }) => stage !== '');
+
+/** The Machines that are to be made: first the bootstrap host, and all others once they can join it. */
+export function creations(
+  { controlPlane, cluster }: ControlPlaneView,
+  facts: ControlPlaneFacts,
+): readonly ControlPlaneAction[] {
+  const { hosts, replicas, isBootstrapReady, isBootstrapLost, isExpired } = facts;
+  if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || isExpired)
+    return [];
+  const names = new Set(hosts.map(({ machine }) => machine.metadata.name));
+  const domains = hosts.map(({ machine }) => machine.spec.failureDomain);
+  const missing = replicas - hosts.length;
+  const isFirst = facts.bootstrap === undefined && !isBootstrapReady;
+  const count = isFirst ? Math.min(1, missing) : isBootstrapReady ? missing : 0;
+  const actions: ControlPlaneAction[] = [];
+  for (let index = 0; actions.length < count; index += 1) {
+    const name = machineName(controlPlane, index);
+    if (names.has(name)) continue;
+    const failureDomain = leastUsedDomain(cluster, domains);
+    domains.push(failureDomain);
+    const machine = { name, isBootstrap: isFirst, failureDomain };
+    actions.push({ type: 'create-machine', target: name, machine });
+  }
+  return actions;
+}
+
+/** What Machines have to have at all times. */
+function upkeep(
+  { controlPlane }: ControlPlaneView,
+  { hosts }: ControlPlaneFacts,
+): readonly ControlPlaneAction[] {
+  const { hash } = propagation(controlPlane);
+  return hosts
+    .filter(({ isDeleting }) => !isDeleting)
+    .flatMap(({ machine, config }): readonly ControlPlaneAction[] => {
+      const target = machine.metadata.name;
+      const isCurrent = machine.metadata.annotations?.[ownNames.propagated] === hash;
+      const isConfigCurrent =
+        config === undefined || config.metadata.annotations?.[ownNames.propagated] === hash;
+      const isMarked = conditionOf(machine.status?.conditions, 'UpToDate')?.status === 'True';
+      return [
+        ...(isCurrent && isConfigCurrent ? [] : [{ type: 'propagate', target, machine } as const]),
+        ...(isMarked ? [] : [{ type: 'mark-up-to-date', target, machine } as const]),
+      ];
+    });
+}
+
+/** Whether the files of the cluster are to be made. */
+export function areAssetsDue({ view, now, hasTemplate }: Seen): boolean {
+  const facts = factsOf(view, now);
+  const mayWork = !facts.isPaused && !facts.isDeleting && hasFinalizer(view.controlPlane);
+  return mayWork && hasTemplate && facts.isInfrastructureReady && view.assets === undefined;
+}

@@ -1,0 +1,107 @@
+import { ladders, type Stage, stages } from '../../model/stage.ts';
+import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
+import { type BootstrapConfig, capiNames, type Machine, ownNames } from '../api.ts';
+import { conditionOf } from '../conditions.ts';
+import type { ControlPlaneView } from './view.ts';
+
+/** A host of the control plane. */
+export interface HostFact {
+  readonly machine: Machine;
+  readonly config: BootstrapConfig | undefined;
+  readonly isBootstrap: boolean;
+  readonly isDeleting: boolean;
+  /** Empty before its first report. */
+  readonly stage: Stage | '';
+}
+
+/** What follows from a view alone. */
+export interface ControlPlaneFacts {
+  readonly isDeleting: boolean;
+  readonly isPaused: boolean;
+  readonly isInfrastructureReady: boolean;
+  /** Whether the Secret with the installer's files is its own. */
+  readonly hasAssets: boolean;
+  /** They were made so long ago that no bootstrap can be begun with them. */
+  readonly isExpired: boolean;
+  readonly hosts: readonly HostFact[];
+  readonly bootstrap: HostFact | undefined;
+  /** The bootstrap host has a control plane that others can join. */
+  readonly isBootstrapReady: boolean;
+  readonly isBootstrapComplete: boolean;
+  /** The bootstrap host is gone after others may have begun with it: nothing can continue. */
+  readonly isBootstrapLost: boolean;
+  readonly isInitialized: boolean;
+  readonly replicas: number;
+}
+
+/** The installer's certificates of a bootstrap (openshift/installer, `pkg/asset/tls`, ValidityOneDay). */
+export const assetsLifetime: Millis = hours(24);
+
+/** What is still needed of that to come to the end of a bootstrap. */
+export const assetsReserve: Millis = hours(2);
+
+const isTrue = ({ controlPlane }: ControlPlaneView, type: string): boolean =>
+  conditionOf(controlPlane.status?.conditions, type)?.status === 'True';
+
+const isAtLeast = (stage: Stage | '', wanted: Stage, ladder: readonly Stage[]): boolean =>
+  stage !== '' && stage !== 'Failed' && ladder.indexOf(stage) >= ladder.indexOf(wanted);
+
+/** Whether nothing may be changed for a cluster now (Cluster API, `annotations.IsPaused`). */
+export const isPaused = ({ controlPlane, cluster }: ControlPlaneView): boolean =>
+  cluster?.spec?.paused === true ||
+  controlPlane.metadata.annotations?.[capiNames.paused] !== undefined;
+
+/** What follows from a view. */
+export function factsOf(view: ControlPlaneView, now: number): ControlPlaneFacts {
+  const { controlPlane, cluster, assets, configs } = view;
+  const { metadata, spec, status } = controlPlane;
+  const replicas = spec.replicas ?? 3;
+  const hosts = view.machines.map((machine) => hostOf(machine, configs));
+  const bootstrap = hosts.find(({ isBootstrap }) => isBootstrap);
+  const ladder = ladders[replicas === 1 ? 'single-node' : 'bootstrap'];
+  const stage = bootstrap?.stage ?? '';
+  const isComplete =
+    isTrue(view, 'BootstrapComplete') ||
+    isAtLeast(stage, 'Rebooting', ladder) ||
+    bootstrap?.machine.status?.nodeRef !== undefined;
+  const first = replicas === 1 ? 'Waiting for bootkube' : 'Waiting for control plane';
+  const isReady = isComplete || isTrue(view, 'BootstrapReady') || isAtLeast(stage, first, ladder);
+  const isOwn = assets?.metadata.annotations?.[ownNames.inputsHash] !== undefined;
+  const owners = (assets?.metadata as Machine['metadata'] | undefined)?.ownerReferences ?? [];
+  const hasAssets = isOwn && owners.some(({ uid }) => uid === metadata.uid);
+  const generatedAt = Date.parse(assets?.metadata.annotations?.[ownNames.generatedAt] ?? '');
+  return {
+    ...{ hosts, bootstrap, replicas, hasAssets },
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isPaused: isPaused(view),
+    isInfrastructureReady:
+      cluster?.status?.initialization?.infrastructureProvisioned === true &&
+      (cluster.spec?.controlPlaneEndpoint?.host ?? '') !== '',
+    isExpired: hasAssets && !isReady && now > generatedAt + assetsLifetime - assetsReserve,
+    isBootstrapReady: isReady,
+    isBootstrapComplete: isComplete,
+    isBootstrapLost: isReady && !isComplete && bootstrap === undefined,
+    isInitialized:
+      status?.initialization?.controlPlaneInitialized === true || status?.initialized === true,
+  };
+}
+
+function hostOf(machine: Machine, configs: ControlPlaneView['configs']): HostFact {
+  const config = configs.get(machine.spec.bootstrap.configRef?.name ?? machine.metadata.name);
+  const stage = config?.status?.progress?.stage ?? '';
+  return {
+    ...{ machine, config },
+    isBootstrap: machine.metadata.annotations?.[ownNames.role] === 'bootstrap',
+    isDeleting: machine.metadata.deletionTimestamp !== undefined,
+    stage: stages.find((one) => one === stage) ?? '',
+  };
+}
+
+/** A duration as Go writes it, `1h30m` for example; undefined where it is none. */
+export function readDuration(text: string): Millis | undefined {
+  if (!/^(\d+(h|m|s))+$/.test(text)) return undefined;
+  const units = { h: hours, m: minutes, s: seconds };
+  return [...text.matchAll(/(\d+)(h|m|s)/g)]
+    .map(([, count, unit]) => units[unit as keyof typeof units](Number(count)))
+    .reduce((sum, one) => sum + one, 0);
+}

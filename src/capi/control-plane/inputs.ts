@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { secrets } from '../../cluster/kinds.ts';
+import { selectorText } from '../../cluster/label-selector.ts';
+import { yamlIn } from '../../lib/yaml-text.ts';
+import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { type ControlPlane, ownNames } from '../api.ts';
+import { secretText } from './assets.ts';
+import type { Finding } from './status.ts';
+
+/** What a cluster is installed from, and whether it is right. */
+export interface InputsVerdict {
+  readonly installState: Finding;
+  readonly manifests: Finding;
+  /** Where both are. */
+  readonly inputs?: InstallInputs;
+  /** Of all that goes into the installer. */
+  readonly hash: string;
+}
+
+/** Keys of the Secret with the state of the installer. */
+const stateKeys = {
+  installConfig: 'install-config.yaml',
+  state: '.openshift_install_state.json',
+} as const;
+
+/** Reads the Secrets that a control plane names, and checks them as they are checked at admission. */
+export async function readInputs(
+  kube: Pick<Kube, 'get' | 'list'>,
+  controlPlane: ControlPlane,
+  signal: AbortSignal,
+): Promise<InputsVerdict> {
+  const { namespace = '' } = controlPlane.metadata;
+  const { installStateSecretRef, manifestsSelector } = controlPlane.spec;
+  const labelSelector = selectorText(manifestsSelector);
+  const [state, manifests] = await Promise.all([
+    kube.get({ kind: secrets, namespace, name: installStateSecretRef.name }, signal),
+    labelSelector === undefined
+      ? []
+      : kube.list({ kind: secrets, namespace, labelSelector }, signal),
+  ]);
+  return verdictOn(controlPlane, state, manifests);
+}
+
+/** Whether what a cluster is installed from is right. */
+export function verdictOn(
+  controlPlane: ControlPlane,
+  state: KubeObject | undefined,
+  secretsOfManifests: readonly KubeObject[],
+): InputsVerdict {
+  const installState = stateFinding(controlPlane, state);
+  const manifests = secretsOfManifests.flatMap(manifestsIn);
+  const found = manifestsFinding(secretsOfManifests, manifests);
+  const installConfig = secretText(state, stateKeys.installConfig);
+  const stateText = secretText(state, stateKeys.state);
+  const inputs: InstallInputs = {
+    ...(installConfig === undefined ? {} : { installConfig }),
+    ...(stateText === undefined ? {} : { state: stateText }),
+    manifests,
+    releaseImage: controlPlane.spec.releaseImage,
+    isSingleNode: controlPlane.spec.replicas === 1,
+  };
+  const hash = createHash('sha256').update(JSON.stringify(inputs)).digest('hex');
+  const isRight = installState.isRight && found.isRight;
+  return { installState, manifests: found, hash, ...(isRight ? { inputs } : {}) };
+}
+
+function stateFinding(
+  { spec: { installStateSecretRef, replicas = 3 } }: ControlPlane,
+  state: KubeObject | undefined,
+): Finding {
+  const { name } = installStateSecretRef;
+  const wrong = (reason: string, message: string): Finding => ({ isRight: false, reason, message });
+  if (state === undefined) return wrong('SecretNotFound', `Secret ${name} is not there; make it`);
+  const installConfig = secretText(state, stateKeys.installConfig);
+  const keys = `${stateKeys.installConfig} or ${stateKeys.state}`;
+  if (installConfig === undefined) {
+    return secretText(state, stateKeys.state) === undefined
+      ? wrong('KeyMissing', `Secret ${name} has no key ${keys}`)
+      : { isRight: true, reason: 'Valid' };
+  }
+  const config = Object(yamlIn(installConfig)) as {
+    readonly apiVersion?: unknown;
+    readonly controlPlane?: { readonly replicas?: unknown };
+  };
+  if (config.apiVersion === undefined)
+    return wrong('ParseFailed', `${name}/${stateKeys.installConfig} is no install-config`);
+  const masters = config.controlPlane?.replicas ?? 3;
+  return masters === replicas
+    ? { isRight: true, reason: 'Valid' }
+    : wrong(
+        'ReplicasMismatch',
+        `install-config has ${String(masters)} replicas of the control plane, spec.replicas is ${replicas}`,
+      );
+}
+
+function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
+  const folder = secret.metadata.annotations?.[ownNames.manifestFolder];
+  if (folder !== 'manifests' && folder !== 'openshift') return [];
+  const { data = {} } = secret as { readonly data?: Readonly<Record<string, string>> };
+  return Object.keys(data)
+    .sort()
+    .map((name) => ({ folder, name, content: secretText(secret, name) ?? '' }));
+}
+
+function manifestsFinding(
+  all: readonly KubeObject[],
+  manifests: readonly InstallManifest[],
+): Finding {
+  if (all.length === 0) return { isRight: true, reason: 'NoneSelected' };
+  const without = all.filter((secret) => manifestsIn(secret).length === 0);
+  if (without.length > 0) {
+    const names = without.map(({ metadata }) => metadata.name).join(', ');
+    const message = `${names}: annotation ${ownNames.manifestFolder} is manifests or openshift, and a Secret has a file`;
+    return { isRight: false, reason: 'Invalid', message };
+  }
+  const paths = manifests.map(({ folder, name }) => `${folder}/${name}`);
+  const twice = paths.find((path, at) => paths.indexOf(path) !== at);
+  return twice === undefined
+    ? { isRight: true, reason: 'Valid' }
+    : { isRight: false, reason: 'Duplicate', message: `${twice} is in two Secrets` };
+}

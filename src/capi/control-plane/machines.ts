@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import type { KubeObject } from '../../ports/kube.ts';
+import {
+  bootstrapConfigType,
+  capiNames,
+  type Cluster,
+  type ControlPlane,
+  controlPlaneType,
+  type Machine,
+  type MachineMetadata,
+  machineType,
+  type OwnerReference,
+  ownNames,
+} from '../api.ts';
+
+/** A Machine that is to be made. */
+export interface NewMachine {
+  readonly name: string;
+  readonly isBootstrap: boolean;
+  readonly failureDomain: string | undefined;
+}
+
+/** Names of hosts are labels of DNS. */
+const longestName = 63;
+
+/** The name of the Machine with an index: always the same, so that none is made twice from a view that is late. */
+export function machineName({ metadata: { name, uid = '' } }: ControlPlane, index: number): string {
+  const hash = createHash('sha256').update(`${uid}/${index}`).digest();
+  const number = hash.readUIntBE(0, 6) % 36 ** 5;
+  return `${name.slice(0, longestName - 6)}-${number.toString(36).padStart(5, '0')}`;
+}
+
+/** As a label the name of a control plane (Cluster API, `format.MustFormatValue`: a hash where it is too long). */
+const nameLabel = (name: string): string =>
+  name.length <= longestName
+    ? name
+    : `hash_${createHash('sha256').update(name).digest('hex').slice(0, 16)}_z`;
+
+/** Labels by which the Machines of a control plane are known, with their configs and infrastructure machines. */
+export const ownLabels = (
+  { metadata: { name } }: ControlPlane,
+  cluster: string,
+): Readonly<Record<string, string>> => ({
+  [capiNames.clusterName]: cluster,
+  [capiNames.controlPlane]: '',
+  [capiNames.controlPlaneName]: nameLabel(name),
+});
+
+/** The same as a selector. */
+export const ownSelector = (controlPlane: ControlPlane, cluster: string): string =>
+  Object.entries(ownLabels(controlPlane, cluster))
+    .map(([label, value]) => `${label}=${value}`)
+    .join();
+
+/** The control plane as an owner; of a Machine and of Secrets it is the controller. */
+export const ownerOf = (
+  { metadata: { name, uid = '' } }: ControlPlane,
+  isController: boolean,
+): OwnerReference => ({
+  ...{ ...controlPlaneType, name, uid },
+  ...(isController ? { controller: true, blockOwnerDeletion: true } : {}),
+});
+
+interface MadeFor {
+  readonly controlPlane: ControlPlane;
+  readonly cluster: Cluster;
+}
+
+const metadataOf = (
+  { controlPlane, cluster }: MadeFor,
+  { name }: NewMachine,
+  isController: boolean,
+): KubeObject['metadata'] & { readonly ownerReferences: readonly OwnerReference[] } => ({
+  ...{ name, namespace: controlPlane.metadata.namespace ?? '' },
+  labels: ownLabels(controlPlane, cluster.metadata.name),
+  ownerReferences: [ownerOf(controlPlane, isController)],
+});
+
+/** How a host is installed; the Machine becomes its controller, which core sees to. */
+export const configOf = (made: MadeFor, machine: NewMachine): KubeObject => ({
+  ...bootstrapConfigType,
+  metadata: metadataOf(made, machine, false),
+  spec: made.controlPlane.spec.configSpec,
+});
+
+/** Kind of a template without the word. */
+export const clonedKind = (template: string): string => template.replace(/Template$/, '');
+
+/** An infrastructure machine of a template (Cluster API, `external.CreateFromTemplate`). */
+export function cloneOf(made: MadeFor, machine: NewMachine, template: KubeObject): KubeObject {
+  const { infrastructureRef } = made.controlPlane.spec.machineTemplate.spec;
+  const { template: inner = {} } = template['spec'] as {
+    readonly template?: { readonly metadata?: MachineMetadata; readonly spec?: object };
+  };
+  const own = metadataOf(made, machine, false);
+  return {
+    apiVersion: template.apiVersion ?? '',
+    kind: clonedKind(infrastructureRef.kind),
+    metadata: {
+      ...own,
+      labels: { ...inner.metadata?.labels, ...own.labels },
+      annotations: {
+        ...inner.metadata?.annotations,
+        [capiNames.clonedFromName]: infrastructureRef.name,
+        [capiNames.clonedFromGroupKind]: `${infrastructureRef.kind}.${infrastructureRef.apiGroup}`,
+      },
+    },
+    spec: inner.spec ?? {},
+  };
+}
+
+/** A Machine of a host. */
+export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
+  const { name, isBootstrap, failureDomain } = machine;
+  const { infrastructureRef } = made.controlPlane.spec.machineTemplate.spec;
+  const metadata = metadataOf(made, machine, true);
+  const [apiGroup = ''] = bootstrapConfigType.apiVersion.split('/');
+  return {
+    ...machineType,
+    metadata: {
+      ...metadata,
+      ...(isBootstrap ? { annotations: { [ownNames.role]: 'bootstrap' } } : {}),
+    },
+    spec: {
+      clusterName: made.cluster.metadata.name,
+      bootstrap: { configRef: { apiGroup, kind: bootstrapConfigType.kind, name } },
+      infrastructureRef: {
+        ...{ apiGroup: infrastructureRef.apiGroup, name },
+        kind: clonedKind(infrastructureRef.kind),
+      },
+      ...(failureDomain === undefined ? {} : { failureDomain }),
+      minReadySeconds: 0,
+    },
+  };
+}
+
+/** The failure domain with the fewest Machines; undefined where the infrastructure has none for control planes. */
+export function leastUsedDomain(
+  { status }: Cluster,
+  machines: readonly (string | undefined)[],
+): string | undefined {
+  const domains = (status?.failureDomains ?? [])
+    .filter(({ controlPlane }) => controlPlane === true)
+    .map(({ name }) => ({ name, used: machines.filter((one) => one === name).length }))
+    .sort((one, other) => one.used - other.used || (one.name < other.name ? -1 : 1));
+  return domains[0]?.name;
+}
+
+/** What is propagated to the objects of a Machine in place, and a text that changes with it. */
+export function propagation({ spec: { machineTemplate } }: ControlPlane): {
+  readonly metadata: MachineMetadata;
+  readonly machineSpec: object;
+  readonly hash: string;
+} {
+  const { metadata = {}, spec } = machineTemplate;
+  const { deletion, readinessGates, taints } = spec;
+  const machineSpec = {
+    ...(deletion === undefined ? {} : { deletion }),
+    ...(readinessGates === undefined ? {} : { readinessGates }),
+    ...(taints === undefined ? {} : { taints }),
+  };
+  const text = JSON.stringify([sorted(metadata.labels), sorted(metadata.annotations), machineSpec]);
+  return {
+    ...{ metadata, machineSpec },
+    hash: createHash('sha256').update(text).digest('hex').slice(0, 16),
+  };
+}
+
+const sorted = (
+  entries: Readonly<Record<string, string>> = {},
+): readonly (readonly [string, string])[] =>
+  Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1));
+
+/** What is applied to an object of a Machine for the control plane, which takes away what it applied before. */
+export function propagatedTo(
+  object: KubeObject,
+  controlPlane: ControlPlane,
+  hasSpec: boolean,
+): KubeObject {
+  const { apiVersion = '', kind = '', metadata: { name, namespace = '' } } = object;
+  const { metadata, machineSpec, hash } = propagation(controlPlane);
+  return {
+    ...{ apiVersion, kind },
+    metadata: {
+      ...{ name, namespace },
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: { ...metadata.annotations, [ownNames.propagated]: hash },
+    },
+    ...(hasSpec && Object.keys(machineSpec).length > 0 ? { spec: machineSpec } : {}),
+  };
+}
+
+/** Whether a Machine is of a control plane, by its owner. */
+export const isOwnedBy = (
+  { metadata: { ownerReferences = [] } }: Pick<Machine, 'metadata'>,
+  uid: string | undefined,
+): boolean =>
+  uid !== undefined && ownerReferences.some((owner) => owner.uid === uid && owner.controller);

@@ -1,0 +1,267 @@
+import { secrets } from '../../cluster/kinds.ts';
+import { wholeSeconds } from '../../model/duration.ts';
+import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
+import type { Ports } from '../../ports/ports.ts';
+import type { ActionTable } from '../../reconcile/actions.ts';
+import { type Note, patchOf } from '../../reconcile/write.ts';
+import {
+  assetKeys,
+  bootstrapConfigs,
+  capiNames,
+  type Cluster,
+  type ControlPlane,
+  controlPlanes,
+  kubeconfigSecretName,
+  machines,
+  machineType,
+  ownNames,
+  type OwnedMetadata,
+} from '../api.ts';
+import { contractKind, type ContractKind } from '../contract-kinds.ts';
+import { secretText } from './assets.ts';
+import type { ControlPlaneAction } from './decide.ts';
+import {
+  cloneOf,
+  clonedKind,
+  configOf,
+  machineOf,
+  type NewMachine,
+  ownerOf,
+  propagatedTo,
+} from './machines.ts';
+import type { Finding } from './status.ts';
+import type { ControlPlaneView } from './view.ts';
+
+/** Failures of the control-plane provider. */
+export const controlPlaneFailures = {
+  'control-plane.name-taken': {
+    kind: 'cluster',
+    title: 'An object has the name that a Machine of a control plane would have',
+    hint: 'remove the object, or give the control plane another name',
+  },
+  'control-plane.no-template': {
+    kind: 'input',
+    title: 'The infrastructure template of a control plane cannot be used',
+    hint: 'make the template, or correct spec.machineTemplate.spec.infrastructureRef; install its provider',
+  },
+} as const satisfies FailureTable;
+
+const controlPlaneFailure = failuresOf(controlPlaneFailures);
+
+/** Who applies what the control plane propagates and says of Machines, in `metadata.managedFields`. */
+const fieldManager = 'bootwright-control-plane';
+
+/** What writes work with. */
+export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
+  readonly note: Note;
+}
+
+/** An infrastructure template with the kind of what is made of it. */
+export interface UsableTemplate {
+  readonly template: KubeObject;
+  readonly machine: ContractKind;
+}
+
+/** Reads the infrastructure template of a control plane; a finding where nothing can be made of it. */
+export async function readTemplate(
+  kube: Pick<Kube, 'get'>,
+  { metadata: { namespace = '' }, spec }: ControlPlane,
+  signal: AbortSignal,
+): Promise<UsableTemplate | Finding> {
+  const { apiGroup, kind, name } = spec.machineTemplate.spec.infrastructureRef;
+  const wrong = (reason: string, message: string): Finding => ({ isRight: false, reason, message });
+  const [ofTemplate, machine] = await Promise.all([
+    contractKind(kube, { apiGroup, kind }, signal),
+    contractKind(kube, { apiGroup, kind: clonedKind(kind) }, signal),
+  ]);
+  if (ofTemplate === undefined || machine === undefined || !kind.endsWith('Template')) {
+    const message = `no infrastructure provider has the kind ${kind} of ${apiGroup}; correct infrastructureRef or install the provider`;
+    return wrong('TemplateKindNotFound', message);
+  }
+  const template = await kube.get({ kind: ofTemplate.kind, namespace, name }, signal);
+  return template === undefined
+    ? wrong('TemplateNotFound', `${kind} ${name} is not there; make it or correct infrastructureRef`)
+    : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
+}
+
+/** How each action is done, on a view that was read right before. */
+export function actionsOn(
+  scope: ControlPlaneScope,
+  latest: () => ControlPlaneView,
+): ActionTable<ControlPlaneAction> {
+  const { kube, note } = scope;
+  const place = (): { readonly namespace: string } => ({
+    namespace: latest().controlPlane.metadata.namespace ?? '',
+  });
+  const setFinalizers = async (
+    change: (finalizers: readonly string[]) => readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { controlPlane } = latest();
+    const { name, finalizers = [] } = controlPlane.metadata;
+    const patch = patchOf(controlPlane, { metadata: { finalizers: change(finalizers) } });
+    await kube.patch({ kind: controlPlanes, ...place(), name }, patch, signal);
+  };
+  return {
+    'add-finalizer': (_, signal) =>
+      setFinalizers((before) => [...before, ownNames.finalizer], signal),
+    'remove-finalizer': (_, signal) =>
+      setFinalizers((before) => before.filter((one) => one !== ownNames.finalizer), signal),
+    'delete-machine': async ({ machine: { metadata } }, signal) => {
+      const { name, uid } = metadata;
+      await kube.remove({ kind: machines, ...place(), name, uid }, signal);
+      note('info', `Machine ${name} is being deleted`);
+    },
+    'remove-assets': async (_, signal) => {
+      const { assets } = latest();
+      if (assets === undefined) return;
+      const { name, uid } = assets.metadata;
+      await kube.remove({ kind: secrets, ...place(), name, uid }, signal);
+      note('info', `Secret ${name} is too old to begin with, and is made again`);
+    },
+    'create-machine': ({ machine }, signal) => createMachine(scope, latest(), machine, signal),
+    propagate: ({ target }, signal) => propagate(scope, latest(), target, signal),
+    'mark-up-to-date': ({ machine }, signal) => markUpToDate(scope, machine, signal),
+    'publish-kubeconfig': (_, signal) => publishKubeconfig(scope, latest(), signal),
+  };
+}
+
+/** The Machine is made last: what is there of one before is taken when it is made again. */
+async function createMachine(
+  { kube, note }: ControlPlaneScope,
+  { controlPlane, cluster }: ControlPlaneView,
+  machine: NewMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await readTemplate(kube, controlPlane, signal);
+  if (!('template' in found)) {
+    throw controlPlaneFailure('control-plane.no-template', found.message ?? found.reason);
+  }
+  if (cluster === undefined) return;
+  const made = { controlPlane, cluster };
+  const { uid = '', namespace = '' } = controlPlane.metadata;
+  const clone = {
+    ...cloneOf(made, machine, found.template),
+    apiVersion: found.machine.apiVersion,
+  };
+  const create = async (kind: KubeKind, object: KubeObject): Promise<void> =>
+    createOwned(kube, { kind, namespace, uid }, object, signal);
+  await create(found.machine.kind, clone);
+  await create(bootstrapConfigs, configOf(made, machine));
+  await create(machines, machineOf(made, machine));
+  const role = machine.isBootstrap ? 'bootstrap host' : 'master';
+  note('info', `Machine ${machine.name} is made`, { role });
+}
+
+/** Makes an object, or finds that it was made by the same owner before. */
+async function createOwned(
+  kube: Pick<Kube, 'create' | 'get'>,
+  { kind, namespace, uid }: { readonly kind: KubeKind; readonly namespace: string; readonly uid: string },
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await kube.create({ kind, namespace }, object, signal);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    const { name } = object.metadata;
+    const there = await kube.get({ kind, namespace, name }, signal);
+    const { ownerReferences = [], deletionTimestamp } = (there?.metadata ?? {}) as OwnedMetadata;
+    const isOwn = ownerReferences.some((owner) => owner.uid === uid);
+    if (isOwn && deletionTimestamp === undefined) return;
+    const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
+    throw controlPlaneFailure('control-plane.name-taken', what, { cause: error });
+  }
+}
+
+/** Whether there is another object of a name. */
+export const isTaken = (error: unknown): boolean =>
+  error instanceof AgentError && error.code === 'kube.conflict';
+
+/** Each manifest has the uid of its object: without it one that is gone would be made again from it. */
+async function propagate(
+  { kube }: ControlPlaneScope,
+  { controlPlane, machines: all, configs }: ControlPlaneView,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const machine = all.find(({ metadata }) => metadata.name === name);
+  if (machine === undefined) return;
+  const { namespace = '' } = controlPlane.metadata;
+  const ref = machine.spec.infrastructureRef;
+  const infrastructure = await contractKind(kube, ref, signal);
+  const clone =
+    infrastructure &&
+    (await kube.get({ kind: infrastructure.kind, namespace, name: ref.name }, signal));
+  const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
+  const { apiVersion: configVersion, kind: configKind } = {
+    ...{ apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1', kind: 'OpenShiftBootstrapConfig' },
+  };
+  // The Machine comes last: by it is seen whether all is done.
+  const objects: readonly (KubeObject | undefined)[] = [
+    clone && { ...clone, apiVersion: infrastructure.apiVersion, kind: ref.kind },
+    config && { ...config, apiVersion: configVersion, kind: configKind },
+    { ...machine, ...machineType },
+  ];
+  for (const object of objects) {
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+    const manifest = propagatedTo(object, controlPlane, object.kind === machineType.kind);
+    await kube.apply(withUid(manifest, object), signal, { manager: fieldManager });
+  }
+}
+
+const withUid = (manifest: KubeObject, { metadata: { uid = '' } }: KubeObject): KubeObject => ({
+  ...manifest,
+  metadata: { ...manifest.metadata, uid },
+});
+
+/** Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract, `UpToDate`). */
+async function markUpToDate(
+  { kube, clock }: ControlPlaneScope,
+  machine: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace = '' } = machine.metadata;
+  const lastTransitionTime = wholeSeconds(clock.now());
+  const type = { type: 'UpToDate', status: 'True', reason: 'UpToDate', message: '' };
+  const manifest = {
+    ...{ ...machineType, metadata: { name, namespace } },
+    status: { conditions: [{ ...type, lastTransitionTime }] },
+  };
+  const options = { manager: fieldManager, subresource: 'status' };
+  await kube.apply(withUid(manifest, machine), signal, options);
+}
+
+/** The kubeconfig of a Cluster (Cluster API contract). */
+export const kubeconfigSecret = (
+  controlPlane: ControlPlane,
+  { metadata: { name } }: Cluster,
+  kubeconfig: string,
+): KubeObject => ({
+  ...{ apiVersion: 'v1', kind: 'Secret', type: capiNames.secretType },
+  metadata: {
+    ...{ name: kubeconfigSecretName(name), namespace: controlPlane.metadata.namespace ?? '' },
+    labels: { [capiNames.clusterName]: name },
+    ownerReferences: [ownerOf(controlPlane, true)],
+  } as KubeObject['metadata'],
+  data: { value: Buffer.from(kubeconfig).toString('base64') },
+});
+
+async function publishKubeconfig(
+  { kube, note }: ControlPlaneScope,
+  { controlPlane, cluster, assets }: ControlPlaneView,
+  signal: AbortSignal,
+): Promise<void> {
+  const kubeconfig = secretText(assets, assetKeys.kubeconfig);
+  if (cluster === undefined || kubeconfig === undefined) return;
+  const { namespace = '' } = controlPlane.metadata;
+  const secret = kubeconfigSecret(controlPlane, cluster, kubeconfig);
+  try {
+    await kube.create({ kind: secrets, namespace }, secret, signal);
+  } catch (error) {
+    if (isTaken(error)) return;
+    throw error;
+  }
+  note('info', `the API of Cluster ${cluster.metadata.name} answers`);
+}

@@ -1,0 +1,310 @@
+import { minutes, renderDuration, wholeSeconds } from '../../model/duration.ts';
+import {
+  type ApiCondition,
+  assetsSecretName,
+  type ControlPlaneStatus,
+  type Machine,
+  ownNames,
+  sharedConditions,
+} from '../api.ts';
+import { conditionOf, type NewCondition, withConditions } from '../conditions.ts';
+import type { Seen } from './decide.ts';
+import {
+  assetsLifetime,
+  type ControlPlaneFacts,
+  factsOf,
+  type HostFact,
+  readDuration,
+} from './facts.ts';
+import { ownSelector } from './machines.ts';
+
+/** Whether something is right, and else what is to be done. */
+export interface Finding {
+  readonly isRight: boolean;
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** What a status says that no object of the management cluster says. */
+export interface Findings {
+  /** Undefined once the files were made of them. */
+  readonly installState?: Finding;
+  readonly manifests?: Finding;
+  readonly template: Finding;
+  /** How the making of the files is; undefined where nobody has tried. */
+  readonly assets?: Finding;
+  /** Why the API of the guest does not answer. */
+  readonly guestGap?: string;
+  /** A config server of a master answers. */
+  readonly hasConfigServer: boolean;
+  /** The version that the guest has, and how an upgrade is. */
+  readonly version?: string;
+  readonly upgrade?: Finding;
+}
+
+const when = (
+  type: string,
+  isTrue: boolean,
+  { reason, message }: Pick<Finding, 'reason' | 'message'>,
+): NewCondition => ({
+  ...{ type, status: isTrue ? 'True' : 'False', reason },
+  ...(message === undefined ? {} : { message }),
+});
+
+const found = (type: string, finding: Finding): NewCondition => when(type, finding.isRight, finding);
+
+/** The status of a control plane (Cluster API contract, in both spellings). */
+export function statusOf(seen: Seen, findings: Findings): ControlPlaneStatus {
+  const { view, now } = seen;
+  const { controlPlane, machines, cluster } = view;
+  const before = controlPlane.status ?? {};
+  const { generation } = controlPlane.metadata;
+  const facts = factsOf(view, now);
+  const conditions = (changed: readonly NewCondition[]): readonly ApiCondition[] =>
+    withConditions(before.conditions, changed, { now, generation });
+  const paused = pausedCondition(facts.isPaused);
+  if (facts.isPaused) return { ...before, conditions: conditions([paused]) };
+  const isInitialized =
+    facts.isInitialized || (view.kubeconfig !== undefined && seen.isAnswering);
+  const count = (type: string): number => machines.filter((one) => isTrue(one, type)).length;
+  const available = count('Available');
+  const { bootstrap } = facts;
+  return {
+    ...before,
+    ...(isInitialized
+      ? { initialization: { controlPlaneInitialized: true }, initialized: true, ready: true }
+      : {}),
+    ...{ replicas: machines.length, readyReplicas: count('Ready'), availableReplicas: available },
+    ...{ upToDateReplicas: count('UpToDate'), updatedReplicas: count('UpToDate') },
+    unavailableReplicas: machines.length - available,
+    ...(cluster === undefined ? {} : { selector: ownSelector(controlPlane, cluster.metadata.name) }),
+    ...(findings.version === undefined ? {} : { distributionVersion: findings.version }),
+    ...assetsOf(seen, facts),
+    ...(bootstrap === undefined ? {} : { bootstrapMachine: bootstrap.machine.metadata.name }),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    conditions: conditions([
+      paused,
+      ...inputConditions(findings),
+      assetsCondition(seen, facts, findings),
+      ...bootstrapConditions(seen, facts),
+      ...machineConditions(facts, findings),
+      ...apiConditions(seen, { facts, findings, isInitialized }),
+      ...(facts.isDeleting ? [deletingCondition(facts)] : []),
+      ...(findings.upgrade === undefined ? [] : [found('Upgrading', findings.upgrade)]),
+    ]),
+  };
+}
+
+const isTrue = ({ status }: Machine, type: string): boolean =>
+  conditionOf(status?.conditions, type)?.status === 'True';
+
+const pausedCondition = (paused: boolean): NewCondition =>
+  when('Paused', paused, { reason: paused ? 'Paused' : 'NotPaused' });
+
+function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<ControlPlaneStatus> {
+  const { controlPlane, assets } = view;
+  const { annotations = {} } = assets?.metadata ?? {};
+  const at = Date.parse(annotations[ownNames.generatedAt] ?? '');
+  if (!hasAssets || Number.isNaN(at)) return {};
+  return {
+    assets: {
+      secretName: assetsSecretName(controlPlane.metadata.name),
+      hash: annotations[ownNames.inputsHash] ?? '',
+      generatedAt: wholeSeconds(at),
+      expiresAt: wholeSeconds(at + assetsLifetime),
+    },
+  };
+}
+
+const inputConditions = ({ installState, manifests }: Findings): readonly NewCondition[] => [
+  ...(installState === undefined ? [] : [found('InstallStateValid', installState)]),
+  ...(manifests === undefined ? [] : [found('ManifestsValid', manifests)]),
+];
+
+function assetsCondition(
+  { view }: Seen,
+  facts: ControlPlaneFacts,
+  findings: Findings,
+): NewCondition {
+  const type = 'AssetsGenerated';
+  if (facts.hasAssets && facts.isExpired) {
+    const message =
+      'the certificates of the bootstrap are too old to begin with; delete the Cluster and start again';
+    return when(type, false, { reason: 'Expired', message });
+  }
+  if (facts.hasAssets) return when(type, true, { reason: 'Generated' });
+  if (view.assets !== undefined) {
+    const message = `Secret ${view.assets.metadata.name} is of another control plane; remove it`;
+    return when(type, false, { reason: 'WaitingForInputs', message });
+  }
+  const waitsFor = missingInput(view, facts, findings);
+  if (waitsFor !== undefined)
+    return when(type, false, { reason: 'WaitingForInputs', message: waitsFor });
+  return found(type, findings.assets ?? { isRight: false, reason: 'Generating' });
+}
+
+function missingInput(
+  { cluster }: Seen['view'],
+  { isInfrastructureReady }: ControlPlaneFacts,
+  { installState, manifests, template }: Findings,
+): string | undefined {
+  if (cluster === undefined) return 'no Cluster owns the control plane yet';
+  const wrong = [installState, manifests, template].find((one) => one?.isRight === false);
+  if (wrong !== undefined) return wrong.message ?? wrong.reason;
+  return isInfrastructureReady
+    ? undefined
+    : 'the infrastructure of the Cluster is not provisioned, or has no control plane endpoint';
+}
+
+/** A host with its stage, for people. */
+const hostText = ({ machine, config, isBootstrap, stage }: HostFact): string => {
+  const { percent } = config?.status?.progress ?? {};
+  const role = isBootstrap ? 'bootstrap' : 'master';
+  const progress = percent === undefined ? '' : ` ${percent}%`;
+  return `${machine.metadata.name}(${role}): ${stage === '' ? 'no report yet' : `${stage}${progress}`}`;
+};
+
+/** How a host failed, as its config says it. */
+const failureText = ({ machine, config }: HostFact): string => {
+  const message = conditionOf(config?.status?.conditions, 'Ready')?.message;
+  const text = message === undefined || message === '' ? config?.status?.progress?.message : message;
+  return `${machine.metadata.name}: ${text ?? 'Failed'}`;
+};
+
+/** Unless the control plane says otherwise. */
+const defaultTimeouts = { firstReport: minutes(20), bootstrapComplete: minutes(60) };
+
+function bootstrapConditions(
+  { view, now }: Seen,
+  facts: ControlPlaneFacts,
+): readonly NewCondition[] {
+  const { bootstrap, isBootstrapReady, isBootstrapComplete } = facts;
+  const ready = (is: boolean, reason: string, message?: string): NewCondition =>
+    when('BootstrapReady', is, { reason, ...(message === undefined ? {} : { message }) });
+  const complete = (is: boolean, reason: string, message?: string): NewCondition =>
+    when('BootstrapComplete', is, { reason, ...(message === undefined ? {} : { message }) });
+  if (isBootstrapComplete) {
+    return [ready(true, 'TemporaryControlPlaneUp'), complete(true, 'Complete')];
+  }
+  if (facts.isBootstrapLost) {
+    const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
+    return [ready(false, 'WaitingForMachine', message), complete(false, 'Failed', message)];
+  }
+  if (bootstrap === undefined) {
+    return [ready(false, 'WaitingForMachine'), complete(false, 'Running')];
+  }
+  const { timeouts = {} } = view.controlPlane.spec.bootstrap ?? {};
+  const limits = {
+    firstReport: readDuration(timeouts.firstReport ?? '') ?? defaultTimeouts.firstReport,
+    complete: readDuration(timeouts.bootstrapComplete ?? '') ?? defaultTimeouts.bootstrapComplete,
+  };
+  const age = now - Date.parse(bootstrap.machine.metadata.creationTimestamp ?? '');
+  const isSilent = bootstrap.stage === '' && age > limits.firstReport;
+  const silence = `no report within ${renderDuration(limits.firstReport)}`;
+  const text = isSilent
+    ? `${bootstrap.machine.metadata.name}(bootstrap): ${silence}`
+    : bootstrap.stage === 'Failed'
+      ? failureText(bootstrap)
+      : hostText(bootstrap);
+  const isReporting = bootstrap.stage !== '';
+  const reason = isBootstrapReady
+    ? 'TemporaryControlPlaneUp'
+    : isReporting
+      ? bootstrap.stage === 'Failed'
+        ? 'HostInstallationFailed'
+        : 'WaitingForBootstrapHost'
+      : 'HostNotReporting';
+  const isLate = age > limits.complete;
+  const lateness = `not complete within ${renderDuration(limits.complete)}; ${text}`;
+  return [
+    ready(isBootstrapReady, reason, isBootstrapReady ? undefined : text),
+    bootstrap.stage === 'Failed'
+      ? complete(false, 'Failed', text)
+      : isLate
+        ? complete(false, 'TimedOut', lateness)
+        : complete(false, 'Running', text),
+  ];
+}
+
+function machineConditions(
+  { hosts, replicas, isBootstrapReady }: ControlPlaneFacts,
+  { template }: Findings,
+): readonly NewCondition[] {
+  const made = `${hosts.length} of ${replicas} Machines are made`;
+  const isMade = hosts.length >= replicas;
+  const unready = hosts.filter(({ machine }) => !isTrue(machine, 'Ready'));
+  const waits = !isBootstrapReady && hosts.length > 0;
+  return [
+    !template.isRight
+      ? found('MachinesCreated', template)
+      : isMade
+        ? when('MachinesCreated', true, { reason: 'Created' })
+        : when('MachinesCreated', false, {
+            reason: waits ? 'WaitingForBootstrap' : 'WaitingForAssets',
+            message: waits ? `${made}; the others are made once the bootstrap host is ready` : made,
+          }),
+    hosts.length > 0 && unready.length === 0
+      ? when('MachinesReady', true, { reason: 'Ready' })
+      : when('MachinesReady', false, {
+          reason: 'NotReady',
+          message: unready.map(hostText).join('; '),
+        }),
+  ];
+}
+
+interface ApiFacts {
+  readonly facts: ControlPlaneFacts;
+  readonly findings: Findings;
+  readonly isInitialized: boolean;
+}
+
+function apiConditions(
+  { view, isAnswering }: Seen,
+  { facts, findings, isInitialized }: ApiFacts,
+): readonly NewCondition[] {
+  const hasKubeconfig = view.kubeconfig !== undefined;
+  const { configServerAvailable } = sharedConditions;
+  const wasAvailable =
+    conditionOf(view.controlPlane.status?.conditions, configServerAvailable)?.status === 'True';
+  const hasServer = wasAvailable || (isInitialized && findings.hasConfigServer);
+  return [
+    when('KubeconfigAvailable', hasKubeconfig, {
+      reason: hasKubeconfig ? 'Available' : 'WaitingForAPI',
+    }),
+    when(configServerAvailable, hasServer, {
+      reason: hasServer ? 'Available' : 'WaitingForMasters',
+    }),
+    availableCondition(view, { facts, findings, isAnswering }),
+  ];
+}
+
+function availableCondition(
+  { controlPlane }: Seen['view'],
+  {
+    facts: { hosts, isBootstrapComplete },
+    findings,
+    isAnswering,
+  }: Omit<ApiFacts, 'isInitialized'> & { readonly isAnswering: boolean },
+): NewCondition {
+  const type = 'Available';
+  const before = conditionOf(controlPlane.status?.conditions, type);
+  // What fails once the control plane has been available is a host that came later.
+  const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
+  const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');
+  if (failed.length > 0) {
+    const message = failed.map(failureText).join('; ');
+    return when(type, false, { reason: 'HostInstallationFailed', message });
+  }
+  if (!isBootstrapComplete && !wasAvailable)
+    return when(type, false, { reason: 'Installing', message: hosts.map(hostText).join('; ') });
+  if (isAnswering) return when(type, true, { reason: 'Available' });
+  const message = findings.guestGap ?? 'the API of the cluster does not answer';
+  return when(type, false, { reason: 'APIUnreachable', message });
+}
+
+function deletingCondition({ hosts }: ControlPlaneFacts): NewCondition {
+  const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
+  const message = names === '' ? '' : `waiting for Machines: ${names}`;
+  return when('Deleting', true, { reason: 'DeletingMachines', message });
+}
+

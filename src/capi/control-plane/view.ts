@@ -1,0 +1,159 @@
+import { secrets } from '../../cluster/kinds.ts';
+import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
+import { type Informer, informer } from '../../reconcile/informer.ts';
+import type { Ports } from '../../ports/ports.ts';
+import {
+  assetsSecretName,
+  type BootstrapConfig,
+  bootstrapConfigs,
+  capiNames,
+  type Cluster,
+  clusters,
+  type ControlPlane,
+  controlPlanes,
+  kubeconfigSecretName,
+  type Machine,
+  machines,
+  ownNames,
+  type OwnerReference,
+} from '../api.ts';
+import { isOwnedBy } from './machines.ts';
+
+/** All that decides about a control plane, as objects of the management cluster show it. */
+export interface ControlPlaneView {
+  readonly controlPlane: ControlPlane;
+  /** Its owner; undefined until core has set it. */
+  readonly cluster: Cluster | undefined;
+  /** Those that it made and that are there, also while they are being deleted. */
+  readonly machines: readonly Machine[];
+  /** Configs of the whole cluster, by their names. */
+  readonly configs: ReadonlyMap<string, BootstrapConfig>;
+  /** The Secret with the installer's files, also one of an earlier control plane of the name. */
+  readonly assets: KubeObject | undefined;
+  readonly kubeconfig: KubeObject | undefined;
+}
+
+/** What is followed for all control planes. */
+export interface ControlPlaneStores {
+  /** By namespace. */
+  readonly controlPlanes: Informer<'namespace'>;
+  readonly clusters: Informer;
+  /** By namespace and cluster. */
+  readonly machines: Informer<'cluster'>;
+  readonly configs: Informer<'cluster'>;
+  /** Secrets of clusters, manifests and install states. */
+  readonly secrets: readonly Informer[];
+}
+
+/** Where objects of a cluster are, as one text. */
+export const clusterKey = (namespace: string | undefined, cluster: string): string =>
+  `${namespace ?? ''}/${cluster}`;
+
+const clusterOf = ({ metadata: { namespace, labels } }: KubeObject): readonly string[] => {
+  const cluster = labels?.[capiNames.clusterName];
+  return cluster === undefined ? [] : [clusterKey(namespace, cluster)];
+};
+
+/** Follows control planes and all that decides about them, in one namespace or in all. */
+export function controlPlaneStores(
+  ports: Pick<Ports, 'kube' | 'clock'>,
+  namespace: string | undefined,
+): ControlPlaneStores {
+  const place = namespace === undefined ? {} : { namespace };
+  const all = (kind: KubeKind): Informer => informer(ports, { kind, ...place });
+  const labelled = (labelSelector: string): Informer =>
+    informer(ports, { kind: secrets, ...place, labelSelector });
+  return {
+    controlPlanes: informer(
+      ports,
+      { kind: controlPlanes, ...place },
+      { namespace: ({ metadata }) => [metadata.namespace ?? ''] },
+    ),
+    clusters: all(clusters),
+    machines: informer(ports, { kind: machines, ...place }, { cluster: clusterOf }),
+    configs: informer(ports, { kind: bootstrapConfigs, ...place }, { cluster: clusterOf }),
+    secrets: [
+      labelled(capiNames.clusterName),
+      labelled(ownNames.installManifests),
+      labelled(ownNames.installState),
+    ],
+  };
+}
+
+/** The Cluster that owns a control plane: by group, kind and name, since which of them is the controller differs (Cluster API). */
+export const clusterOwner = ({
+  metadata: { ownerReferences = [] },
+}: ControlPlane): OwnerReference | undefined =>
+  ownerReferences.find(
+    ({ apiVersion, kind }) => kind === 'Cluster' && apiVersion.split('/')[0] === clusters.group,
+  );
+
+/** A control plane as the stores show it. */
+export function storedView(
+  stores: ControlPlaneStores,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): ControlPlaneView | undefined {
+  const controlPlane = stores.controlPlanes.get(name, namespace) as ControlPlane | undefined;
+  if (controlPlane === undefined) return undefined;
+  const owner = clusterOwner(controlPlane)?.name ?? '';
+  const key = clusterKey(namespace, owner);
+  const [ofClusters] = stores.secrets;
+  return viewOf(controlPlane, {
+    cluster: stores.clusters.get(owner, namespace),
+    machines: stores.machines.by('cluster', key),
+    configs: stores.configs.by('cluster', key),
+    assets: ofClusters?.get(assetsSecretName(name), namespace),
+    kubeconfig: ofClusters?.get(kubeconfigSecretName(owner), namespace),
+  });
+}
+
+/** The same by requests of its own; undefined where it is gone, or another one of its name. */
+export async function readView(
+  kube: Pick<Kube, 'get' | 'list'>,
+  { metadata: { name, namespace = '', uid } }: ControlPlane,
+  signal: AbortSignal,
+): Promise<ControlPlaneView | undefined> {
+  const one = (kind: KubeKind, named: string): Promise<KubeObject | undefined> =>
+    kube.get({ kind, namespace, name: named }, signal);
+  const controlPlane = (await one(controlPlanes, name)) as ControlPlane | undefined;
+  if (controlPlane?.metadata.uid !== uid || controlPlane === undefined) return undefined;
+  const owner = clusterOwner(controlPlane)?.name;
+  const labelSelector = `${capiNames.clusterName}=${owner ?? ''}`;
+  const listed = (kind: KubeKind): Promise<readonly KubeObject[]> =>
+    owner === undefined ? Promise.resolve([]) : kube.list({ kind, namespace, labelSelector }, signal);
+  const [cluster, ofMachines, configs, assets, kubeconfig] = await Promise.all([
+    owner === undefined ? undefined : one(clusters, owner),
+    listed(machines),
+    listed(bootstrapConfigs),
+    one(secrets, assetsSecretName(name)),
+    owner === undefined ? undefined : one(secrets, kubeconfigSecretName(owner)),
+  ]);
+  return viewOf(controlPlane, { cluster, machines: ofMachines, configs, assets, kubeconfig });
+}
+
+interface Parts {
+  readonly cluster: KubeObject | undefined;
+  readonly machines: readonly KubeObject[];
+  readonly configs: readonly KubeObject[];
+  readonly assets: KubeObject | undefined;
+  readonly kubeconfig: KubeObject | undefined;
+}
+
+function viewOf(controlPlane: ControlPlane, parts: Parts): ControlPlaneView {
+  const { uid } = controlPlane.metadata;
+  const { cluster, assets, kubeconfig } = parts;
+  return {
+    ...{ controlPlane, assets, kubeconfig },
+    cluster: cluster as Cluster | undefined,
+    machines: (parts.machines as readonly Machine[]).filter((machine) => isOwnedBy(machine, uid)),
+    configs: new Map(
+      (parts.configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
+    ),
+  };
+}
+
+/** A control plane that a key names. */
+export function refOf(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}

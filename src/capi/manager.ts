@@ -1,0 +1,72 @@
+import { asAgentError, reportOf } from '../engine/failures.ts';
+import { seconds } from '../model/duration.ts';
+import { version } from '../model/version.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Contender } from '../reconcile/lease.ts';
+import { type Controller, type Emit, startControllers } from '../reconcile/manager.ts';
+
+/** The providers, as clusterctl names their kinds. */
+export const providerNames = ['bootstrap', 'control-plane'] as const;
+
+/** One of them. */
+export type ProviderName = (typeof providerNames)[number];
+
+/** A provider with its controllers, which work while it holds its lease. */
+export interface Provider {
+  readonly name: ProviderName;
+  readonly controllers: readonly Controller[];
+}
+
+/** Where providers run. */
+interface ProviderHome extends Pick<Contender, 'namespace' | 'pod'> {
+  readonly providers: readonly Provider[];
+}
+
+/** As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced within 15 seconds. */
+const leaseTimes = {
+  duration: seconds(15),
+  renewDeadline: seconds(10),
+  retryPeriod: seconds(2),
+} as const;
+
+/**
+ * Runs the controllers of providers, each provider by a lease of its own, until the signal aborts or one of them has to end; then
+ * all end.
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue after
+ */
+export async function runProviders(
+  scope: Pick<Ports, 'kube' | 'clock' | 'random'> & {
+    readonly emit: Emit;
+    readonly signal: AbortSignal;
+  },
+  { providers, namespace, pod }: ProviderHome,
+): Promise<never> {
+  const { clock, emit, signal } = scope;
+  const since = clock.elapsed();
+  const stop = new AbortController();
+  const inner = AbortSignal.any([signal, stop.signal]);
+  const steps = providers.flatMap(({ controllers }) => controllers).length;
+  emit({ type: 'run.started', role: 'capi-manager', version, isResumed: false, steps });
+  let first: unknown;
+  const runs = providers.map(async ({ name, controllers }) => {
+    const lease = { lease: `bootwright-${name}`, namespace, pod, isSingleNode: false };
+    try {
+      await startControllers(
+        { ...scope, signal: inner },
+        { name, controllers, lease: { ...lease, times: leaseTimes } },
+      );
+    } catch (error) {
+      first ??= error;
+      stop.abort(error);
+    }
+  });
+  await Promise.all(runs);
+  const duration = clock.elapsed() - since;
+  const error = asAgentError(signal.aborted ? signal.reason : first);
+  emit(
+    signal.aborted
+      ? { type: 'run.stopped', reason: error.message, duration }
+      : { type: 'run.failed', failure: reportOf(error), duration },
+  );
+  throw error;
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../../adapters/clock.ts';
+import { type HealthServer, serveHealth } from '../../adapters/health-server.ts';
+import { localHost } from '../../adapters/host/local-host.ts';
+import { calmTimeouts } from '../../adapters/kube/api-server.ts';
+import { kubeCluster } from '../../adapters/kube/kube.ts';
+import { payloadInstaller } from '../../adapters/payload-installer.ts';
+import { systemRandom } from '../../adapters/random.ts';
+import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
+import { type Provider, type ProviderName, providerNames, runProviders } from '../../capi/manager.ts';
+import type { Environment } from '../../config/environment.ts';
+import { flagFailure } from '../../config/failures.ts';
+import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
+import { kept } from '../../reconcile/kept.ts';
+import { commandCredentials } from '../cluster.ts';
+import { ownPod } from '../controller.ts';
+import { type EventHub, withoutJournal } from '../run-context.ts';
+import { type WatchedCall, watchedBy } from '../watchers.ts';
+
+/** Arguments of `capi manager`. */
+interface ManagerCall extends WatchedCall {
+  /** Providers, with commas between. */
+  readonly controllers: string;
+  /** File with the credentials of the management cluster; default: those of the pod. */
+  readonly kubeconfig?: string;
+  /** The one namespace whose clusters it works on. */
+  readonly namespace?: string;
+  readonly healthAddress?: string;
+  /** Log at level debug. */
+  readonly verbose: boolean;
+}
+
+const common = { clock: systemClock, random: systemRandom };
+
+/**
+ * Runs providers of Cluster API until they are stopped; of several managers one works, by a lease for each provider, and all serve.
+ * Resolves with the exit code: that of the signal.
+ */
+export async function runCapiManager(call: ManagerCall): Promise<number> {
+  const { environment, kubeconfig, namespace } = call;
+  const names = providersIn(call.controllers);
+  const health = addressIn('--health-address', call.healthAddress);
+  const credentials = await commandCredentials(environment, kubeconfig);
+  const level = call.verbose ? 'debug' : 'info';
+  const watched = watchedBy(call, { 'bootwright.role': 'capi-manager' });
+  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
+    await using open = new AsyncDisposableStack();
+    const kube = kubeCluster({
+      ...{ ...common, credentials, emit, keep: kept },
+      followTimeouts: () => calmTimeouts,
+    });
+    open.defer(kube.close);
+    const ports = { ...common, kube, emit, ...(namespace === undefined ? {} : { namespace }) };
+    const providers = names.flatMap((name) => providerOf(name, ports, environment));
+    const served = await healthOf(health);
+    if (served !== undefined) open.defer(served.close);
+    await runProviders(
+      { ...ports, signal },
+      { providers, namespace: ownNamespace(call), pod: ownPod() },
+    );
+  });
+}
+
+type ProviderPorts = Omit<Parameters<typeof controlPlaneControllers>[0], 'installer' | 'openGuest'>;
+
+function providerOf(
+  name: ProviderName,
+  ports: ProviderPorts,
+  environment: Environment,
+): readonly Provider[] {
+  if (name !== 'control-plane') return [];
+  const { emit } = ports;
+  const controllers = controlPlaneControllers({
+    ...ports,
+    installer: installerIn(environment, emit),
+    openGuest: (kubeconfig) =>
+      kubeCluster({
+        ...{ ...common, emit, keep: kept, credentials: () => Promise.resolve(kubeconfig) },
+        followTimeouts: () => calmTimeouts,
+      }),
+  });
+  return [{ name, controllers }];
+}
+
+/** A program of this machine instead of the payload's own image. */
+function installerIn({ OPENSHIFT_INSTALL: program = '' }: Environment, emit: EventHub['emit']) {
+  return program === '' ? undefined : payloadInstaller(program, { host: localHost(), emit });
+}
+
+const healthOf = async (listen: ListenAddress | undefined): Promise<HealthServer | undefined> =>
+  listen && serveHealth(listen, () => true);
+
+/** @throws AgentError `cli.bad-flag` */
+function providersIn(text: string): readonly ProviderName[] {
+  const words = text.split(',').map((word) => word.trim());
+  const names = providerNames.filter((name) => words.includes(name));
+  const wrong = words.find((word) => !providerNames.some((name) => name === word));
+  if (wrong === undefined) return names;
+  throw flagFailure('cli.bad-flag', `--controllers: there is no provider ${JSON.stringify(wrong)}`, {
+    hint: `write ${providerNames.join(', ')}, or both with a comma between`,
+  });
+}
+
+/** @throws AgentError `cli.bad-flag` */
+function addressIn(flag: string, text: string | undefined): ListenAddress | undefined {
+  if (text === undefined || text === '') return undefined;
+  const address = listenAddressOf(text);
+  if (address !== undefined) return address;
+  throw flagFailure('cli.bad-flag', `${flag}: ${text} is not an address to listen on`, {
+    hint: 'write HOST:PORT, [IPV6]:PORT or :PORT, :9440 for example',
+  });
+}
+
+const accountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+/** Where the leases are: the namespace of the pod, else the one that is worked in. */
+function ownNamespace({ environment, namespace = 'default' }: ManagerCall): string {
+  const { POD_NAMESPACE = '' } = environment;
+  if (POD_NAMESPACE !== '') return POD_NAMESPACE;
+  try {
+    return readFileSync(accountNamespace, 'utf8').trim();
+  } catch {
+    return namespace;
+  }
+}

@@ -1,0 +1,119 @@
+import { failuresOf, type FailureTable } from '../model/failure.ts';
+
+/** A manifest of the user. */
+export interface InstallManifest {
+  readonly folder: 'manifests' | 'openshift';
+  readonly name: string;
+  readonly content: string;
+}
+
+/** What the installer makes the files of a cluster of. One of `installConfig` and `state` is there. */
+export interface InstallInputs {
+  readonly installConfig?: string;
+  /** Text of `.openshift_install_state.json`. */
+  readonly state?: string;
+  readonly manifests: readonly InstallManifest[];
+  readonly releaseImage: string;
+  /** A single node bootstraps in place. */
+  readonly isSingleNode: boolean;
+}
+
+/** Files by their names in the installer's folder, `auth/kubeconfig` for example. */
+export type InstallFiles = Readonly<Record<string, Uint8Array>>;
+
+/** The installer of a release, as a program of this machine. */
+export interface Installer {
+  /**
+   * Makes Ignition and credentials in a folder that nobody else sees, and that is gone afterwards.
+   * @throws AgentError `installer.*`, with nothing of what it was given in its text
+   */
+  readonly make: (inputs: InstallInputs, signal: AbortSignal) => Promise<InstallFiles>;
+}
+
+/** Failures of the installer. */
+export const installerFailures = {
+  'installer.failed': {
+    kind: 'input',
+    title: 'The installer could not make the files of a cluster',
+    hint: 'change the install-config or the manifests as the message says; it is tried again then',
+  },
+  'installer.manifests-discarded': {
+    kind: 'input',
+    title: 'The installer discarded manifests',
+    hint: 'give the install-config, or with a state of the installer all files of manifests and openshift unchanged',
+  },
+  'installer.incomplete': {
+    kind: 'input',
+    title: 'The manifests are not all that belong to the state of the installer',
+    hint: 'give install-config.yaml too, or all files that the installer made',
+  },
+  'installer.timed-out': {
+    kind: 'limit',
+    title: 'The installer took too long',
+    hint: 'look at the log of the manager; it is tried again',
+  },
+  'installer.too-large': {
+    kind: 'input',
+    title: 'The files of a cluster do not fit into a Secret',
+    hint: 'make the manifests smaller: all files together have at most 1 MiB, the bootstrap Ignition compressed',
+  },
+  'installer.not-run': {
+    kind: 'cluster',
+    title: 'The Job of the installer did not run to its end',
+    hint: 'look at the pods of the Job: its image, its pull secret, and the architecture of the nodes',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the installer. */
+export const installerFailure = failuresOf(installerFailures);
+
+/** A run of the installer, and what lies in its folder before it. */
+export interface InstallerRun {
+  readonly command: 'manifests' | 'ignition-configs' | 'single-node-ignition-config';
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Name of its state in its folder. */
+export const installerState = '.openshift_install_state.json';
+
+/** Without it the installer ignores the whole folder (openshift/installer, `pkg/asset/manifests/operators.go`). */
+const firstManifest = 'cluster-config.yaml';
+
+/**
+ * The runs of the installer. With an install-config the manifests are laid over those that it makes. A state needs no install-config
+ * beside it, which would count as changed and discard the manifests (openshift/installer, `pkg/asset/store`), but all manifests or none.
+ * @throws AgentError `installer.incomplete`
+ */
+export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
+  const { installConfig, state, manifests, isSingleNode } = inputs;
+  const command = isSingleNode ? 'single-node-ignition-config' : 'ignition-configs';
+  const laid = Object.fromEntries(
+    manifests.map(({ folder, name, content }) => [`${folder}/${name}`, content]),
+  );
+  const isWhole = manifests.length === 0 || `manifests/${firstManifest}` in laid;
+  if (state !== undefined && isWhole)
+    return [{ command, files: { [installerState]: state, ...laid } }];
+  if (installConfig === undefined) {
+    const what = `manifests/${firstManifest} is not among the ${manifests.length} manifests`;
+    throw installerFailure('installer.incomplete', what);
+  }
+  return [
+    { command: 'manifests', files: { 'install-config.yaml': installConfig } },
+    { command, files: laid },
+  ];
+}
+
+/** The line by which the installer says that it discarded a file (openshift/installer, `pkg/asset/store`). */
+export const discarded = (log: string): string | undefined =>
+  log.split('\n').find((line) => /Discarding the .* (directory|because)/.test(line));
+
+/** The files that count; of a single node the first has another name. */
+export const madeFiles = {
+  bootstrap: 'bootstrap.ign',
+  singleNode: 'bootstrap-in-place-for-live-iso.ign',
+  master: 'master.ign',
+  worker: 'worker.ign',
+  kubeconfig: 'auth/kubeconfig',
+  password: 'auth/kubeadmin-password',
+  metadata: 'metadata.json',
+} as const;
