@@ -28,7 +28,10 @@ const shortestSecret = 12;
 /** The program that `OPENSHIFT_INSTALL` names. */
 export function payloadInstaller(
   program: string,
-  { host, emit }: { readonly host: Pick<Host, 'exec'>; readonly emit: (event: RunEventBody) => void },
+  {
+    host,
+    emit,
+  }: { readonly host: Pick<Host, 'exec'>; readonly emit: (event: RunEventBody) => void },
 ): Installer {
   return {
     make: async (inputs, signal) => {
@@ -104,7 +107,7 @@ function maskOf({ installConfig = '', state = '' }: InstallInputs): (text: strin
     ...text.matchAll(/\\*"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
   ]);
   for (const found of secrets) {
-    const value = found.slice(1).find((one) => one !== undefined && one !== '') ?? '';
+    const value = found.slice(1).find((one) => Boolean(one)) ?? '';
     if (value.length >= shortestSecret) register(new Secret(value));
   }
   return mask;

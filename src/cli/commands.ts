@@ -499,6 +499,8 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   }
   const node = program.add('node', 'switch this node to an OS image, or back');
   if (needs('node')) addNode(node);
+  const capi = program.add('capi', 'install by Cluster API');
+  if (needs('capi')) addCapi(capi);
   addCompletion(program);
   return program;
 }

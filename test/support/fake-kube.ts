@@ -293,12 +293,20 @@ export function fakeKube(): FakeKube {
       const next = written(before, object, { plural, subresource });
       return answer('replace', write(ref.kind, next), signal);
     },
-    apply: async (manifest, signal) => {
+    apply: async (manifest, signal, { manager = '', subresource } = {}) => {
       await enter('apply', signal);
       const { ref, placed } = placedManifest(manifest, served);
-      const [key, old] = [keyOf(ref), objects.get(keyOf(ref))];
+      const old = objects.get(keyOf(ref));
+      // One that is gone is not made again by a manifest that has its uid.
+      const isOther =
+        placed.metadata.uid !== undefined && placed.metadata.uid !== old?.metadata.uid;
+      if (isOther) throw kubeFailure('kube.conflict', `${ref.name}: uid mismatch`);
+      if (subresource !== undefined && old === undefined)
+        throw kubeFailure('kube.not-found', `${ref.name}: there is none`);
+      const key = [keyOf(ref), manager, subresource].join();
       const next = applied(old, { before: manifests.get(key), manifest: placed });
-      writes.push({ verb: 'apply', ...said(ref), body: placed });
+      const part = subresource === undefined ? {} : { subresource };
+      writes.push({ verb: 'apply', ...said(ref), ...part, body: placed });
       manifests.set(key, placed);
       const isSame = old !== undefined && isDeepStrictEqual(next, old);
       return answer('apply', isSame ? old : store(ref.kind, next), signal);

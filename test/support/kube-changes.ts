@@ -14,6 +14,7 @@ export function patched(object: KubeObject, { type, body }: KubePatch): KubeObje
 const withStatus: readonly string[] = [
   ...['nodes', 'pods', 'jobs', 'deployments', 'certificatesigningrequests', 'clusterversions'],
   ...['machineconfigpools', 'machineosconfigs', 'machineosbuilds'],
+  ...['openshiftcontrolplanes', 'openshiftbootstrapconfigs', 'clusters', 'machines'],
 ];
 
 /** What a write to an object, or to its status, brings of what it says. */
@@ -82,14 +83,27 @@ function merged(base: unknown, patch: unknown): unknown {
 
 /**
  * An object after server-side apply: it says what the manifest says, and no more what only the manifest before said.
- * Lists count as one value, which they are for members without a key.
+ * Lists count as one value, which they are for members without a key; conditions have one, their type.
  */
 export function applied(
   object: KubeObject | undefined,
   { before, manifest }: { readonly before: unknown; readonly manifest: KubeObject },
 ): KubeObject {
-  return merged(without(object, { before, now: manifest }), manifest) as KubeObject;
+  const kept = without(object, { before, now: manifest });
+  const next = merged(kept, manifest) as KubeObject;
+  const own = conditionsOf(manifest);
+  if (own.length === 0) return next;
+  const isOwn = ({ type }: Typed): boolean => own.some((one) => one.type === type);
+  const others = conditionsOf(object).filter((one) => !isOwn(one));
+  return { ...next, status: { ...(next['status'] as object), conditions: [...others, ...own] } };
 }
+
+interface Typed {
+  readonly type?: string;
+}
+
+const conditionsOf = (object: KubeObject | undefined): readonly Typed[] =>
+  (object?.['status'] as { readonly conditions?: readonly Typed[] } | undefined)?.conditions ?? [];
 
 function without(
   value: unknown,

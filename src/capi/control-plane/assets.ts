@@ -2,13 +2,7 @@ import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import { type InstallFiles, installerFailure, madeFiles } from '../../ports/installer.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import {
-  assetKeys,
-  assetsSecretName,
-  capiNames,
-  type OwnerReference,
-  ownNames,
-} from '../api.ts';
+import { assetKeys, assetsSecretName, capiNames, type OwnerReference, ownNames } from '../api.ts';
 
 /** Of which the Secret with the installer's files is. */
 export interface AssetsOwner {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import type { AgentError } from '../../model/failure.ts';
 import type { Installer } from '../../ports/installer.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import type { Change } from '../../reconcile/informer.ts';
@@ -11,10 +12,10 @@ import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, capiNames, type ControlPlane, controlPlanes } from '../api.ts';
 import { secretText } from './assets.ts';
-import { assetsController, type AssetsBoard } from './make-assets.ts';
+import { type AssetsBoard, assetsController, type FailedRun } from './make-assets.ts';
 import { type ControlPlaneAction, decide, type Seen } from './decide.ts';
-import { factsOf } from './facts.ts';
-import { type Guests, guestsOf, type OpenGuest } from './guest.ts';
+import { type ControlPlaneFacts, factsOf } from './facts.ts';
+import { type Guest, type Guests, guestsOf, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { type Finding, type Findings, statusOf } from './status.ts';
@@ -75,12 +76,15 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
     {
       ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },
       ...{ idle: 'every control plane has its files', about: (key) => `files of ${key}` },
-      ...assetsController({ ...scope, note: notesOf(emit, assetsId), installer }, { stores, board }),
+      ...assetsController(
+        { ...scope, note: notesOf(emit, assetsId), installer },
+        { stores, board },
+      ),
     },
   ];
 }
 
-const keyOf = ({ metadata: { name, namespace = '' } }: Pick<ControlPlane, 'metadata'>): string =>
+const keyOf = ({ metadata: { name, namespace = '' } }: KubeObject): string =>
   `${namespace}/${name}`;
 
 interface Work {
@@ -98,9 +102,9 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     board.failures.delete(key);
     return {};
   }
-  const { seen, findings } = await look(work, { key, view }, signal);
+  const { seen, findings } = await observe(work, { key, view }, signal);
   let latest = view;
-  let failure: unknown;
+  let failure: AgentError | undefined;
   try {
     await performActions<Seen, ControlPlaneAction>(
       {
@@ -116,9 +120,9 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     );
   } catch (error) {
     signal.throwIfAborted();
-    failure = error;
+    failure = asAgentError(error);
   }
-  await writeStatus(scope, seen, withFailure(findings, failure), signal);
+  await writeStatus(scope, { seen, findings: withFailure(findings, failure) }, signal);
   if (failure !== undefined) throw failure;
   return isTimed(seen, findings) ? { after: decideAgain } : {};
 }
@@ -127,12 +131,14 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
 function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
   const { isPaused, isDeleting, isBootstrapComplete } = factsOf(view, now);
   const isWrong = [template, installState, manifests].some((one) => one?.isRight === false);
-  return !isPaused && !isDeleting && (isWrong || (view.machines.length > 0 && !isBootstrapComplete));
+  return (
+    !isPaused && !isDeleting && (isWrong || (view.machines.length > 0 && !isBootstrapComplete))
+  );
 }
 
 /** Who refuses a Machine says why in its condition. */
-function withFailure(findings: Findings, failure: unknown): Findings {
-  if (!(failure instanceof AgentError)) return findings;
+function withFailure(findings: Findings, failure: AgentError | undefined): Findings {
+  if (failure === undefined) return findings;
   const isRefused = failure.code === 'kube.invalid' || failure.code.startsWith('control-plane.');
   if (!isRefused) return findings;
   const template = { isRight: false, reason: 'CreationFailed', message: failure.message };
@@ -141,44 +147,70 @@ function withFailure(findings: Findings, failure: unknown): Findings {
 
 const right: Finding = { isRight: true, reason: 'Found' };
 
+/** What is decided by, and what is said of it. */
+interface Observed {
+  readonly seen: Seen;
+  readonly findings: Findings;
+}
+
 /** All that a decision needs beside the objects of the management cluster. */
-async function look(
+async function observe(
   { scope: { kube, clock }, guests, board }: Work,
   { key, view }: { readonly key: string; readonly view: ControlPlaneView },
   signal: AbortSignal,
-): Promise<{ readonly seen: Seen; readonly findings: Findings }> {
-  const { controlPlane } = view;
+): Promise<Observed> {
+  const { controlPlane, machines } = view;
   const now = clock.now();
   const facts = factsOf(view, now);
   const isIdle = facts.isPaused || facts.isDeleting;
-  const needsTemplate = !isIdle && view.machines.length < facts.replicas;
-  const template = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right;
-  const inputs: InputsVerdict | undefined =
-    isIdle || facts.hasAssets ? undefined : await readInputs(kube, controlPlane, signal);
-  const kubeconfig = secretText(view.assets, assetKeys.kubeconfig);
-  const hasGuest = facts.hasAssets && facts.isBootstrapReady && kubeconfig !== undefined;
-  const { uid = '' } = controlPlane.metadata;
-  if (!hasGuest || isIdle) await guests.close(key);
-  const guest = hasGuest && !isIdle ? guests.follow(key, uid, kubeconfig) : undefined;
+  const needsTemplate = !isIdle && machines.length < facts.replicas;
+  const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right;
+  const template = 'isRight' in found ? found : right;
+  const needsInputs = !isIdle && !facts.hasAssets;
+  const inputs = needsInputs ? await readInputs(kube, controlPlane, signal) : undefined;
+  const guest = await guestOf(guests, { key, view, facts });
   const gap = guest?.gap();
-  const failed = board.failures.get(key);
-  const assets =
-    failed === undefined || failed.hash !== inputs?.hash ? undefined : findingOf(failed.error);
   return {
     seen: {
-      ...{ view, now, hasTemplate: !('isRight' in template) || template.isRight },
+      ...{ view, now, hasTemplate: template.isRight },
       isAnswering: guest !== undefined && gap === undefined,
     },
     findings: {
-      ...(inputs === undefined
-        ? {}
-        : { installState: inputs.installState, manifests: inputs.manifests }),
-      template: 'isRight' in template ? template : right,
-      ...(assets === undefined ? {} : { assets }),
+      ...{ template, hasConfigServer: false, ...inputFindings(inputs, board.failures.get(key)) },
       ...(gap === undefined ? {} : { guestGap: gap }),
-      hasConfigServer: false,
     },
   };
+}
+
+/** How the inputs are, and how the installer has ended with them. */
+function inputFindings(
+  inputs: InputsVerdict | undefined,
+  failed: FailedRun | undefined,
+): Pick<Findings, 'installState' | 'manifests' | 'assets'> {
+  if (inputs === undefined) return {};
+  const { installState, manifests, hash } = inputs;
+  const assets = failed?.hash === hash ? { assets: findingOf(failed.error) } : {};
+  return { installState, manifests, ...assets };
+}
+
+interface GuestWanted {
+  readonly key: string;
+  readonly view: ControlPlaneView;
+  readonly facts: ControlPlaneFacts;
+}
+
+/** The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed. */
+async function guestOf(
+  guests: Guests,
+  { key, view, facts }: GuestWanted,
+): Promise<Guest | undefined> {
+  const { isPaused, isDeleting, hasAssets, isBootstrapReady } = facts;
+  const kubeconfig = secretText(view.assets, assetKeys.kubeconfig);
+  const isWanted = hasAssets && isBootstrapReady && !isPaused && !isDeleting;
+  if (isWanted && kubeconfig !== undefined)
+    return guests.follow(key, { uid: view.controlPlane.metadata.uid ?? '', kubeconfig });
+  await guests.close(key);
+  return undefined;
 }
 
 const failureReasons: Readonly<Record<string, string>> = {
@@ -186,16 +218,15 @@ const failureReasons: Readonly<Record<string, string>> = {
   'installer.incomplete': 'ManifestsIncomplete',
 };
 
-const findingOf = (error: unknown): Finding => {
-  const { code, message } = asAgentError(error);
-  return { isRight: false, reason: failureReasons[code] ?? 'InstallerFailed', message };
-};
+const findingOf = ({ code, message }: AgentError): Finding => ({
+  ...{ isRight: false, message },
+  reason: failureReasons[code] ?? 'InstallerFailed',
+});
 
 /** Writes what has changed of the status. */
 async function writeStatus(
   { kube }: ControlPlaneScope,
-  seen: Seen,
-  findings: Findings,
+  { seen, findings }: Observed,
   signal: AbortSignal,
 ): Promise<void> {
   const { controlPlane: before } = seen.view;
@@ -215,7 +246,7 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
     stores.controlPlanes.by('namespace', namespace) as readonly ControlPlane[];
   stores.controlPlanes.onChange(({ before, after }) => {
     const changed = after ?? before;
-    if (changed !== undefined) add(keyOf(changed as ControlPlane));
+    if (changed !== undefined) add(keyOf(changed));
   });
   const addOf = (clusterIn: (change: Change) => string | undefined) => (change: Change) => {
     const cluster = clusterIn(change);

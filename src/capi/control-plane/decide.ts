@@ -22,13 +22,22 @@ interface OnMachine {
 
 /** What is done for a control plane. */
 export type ControlPlaneAction =
-  | { readonly type: 'add-finalizer' | 'remove-finalizer'; readonly target: string }
-  | { readonly type: 'remove-assets' | 'publish-kubeconfig'; readonly target: string }
+  | { readonly type: 'add-finalizer'; readonly target: string }
+  | { readonly type: 'remove-finalizer'; readonly target: string }
+  | { readonly type: 'remove-assets'; readonly target: string }
+  | { readonly type: 'publish-kubeconfig'; readonly target: string }
   | { readonly type: 'create-machine'; readonly target: string; readonly machine: NewMachine }
-  | ({ readonly type: 'delete-machine' | 'propagate' | 'mark-up-to-date' } & OnMachine);
+  | ({ readonly type: 'delete-machine' } & OnMachine)
+  | ({ readonly type: 'propagate' } & OnMachine)
+  | ({ readonly type: 'mark-up-to-date' } & OnMachine);
 
 /** What is to be done now; nothing while it is paused. */
-export function decide({ view, now, hasTemplate, isAnswering }: Seen): readonly ControlPlaneAction[] {
+export function decide({
+  view,
+  now,
+  hasTemplate,
+  isAnswering,
+}: Seen): readonly ControlPlaneAction[] {
   const facts = factsOf(view, now);
   const { controlPlane } = view;
   const target = controlPlane.metadata.name;

@@ -1,6 +1,12 @@
 import { ladders, type Stage, stages } from '../../model/stage.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
-import { type BootstrapConfig, capiNames, type Machine, ownNames } from '../api.ts';
+import {
+  type BootstrapConfig,
+  capiNames,
+  type Machine,
+  type OwnedMetadata,
+  ownNames,
+} from '../api.ts';
 import { conditionOf } from '../conditions.ts';
 import type { ControlPlaneView } from './view.ts';
 
@@ -53,37 +59,60 @@ export const isPaused = ({ controlPlane, cluster }: ControlPlaneView): boolean =
 
 /** What follows from a view. */
 export function factsOf(view: ControlPlaneView, now: number): ControlPlaneFacts {
-  const { controlPlane, cluster, assets, configs } = view;
+  const { controlPlane, assets } = view;
   const { metadata, spec, status } = controlPlane;
   const replicas = spec.replicas ?? 3;
-  const hosts = view.machines.map((machine) => hostOf(machine, configs));
+  const hosts = view.machines.map((machine) => hostOf(machine, view.configs));
   const bootstrap = hosts.find(({ isBootstrap }) => isBootstrap);
-  const ladder = ladders[replicas === 1 ? 'single-node' : 'bootstrap'];
-  const stage = bootstrap?.stage ?? '';
-  const isComplete =
-    isTrue(view, 'BootstrapComplete') ||
-    isAtLeast(stage, 'Rebooting', ladder) ||
-    bootstrap?.machine.status?.nodeRef !== undefined;
-  const first = replicas === 1 ? 'Waiting for bootkube' : 'Waiting for control plane';
-  const isReady = isComplete || isTrue(view, 'BootstrapReady') || isAtLeast(stage, first, ladder);
-  const isOwn = assets?.metadata.annotations?.[ownNames.inputsHash] !== undefined;
-  const owners = (assets?.metadata as Machine['metadata'] | undefined)?.ownerReferences ?? [];
-  const hasAssets = isOwn && owners.some(({ uid }) => uid === metadata.uid);
+  const reached = bootstrapOf(view, { bootstrap, isSingleNode: replicas === 1 });
+  const hasAssets = areOwnAssets(view);
   const generatedAt = Date.parse(assets?.metadata.annotations?.[ownNames.generatedAt] ?? '');
+  const isOld = now > generatedAt + assetsLifetime - assetsReserve;
   return {
-    ...{ hosts, bootstrap, replicas, hasAssets },
+    ...{ hosts, bootstrap, replicas, hasAssets, ...reached },
     isDeleting: metadata.deletionTimestamp !== undefined,
     isPaused: isPaused(view),
-    isInfrastructureReady:
-      cluster?.status?.initialization?.infrastructureProvisioned === true &&
-      (cluster.spec?.controlPlaneEndpoint?.host ?? '') !== '',
-    isExpired: hasAssets && !isReady && now > generatedAt + assetsLifetime - assetsReserve,
-    isBootstrapReady: isReady,
-    isBootstrapComplete: isComplete,
-    isBootstrapLost: isReady && !isComplete && bootstrap === undefined,
-    isInitialized:
-      status?.initialization?.controlPlaneInitialized === true || status?.initialized === true,
+    isInfrastructureReady: isInfrastructureReady(view),
+    isExpired: hasAssets && !reached.isBootstrapReady && isOld,
+    isInitialized: status?.initialization?.controlPlaneInitialized ?? status?.initialized ?? false,
   };
+}
+
+function isInfrastructureReady({ cluster }: ControlPlaneView): boolean {
+  const { initialization } = cluster?.status ?? {};
+  const { controlPlaneEndpoint } = cluster?.spec ?? {};
+  const hasEndpoint = (controlPlaneEndpoint?.host ?? '') !== '';
+  return initialization?.infrastructureProvisioned === true && hasEndpoint;
+}
+
+/** How far the bootstrap is. A status is not moved with its cluster, so what a host has reached counts as well. */
+function bootstrapOf(
+  view: ControlPlaneView,
+  {
+    bootstrap,
+    isSingleNode,
+  }: { readonly bootstrap: HostFact | undefined; readonly isSingleNode: boolean },
+): Pick<ControlPlaneFacts, 'isBootstrapReady' | 'isBootstrapComplete' | 'isBootstrapLost'> {
+  const ladder = ladders[isSingleNode ? 'single-node' : 'bootstrap'];
+  const first = isSingleNode ? 'Waiting for bootkube' : 'Waiting for control plane';
+  const hasReached = (stage: Stage): boolean => isAtLeast(bootstrap?.stage ?? '', stage, ladder);
+  const isNode = bootstrap?.machine.status?.nodeRef !== undefined;
+  const isBootstrapComplete =
+    isTrue(view, 'BootstrapComplete') || hasReached('Rebooting') || isNode;
+  const isBootstrapReady =
+    isBootstrapComplete || isTrue(view, 'BootstrapReady') || hasReached(first);
+  const isBootstrapLost = isBootstrapReady && !isBootstrapComplete && bootstrap === undefined;
+  return { isBootstrapReady, isBootstrapComplete, isBootstrapLost };
+}
+
+/** Whether the Secret with the installer's files is of this control plane, and not of one before it. */
+function areOwnAssets({ controlPlane, assets }: ControlPlaneView): boolean {
+  const { annotations = {}, ownerReferences = [] }: Partial<OwnedMetadata> = assets?.metadata ?? {};
+  const { uid } = controlPlane.metadata;
+  return (
+    annotations[ownNames.inputsHash] !== undefined &&
+    ownerReferences.some((owner) => owner.uid === uid)
+  );
 }
 
 function hostOf(machine: Machine, configs: ControlPlaneView['configs']): HostFact {

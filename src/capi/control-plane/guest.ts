@@ -14,10 +14,16 @@ export interface Guest {
   readonly gap: () => string | undefined;
 }
 
+/** A guest by the control plane that it is of. */
+interface WantedGuest {
+  readonly uid: string;
+  readonly kubeconfig: string;
+}
+
 /** The guests of all control planes. */
 export interface Guests {
   /** The guest of a control plane, followed from the first call on, and again where it is another one of the name. */
-  readonly follow: (key: string, uid: string, kubeconfig: string) => Guest;
+  readonly follow: (key: string, wanted: WantedGuest) => Guest;
   readonly get: (key: string) => Guest | undefined;
   readonly close: (key: string) => Promise<void>;
   readonly closeAll: () => Promise<void>;
@@ -39,7 +45,7 @@ export function guestsOf(
     followed.delete(key);
     await guest?.end();
   };
-  const start = (key: string, uid: string, kubeconfig: string): Followed => {
+  const start = (key: string, { uid, kubeconfig }: WantedGuest): Followed => {
     const kube = open(kubeconfig);
     const stop = new AbortController();
     const nodeStore = informer({ kube, clock }, { kind: nodes });
@@ -61,11 +67,11 @@ export function guestsOf(
     };
   };
   return {
-    follow: (key, uid, kubeconfig) => {
+    follow: (key, wanted) => {
       const before = followed.get(key);
-      if (before?.uid === uid) return before;
+      if (before?.uid === wanted.uid) return before;
       void close(key);
-      const guest = start(key, uid, kubeconfig);
+      const guest = start(key, wanted);
       followed.set(key, guest);
       return guest;
     },

@@ -90,7 +90,7 @@ function stateFinding(
     ? { isRight: true, reason: 'Valid' }
     : wrong(
         'ReplicasMismatch',
-        `install-config has ${String(masters)} replicas of the control plane, spec.replicas is ${replicas}`,
+        `install-config has ${JSON.stringify(masters)} replicas of the control plane, spec.replicas is ${replicas}`,
       );
 }
 

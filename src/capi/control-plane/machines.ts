@@ -177,7 +177,11 @@ export function propagatedTo(
   controlPlane: ControlPlane,
   hasSpec: boolean,
 ): KubeObject {
-  const { apiVersion = '', kind = '', metadata: { name, namespace = '' } } = object;
+  const {
+    apiVersion = '',
+    kind = '',
+    metadata: { name, namespace = '' },
+  } = object;
   const { metadata, machineSpec, hash } = propagation(controlPlane);
   return {
     ...{ apiVersion, kind },

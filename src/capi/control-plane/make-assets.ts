@@ -1,6 +1,7 @@
 import { secrets } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Installer } from '../../ports/installer.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Installer, InstallInputs } from '../../ports/installer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { ownNames } from '../api.ts';
@@ -17,10 +18,16 @@ import {
   storedView,
 } from './view.ts';
 
+/** A run of the installer that failed, by the hash of what it was given. */
+export interface FailedRun {
+  readonly hash: string;
+  readonly error: AgentError;
+}
+
 /** Why files could not be made, for the conditions of their control plane. */
 export interface AssetsBoard {
-  /** By the key of the control plane, with the hash of what was tried. */
-  readonly failures: Map<string, { readonly hash: string; readonly error: unknown }>;
+  /** By the key of the control plane, whose last run failed. */
+  readonly failures: Map<string, FailedRun>;
   /** Makes a control plane be decided on. */
   readonly changed: (key: string) => void;
 }
@@ -43,58 +50,77 @@ const mostRuns = 2;
  */
 export function assetsController(
   scope: AssetsScope,
-  shared: AssetsShared,
-): Pick<Controller, 'atOnce' | 'reconcile'> {
-  return { atOnce: mostRuns, reconcile: (key, signal) => make(scope, shared, key, signal) };
-}
-
-async function make(
-  scope: AssetsScope,
   { stores, board }: AssetsShared,
-  key: string,
-  signal: AbortSignal,
-): Promise<Result> {
-  const { kube, clock, installer, note } = scope;
-  const seen = storedView(stores, refOf(key));
-  if (seen === undefined || !isDue(scope, seen, true) || installer === undefined) return {};
-  const { controlPlane } = seen;
-  const template = await readTemplate(kube, controlPlane, signal);
-  const { inputs, hash } = await readInputs(kube, controlPlane, signal);
-  if (inputs === undefined || !('template' in template)) return {};
-  const failed = board.failures.get(key);
-  if (failed?.hash === hash && asAgentError(failed.error).isFinal) return {};
-  try {
-    const files = await installer.make(inputs, signal);
-    const view = await readView(kube, controlPlane, signal);
-    if (view?.cluster === undefined || !isDue(scope, view, true)) return {};
-    const again = await readInputs(kube, view.controlPlane, signal);
-    if (again.hash !== hash) return { after: 0 };
-    const { namespace = '', annotations } = view.controlPlane.metadata;
-    const mco = annotations?.[ownNames.mcoImage];
-    const owner = {
-      ...{ owner: ownerOf(view.controlPlane, true), namespace, inputsHash: hash },
-      ...{ cluster: view.cluster.metadata.name, images: mco === undefined ? {} : { mco } },
-    };
-    const secret = assetsSecret(files, owner, clock.now());
-    await kube.create({ kind: secrets, namespace }, secret, signal);
-    board.failures.delete(key);
-    note('info', `the files of control plane ${key} are made`, { hash });
-    return {};
-  } catch (error) {
-    signal.throwIfAborted();
-    if (isTaken(error)) return {};
-    const { code, isFinal } = asAgentError(error);
-    if (!code.startsWith('installer.')) throw error;
-    board.failures.set(key, { hash, error });
-    board.changed(key);
-    if (!isFinal || code === 'installer.timed-out') throw error;
-    note('warn', `the files of control plane ${key} cannot be made`, { code });
-    return {};
-  }
+): Pick<Controller, 'atOnce' | 'reconcile'> {
+  return {
+    atOnce: mostRuns,
+    reconcile: async (key, signal) => {
+      const view = storedView(stores, refOf(key));
+      if (view === undefined || !isDue(scope, view)) return {};
+      const given = await givenFor(scope, view, signal);
+      if (given === undefined || hasFailed(board.failures.get(key), given)) return {};
+      try {
+        const result = await make(scope, given, signal);
+        board.failures.delete(key);
+        return result;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isTaken(error)) return {};
+        const failure = asAgentError(error);
+        const { code, isFinal } = failure;
+        if (!code.startsWith('installer.')) throw error;
+        board.failures.set(key, { hash: given.hash, error: failure });
+        board.changed(key);
+        if (!isFinal) throw error;
+        scope.note('warn', `the files of control plane ${key} cannot be made`, { code });
+        return {};
+      }
+    },
+  };
 }
 
-const isDue = (
-  { clock }: Pick<AssetsScope, 'clock'>,
+/** Whether these inputs were tried, and nothing but others can help. */
+const hasFailed = (failed: FailedRun | undefined, { hash }: Given): boolean =>
+  failed?.hash === hash && failed.error.isFinal;
+
+/** What files are made of. */
+interface Given {
+  readonly view: ControlPlaneView;
+  readonly inputs: InstallInputs;
+  readonly hash: string;
+}
+
+/** Undefined while something of it is missing or wrong. */
+async function givenFor(
+  { kube }: AssetsScope,
   view: ControlPlaneView,
-  hasTemplate: boolean,
-): boolean => areAssetsDue({ view, now: clock.now(), hasTemplate, isAnswering: false });
+  signal: AbortSignal,
+): Promise<Given | undefined> {
+  const template = await readTemplate(kube, view.controlPlane, signal);
+  const { inputs, hash } = await readInputs(kube, view.controlPlane, signal);
+  return inputs === undefined || !('template' in template) ? undefined : { view, inputs, hash };
+}
+
+async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Promise<Result> {
+  const { kube, clock, installer, note } = scope;
+  if (installer === undefined) return {};
+  const files = await installer.make(given.inputs, signal);
+  const view = await readView(kube, given.view.controlPlane, signal);
+  if (view?.cluster === undefined || !isDue(scope, view)) return {};
+  const again = await readInputs(kube, view.controlPlane, signal);
+  if (again.hash !== given.hash) return { after: 0 };
+  const { namespace = '', name, annotations } = view.controlPlane.metadata;
+  const mco = annotations?.[ownNames.mcoImage];
+  const owner = {
+    ...{ owner: ownerOf(view.controlPlane, true), namespace, inputsHash: given.hash },
+    ...{ cluster: view.cluster.metadata.name, images: mco === undefined ? {} : { mco } },
+  };
+  const secret = assetsSecret(files, owner, clock.now());
+  await kube.create({ kind: secrets, namespace }, secret, signal);
+  note('info', `the files of control plane ${namespace}/${name} are made`, { hash: given.hash });
+  return {};
+}
+
+/** By what is seen of the control plane alone. */
+const isDue = ({ clock }: Pick<AssetsScope, 'clock'>, view: ControlPlaneView): boolean =>
+  areAssetsDue({ view, now: clock.now(), hasTemplate: true, isAnswering: false });

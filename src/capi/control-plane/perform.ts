@@ -8,6 +8,7 @@ import { type Note, patchOf } from '../../reconcile/write.ts';
 import {
   assetKeys,
   bootstrapConfigs,
+  bootstrapConfigType,
   capiNames,
   type Cluster,
   type ControlPlane,
@@ -81,7 +82,10 @@ export async function readTemplate(
   }
   const template = await kube.get({ kind: ofTemplate.kind, namespace, name }, signal);
   return template === undefined
-    ? wrong('TemplateNotFound', `${kind} ${name} is not there; make it or correct infrastructureRef`)
+    ? wrong(
+        'TemplateNotFound',
+        `${kind} ${name} is not there; make it or correct infrastructureRef`,
+      )
     : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
 }
 
@@ -120,17 +124,23 @@ export function actionsOn(
       await kube.remove({ kind: secrets, ...place(), name, uid }, signal);
       note('info', `Secret ${name} is too old to begin with, and is made again`);
     },
-    'create-machine': ({ machine }, signal) => createMachine(scope, latest(), machine, signal),
-    propagate: ({ target }, signal) => propagate(scope, latest(), target, signal),
+    'create-machine': ({ machine }, signal) =>
+      createMachine({ scope, view: latest() }, machine, signal),
+    propagate: ({ target }, signal) => propagate({ scope, view: latest() }, target, signal),
     'mark-up-to-date': ({ machine }, signal) => markUpToDate(scope, machine, signal),
     'publish-kubeconfig': (_, signal) => publishKubeconfig(scope, latest(), signal),
   };
 }
 
+/** Where an action works: on what was read right before it. */
+interface Place {
+  readonly scope: ControlPlaneScope;
+  readonly view: ControlPlaneView;
+}
+
 /** The Machine is made last: what is there of one before is taken when it is made again. */
 async function createMachine(
-  { kube, note }: ControlPlaneScope,
-  { controlPlane, cluster }: ControlPlaneView,
+  { scope: { kube, note }, view: { controlPlane, cluster } }: Place,
   machine: NewMachine,
   signal: AbortSignal,
 ): Promise<void> {
@@ -140,40 +150,39 @@ async function createMachine(
   }
   if (cluster === undefined) return;
   const made = { controlPlane, cluster };
-  const { uid = '', namespace = '' } = controlPlane.metadata;
   const clone = {
     ...cloneOf(made, machine, found.template),
     apiVersion: found.machine.apiVersion,
   };
-  const create = async (kind: KubeKind, object: KubeObject): Promise<void> =>
-    createOwned(kube, { kind, namespace, uid }, object, signal);
-  await create(found.machine.kind, clone);
-  await create(bootstrapConfigs, configOf(made, machine));
-  await create(machines, machineOf(made, machine));
+  const objects: readonly (readonly [KubeKind, KubeObject])[] = [
+    [found.machine.kind, clone],
+    [bootstrapConfigs, configOf(made, machine)],
+    [machines, machineOf(made, machine)],
+  ];
+  const create = createOwned(kube, controlPlane);
+  for (const [kind, object] of objects) await create(kind, object, signal);
   const role = machine.isBootstrap ? 'bootstrap host' : 'master';
   note('info', `Machine ${machine.name} is made`, { role });
 }
 
 /** Makes an object, or finds that it was made by the same owner before. */
-async function createOwned(
-  kube: Pick<Kube, 'create' | 'get'>,
-  { kind, namespace, uid }: { readonly kind: KubeKind; readonly namespace: string; readonly uid: string },
-  object: KubeObject,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await kube.create({ kind, namespace }, object, signal);
-  } catch (error) {
-    if (!isTaken(error)) throw error;
-    const { name } = object.metadata;
-    const there = await kube.get({ kind, namespace, name }, signal);
-    const { ownerReferences = [], deletionTimestamp } = (there?.metadata ?? {}) as OwnedMetadata;
-    const isOwn = ownerReferences.some((owner) => owner.uid === uid);
-    if (isOwn && deletionTimestamp === undefined) return;
-    const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
-    throw controlPlaneFailure('control-plane.name-taken', what, { cause: error });
-  }
-}
+const createOwned =
+  (kube: Pick<Kube, 'create' | 'get'>, { metadata: { namespace = '', uid } }: ControlPlane) =>
+  async (kind: KubeKind, object: KubeObject, signal: AbortSignal): Promise<void> => {
+    try {
+      await kube.create({ kind, namespace }, object, signal);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      const { name } = object.metadata;
+      const there = await kube.get({ kind, namespace, name }, signal);
+      const { ownerReferences = [], deletionTimestamp }: Partial<OwnedMetadata> =
+        there?.metadata ?? {};
+      const isOwn = ownerReferences.some((owner) => owner.uid === uid);
+      if (isOwn && deletionTimestamp === undefined) return;
+      const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
+      throw controlPlaneFailure('control-plane.name-taken', what, { cause: error });
+    }
+  };
 
 /** Whether there is another object of a name. */
 export const isTaken = (error: unknown): boolean =>
@@ -181,8 +190,7 @@ export const isTaken = (error: unknown): boolean =>
 
 /** Each manifest has the uid of its object: without it one that is gone would be made again from it. */
 async function propagate(
-  { kube }: ControlPlaneScope,
-  { controlPlane, machines: all, configs }: ControlPlaneView,
+  { scope: { kube }, view: { controlPlane, machines: all, configs } }: Place,
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -195,13 +203,10 @@ async function propagate(
     infrastructure &&
     (await kube.get({ kind: infrastructure.kind, namespace, name: ref.name }, signal));
   const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
-  const { apiVersion: configVersion, kind: configKind } = {
-    ...{ apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1', kind: 'OpenShiftBootstrapConfig' },
-  };
   // The Machine comes last: by it is seen whether all is done.
   const objects: readonly (KubeObject | undefined)[] = [
     clone && { ...clone, apiVersion: infrastructure.apiVersion, kind: ref.kind },
-    config && { ...config, apiVersion: configVersion, kind: configKind },
+    config && { ...config, ...bootstrapConfigType },
     { ...machine, ...machineType },
   ];
   for (const object of objects) {

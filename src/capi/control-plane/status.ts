@@ -51,7 +51,8 @@ const when = (
   ...(message === undefined ? {} : { message }),
 });
 
-const found = (type: string, finding: Finding): NewCondition => when(type, finding.isRight, finding);
+const found = (type: string, finding: Finding): NewCondition =>
+  when(type, finding.isRight, finding);
 
 /** The status of a control plane (Cluster API contract, in both spellings). */
 export function statusOf(seen: Seen, findings: Findings): ControlPlaneStatus {
@@ -64,8 +65,7 @@ export function statusOf(seen: Seen, findings: Findings): ControlPlaneStatus {
     withConditions(before.conditions, changed, { now, generation });
   const paused = pausedCondition(facts.isPaused);
   if (facts.isPaused) return { ...before, conditions: conditions([paused]) };
-  const isInitialized =
-    facts.isInitialized || (view.kubeconfig !== undefined && seen.isAnswering);
+  const isInitialized = facts.isInitialized || (view.kubeconfig !== undefined && seen.isAnswering);
   const count = (type: string): number => machines.filter((one) => isTrue(one, type)).length;
   const available = count('Available');
   const { bootstrap } = facts;
@@ -77,7 +77,9 @@ export function statusOf(seen: Seen, findings: Findings): ControlPlaneStatus {
     ...{ replicas: machines.length, readyReplicas: count('Ready'), availableReplicas: available },
     ...{ upToDateReplicas: count('UpToDate'), updatedReplicas: count('UpToDate') },
     unavailableReplicas: machines.length - available,
-    ...(cluster === undefined ? {} : { selector: ownSelector(controlPlane, cluster.metadata.name) }),
+    ...(cluster === undefined
+      ? {}
+      : { selector: ownSelector(controlPlane, cluster.metadata.name) }),
     ...(findings.version === undefined ? {} : { distributionVersion: findings.version }),
     ...assetsOf(seen, facts),
     ...(bootstrap === undefined ? {} : { bootstrapMachine: bootstrap.machine.metadata.name }),
@@ -167,63 +169,61 @@ const hostText = ({ machine, config, isBootstrap, stage }: HostFact): string => 
 /** How a host failed, as its config says it. */
 const failureText = ({ machine, config }: HostFact): string => {
   const message = conditionOf(config?.status?.conditions, 'Ready')?.message;
-  const text = message === undefined || message === '' ? config?.status?.progress?.message : message;
+  const text =
+    message === undefined || message === '' ? config?.status?.progress?.message : message;
   return `${machine.metadata.name}: ${text ?? 'Failed'}`;
 };
 
 /** Unless the control plane says otherwise. */
 const defaultTimeouts = { firstReport: minutes(20), bootstrapComplete: minutes(60) };
 
-function bootstrapConditions(
+function bootstrapConditions(seen: Seen, facts: ControlPlaneFacts): readonly NewCondition[] {
+  const [ready, complete] = bootstrapFindings(seen, facts);
+  return [found('BootstrapReady', ready), found('BootstrapComplete', complete)];
+}
+
+/** How the bootstrap host is, and the bootstrap as a whole. */
+function bootstrapFindings(
   { view, now }: Seen,
   facts: ControlPlaneFacts,
-): readonly NewCondition[] {
-  const { bootstrap, isBootstrapReady, isBootstrapComplete } = facts;
-  const ready = (is: boolean, reason: string, message?: string): NewCondition =>
-    when('BootstrapReady', is, { reason, ...(message === undefined ? {} : { message }) });
-  const complete = (is: boolean, reason: string, message?: string): NewCondition =>
-    when('BootstrapComplete', is, { reason, ...(message === undefined ? {} : { message }) });
-  if (isBootstrapComplete) {
-    return [ready(true, 'TemporaryControlPlaneUp'), complete(true, 'Complete')];
-  }
+): readonly [ready: Finding, complete: Finding] {
+  const { bootstrap, isBootstrapReady } = facts;
+  const up: Finding = { isRight: true, reason: 'TemporaryControlPlaneUp' };
+  if (facts.isBootstrapComplete) return [up, { isRight: true, reason: 'Complete' }];
   if (facts.isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
-    return [ready(false, 'WaitingForMachine', message), complete(false, 'Failed', message)];
+    return [wrong('WaitingForMachine', message), wrong('Failed', message)];
   }
-  if (bootstrap === undefined) {
-    return [ready(false, 'WaitingForMachine'), complete(false, 'Running')];
-  }
-  const { timeouts = {} } = view.controlPlane.spec.bootstrap ?? {};
-  const limits = {
-    firstReport: readDuration(timeouts.firstReport ?? '') ?? defaultTimeouts.firstReport,
-    complete: readDuration(timeouts.bootstrapComplete ?? '') ?? defaultTimeouts.bootstrapComplete,
-  };
+  if (bootstrap === undefined) return [wrong('WaitingForMachine'), wrong('Running')];
+  const limits = limitsOf(view);
   const age = now - Date.parse(bootstrap.machine.metadata.creationTimestamp ?? '');
+  if (bootstrap.stage === 'Failed') {
+    const message = failureText(bootstrap);
+    const ready = isBootstrapReady ? up : wrong('HostInstallationFailed', message);
+    return [ready, wrong('Failed', message)];
+  }
+  const silence = `${bootstrap.machine.metadata.name}(bootstrap): no report within ${renderDuration(limits.firstReport)}`;
   const isSilent = bootstrap.stage === '' && age > limits.firstReport;
-  const silence = `no report within ${renderDuration(limits.firstReport)}`;
-  const text = isSilent
-    ? `${bootstrap.machine.metadata.name}(bootstrap): ${silence}`
-    : bootstrap.stage === 'Failed'
-      ? failureText(bootstrap)
-      : hostText(bootstrap);
-  const isReporting = bootstrap.stage !== '';
-  const reason = isBootstrapReady
-    ? 'TemporaryControlPlaneUp'
-    : isReporting
-      ? bootstrap.stage === 'Failed'
-        ? 'HostInstallationFailed'
-        : 'WaitingForBootstrapHost'
-      : 'HostNotReporting';
-  const isLate = age > limits.complete;
+  const text = isSilent ? silence : hostText(bootstrap);
+  const reason = bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost';
   const lateness = `not complete within ${renderDuration(limits.complete)}; ${text}`;
   return [
-    ready(isBootstrapReady, reason, isBootstrapReady ? undefined : text),
-    bootstrap.stage === 'Failed'
-      ? complete(false, 'Failed', text)
-      : isLate
-        ? complete(false, 'TimedOut', lateness)
-        : complete(false, 'Running', text),
+    isBootstrapReady ? up : wrong(reason, text),
+    age > limits.complete ? wrong('TimedOut', lateness) : wrong('Running', text),
   ];
+}
+
+const wrong = (reason: string, message?: string): Finding => ({
+  ...{ isRight: false, reason },
+  ...(message === undefined ? {} : { message }),
+});
+
+function limitsOf({ controlPlane: { spec } }: Seen['view']) {
+  const { firstReport = '', bootstrapComplete = '' } = spec.bootstrap?.timeouts ?? {};
+  return {
+    firstReport: readDuration(firstReport) ?? defaultTimeouts.firstReport,
+    complete: readDuration(bootstrapComplete) ?? defaultTimeouts.bootstrapComplete,
+  };
 }
 
 function machineConditions(
@@ -307,4 +307,3 @@ function deletingCondition({ hosts }: ControlPlaneFacts): NewCondition {
   const message = names === '' ? '' : `waiting for Machines: ${names}`;
   return when('Deleting', true, { reason: 'DeletingMachines', message });
 }
-

@@ -120,7 +120,9 @@ export async function readView(
   const owner = clusterOwner(controlPlane)?.name;
   const labelSelector = `${capiNames.clusterName}=${owner ?? ''}`;
   const listed = (kind: KubeKind): Promise<readonly KubeObject[]> =>
-    owner === undefined ? Promise.resolve([]) : kube.list({ kind, namespace, labelSelector }, signal);
+    owner === undefined
+      ? Promise.resolve([])
+      : kube.list({ kind, namespace, labelSelector }, signal);
   const [cluster, ofMachines, configs, assets, kubeconfig] = await Promise.all([
     owner === undefined ? undefined : one(clusters, owner),
     listed(machines),
@@ -128,11 +130,17 @@ export async function readView(
     one(secrets, assetsSecretName(name)),
     owner === undefined ? undefined : one(secrets, kubeconfigSecretName(owner)),
   ]);
-  return viewOf(controlPlane, { cluster, machines: ofMachines, configs, assets, kubeconfig });
+  return viewOf(controlPlane, {
+    cluster,
+    machines: ofMachines,
+    configs,
+    assets,
+    kubeconfig,
+  });
 }
 
 interface Parts {
-  readonly cluster: KubeObject | undefined;
+  readonly cluster: Cluster | undefined;
   readonly machines: readonly KubeObject[];
   readonly configs: readonly KubeObject[];
   readonly assets: KubeObject | undefined;
@@ -143,8 +151,7 @@ function viewOf(controlPlane: ControlPlane, parts: Parts): ControlPlaneView {
   const { uid } = controlPlane.metadata;
   const { cluster, assets, kubeconfig } = parts;
   return {
-    ...{ controlPlane, assets, kubeconfig },
-    cluster: cluster as Cluster | undefined,
+    ...{ controlPlane, cluster, assets, kubeconfig },
     machines: (parts.machines as readonly Machine[]).filter((machine) => isOwnedBy(machine, uid)),
     configs: new Map(
       (parts.configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),

@@ -7,7 +7,12 @@ import { kubeCluster } from '../../adapters/kube/kube.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemRandom } from '../../adapters/random.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
-import { type Provider, type ProviderName, providerNames, runProviders } from '../../capi/manager.ts';
+import {
+  type Provider,
+  type ProviderName,
+  providerNames,
+  runProviders,
+} from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
@@ -96,9 +101,13 @@ function providersIn(text: string): readonly ProviderName[] {
   const names = providerNames.filter((name) => words.includes(name));
   const wrong = words.find((word) => !providerNames.some((name) => name === word));
   if (wrong === undefined) return names;
-  throw flagFailure('cli.bad-flag', `--controllers: there is no provider ${JSON.stringify(wrong)}`, {
-    hint: `write ${providerNames.join(', ')}, or both with a comma between`,
-  });
+  throw flagFailure(
+    'cli.bad-flag',
+    `--controllers: there is no provider ${JSON.stringify(wrong)}`,
+    {
+      hint: `write ${providerNames.join(', ')}, or both with a comma between`,
+    },
+  );
 }
 
 /** @throws AgentError `cli.bad-flag` */
