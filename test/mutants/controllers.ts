@@ -206,13 +206,8 @@ export const controllerMutants: MutantsByFile = {
     },
     {
       means: 'a node is drained although the operator came back since the watch',
-      from: 'return isAsked && !(await isOperatedNow(scope, [now], signal))',
-      to: 'return isAsked',
-    },
-    {
-      means: 'a node is changed that asks for something else since',
-      from: 'const isAsked = now !== undefined && requestOf(now) === requestOf(node);',
-      to: 'const isAsked = now !== undefined;',
+      from: 'if (now === undefined || (await isOperatedNow(scope, [now], signal))) return undefined;',
+      to: 'if (now === undefined) return undefined;',
     },
     {
       means: 'a cordon of a person is taken away',

@@ -139,10 +139,8 @@ export function drainController(
       };
       const fresh = async (): Promise<DrainView | undefined> => {
         const now = await readAgain(kube, { ref: { kind: nodeKind, name }, seen: node }, signal);
-        const isAsked = now !== undefined && requestOf(now) === requestOf(node);
-        return isAsked && !(await isOperatedNow(scope, [now], signal))
-          ? { ...view, node: now }
-          : undefined;
+        if (now === undefined || (await isOperatedNow(scope, [now], signal))) return undefined;
+        return { ...view, node: now };
       };
       const table = drainTable(scope, drain);
       await performActions({ seen: view, decide: drainActions, readAgain: fresh, table }, signal);
