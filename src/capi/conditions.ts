@@ -37,3 +37,15 @@ export const conditionOf = (
   conditions: readonly ApiCondition[] | undefined,
   type: string,
 ): ApiCondition | undefined => conditions?.find((one) => one.type === type);
+
+/** Reasons with which a person has to act, whatever the condition: something is wrong, and not only not yet. */
+const failureReasons: ReadonlySet<string> = new Set([
+  ...['SecretNotFound', 'KeyMissing', 'ParseFailed', 'ReplicasMismatch', 'Invalid', 'Duplicate'],
+  ...['Incomplete', 'InstallerFailed', 'ManifestsDiscarded', 'Expired', 'Failed', 'TimedOut'],
+  ...['HostNotReporting', 'HostInstallationFailed', 'APIUnreachable', 'SecretFailed', 'AgentLost'],
+  ...['InstallationFailed', 'OSImageBuildFailed', 'OSImageRolloutFailed'],
+]);
+
+/** Whether a condition says that something failed. */
+export const isFailure = ({ status, reason }: ApiCondition): boolean =>
+  status !== 'True' && failureReasons.has(reason);

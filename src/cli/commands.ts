@@ -168,6 +168,10 @@ function addObservers(program: ProgramCommand): void {
     .installFlags()
     .example('bootwright status', 'beside a running agent')
     .runs(async () => (await import('./status.ts')).runStatus);
+}
+
+/** The page of an installation. */
+function addWatch(program: ProgramCommand): void {
   program
     .add(
       'watch',
@@ -185,6 +189,14 @@ function addObservers(program: ProgramCommand): void {
       '127.0.0.1:0',
     )
     .option('--page-file <FILE>', 'write the page, with its time line, to this file at the end')
+    .option(
+      '--cluster <NAMESPACE/NAME>',
+      'follow a Cluster of Cluster API in place of a service, with --kubeconfig',
+    )
+    .option(
+      '--kubeconfig <FILE>',
+      'kubeconfig of the management cluster; default: the service account of the pod',
+    )
     .installFlags()
     .reads({ PULL_SECRET_TOKEN: 'token of the service', ...proxyEnvironment })
     .example(
@@ -194,6 +206,10 @@ function addObservers(program: ProgramCommand): void {
     .example(
       'bootwright watch https://service:6008 --cluster-id ID --page-file run.html',
       'keep the time line',
+    )
+    .example(
+      'bootwright watch --kubeconfig management.kubeconfig --cluster demo/demo',
+      'follow a Cluster of Cluster API',
     )
     .runs(async () => (await import('./watch.ts')).runWatch);
 }
@@ -489,6 +505,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   addInstall(program);
   addConfig(program);
   addObservers(program);
+  addWatch(program);
   addRecords(program);
   addController(program);
   const layer = program.add('layer', 'check, build, roll back OS images of pools');

@@ -3,7 +3,11 @@ import { isIP } from 'node:net';
 import { systemClock } from '../adapters/clock.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
-import type { Environment } from '../config/environment.ts';
+import { kubeCluster } from '../adapters/kube/kube.ts';
+import { systemRandom } from '../adapters/random.ts';
+import { type ClusterObjects, followCluster } from '../capi/cluster-objects.ts';
+import { pageUpdates } from '../capi/page.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { loadConfig } from '../config/load.ts';
@@ -18,6 +22,7 @@ import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage } from '../page/state.ts';
 import type { Inventory } from '../ports/inventory.ts';
+import { commandCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
 import { networkOf } from './service.ts';
@@ -30,46 +35,99 @@ interface WatchCall {
   readonly environment: Environment;
   readonly listen: string;
   readonly pageFile?: string;
+  /** NAMESPACE/NAME of a Cluster of Cluster API, whose objects are followed in place of a service. */
+  readonly cluster?: string;
+  /** Of its management cluster. */
+  readonly kubeconfig?: string;
 }
 
 /** As often as the controller asks. */
 const pause: Millis = seconds(20);
 
 /**
- * Serves the page of the installation that an inventory service has, until a signal comes; resolves with the exit code, 0 then too.
- * A service that is away, or refuses, is said on the page and on standard error, and asked again.
+ * Serves the page of the installation that an inventory service has, or the objects of a Cluster, until a signal comes; resolves
+ * with the exit code, 0 then too. A source that is away, or refuses, is said on the page and on standard error, and asked again.
  * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`
  */
-export async function runWatch({
-  argv,
-  environment,
-  listen,
-  pageFile,
-}: WatchCall): Promise<number> {
-  const address = addressIn(listen);
+export async function runWatch(call: WatchCall): Promise<number> {
+  const address = addressIn(call.listen);
+  await using source = await (call.cluster === undefined ? serviceOf(call) : objectsOf(call));
+  const page = livePage(emptyPage('Installation', source.name, Date.now()));
+  using stop = stopSignal();
+  const server = await servePage(page, address).catch((cause: unknown) => {
+    throw cliFailure('cli.page-not-served', `${call.listen} cannot be listened on`, { cause });
+  });
+  print(`page: ${server.url}\n`);
+  try {
+    await source.follow(page, stop.signal).catch((thrown: unknown) => {
+      if (!stop.signal.aborted) throw thrown;
+    });
+    await untilAborted(stop.signal);
+  } finally {
+    await server.close();
+    if (call.pageFile !== undefined) await savePage(page, call.pageFile);
+  }
+  return 0;
+}
+
+/** Where a page has its news from. */
+interface PageSource extends AsyncDisposable {
+  readonly name: string;
+  /** Updates the page until the installation is over or the signal aborts. */
+  readonly follow: (page: LivePage, signal: AbortSignal) => Promise<void>;
+}
+
+async function serviceOf({ argv, environment }: WatchCall): Promise<PageSource> {
   const { config, notes } = await loadConfig(readSettings(watchFlags(argv), environment));
   for (const note of notes) printNote('note', note);
   requireTarget(config);
   const inventory = openInventory(config, { network: networkOf(config) });
   const { mask, register } = masker();
   for (const secret of secretValues(config)) register(secret);
-  const page = livePage(emptyPage('Installation', config.service.url.toString(), Date.now()));
-  using stop = stopSignal();
-  const server = await servePage(page, address).catch((cause: unknown) => {
-    throw cliFailure('cli.page-not-served', `${listen} cannot be listened on`, { cause });
-  });
-  print(`page: ${server.url}\n`);
-  try {
-    await follow({ page, inventory, mask, signal: stop.signal }).catch((thrown: unknown) => {
-      if (!stop.signal.aborted) throw thrown;
+  return {
+    name: config.service.url.toString(),
+    follow: (page, signal) => follow({ page, inventory, mask, signal }),
+    [Symbol.asyncDispose]: () => inventory.close(),
+  };
+}
+
+/** The objects of a Cluster in its management cluster. */
+async function objectsOf({
+  argv,
+  environment,
+  kubeconfig,
+  cluster,
+}: WatchCall): Promise<PageSource> {
+  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(cluster ?? '') ?? [];
+  if (namespace === undefined || name === undefined || argv.length > 0) {
+    throw flagFailure('cli.bad-flag', '`watch`: --cluster is NAMESPACE/NAME, without a URL', {
+      hint: 'see "bootwright help watch"',
     });
-    await untilAborted(stop.signal);
-  } finally {
-    await server.close();
-    await inventory.close();
-    if (pageFile !== undefined) await savePage(page, pageFile);
   }
-  return 0;
+  const credentials = await commandCredentials(environment, kubeconfig);
+  const kube = kubeCluster({
+    ...{ credentials, clock: systemClock, random: systemRandom, proxies: proxiesIn(environment) },
+    emit: () => undefined,
+  });
+  return {
+    name: `Cluster ${namespace}/${name}`,
+    follow: async (page, signal) => {
+      const over = new AbortController();
+      const seen = (objects: ClusterObjects, lastError: string | undefined): void => {
+        const at = Date.now();
+        for (const update of pageUpdates(objects, at)) page.update(update);
+        printLastError(page, lastError, at);
+        if (page.state().end !== undefined) over.abort();
+      };
+      await followCluster(
+        kube,
+        { namespace, name },
+        { seen, signal: AbortSignal.any([signal, over.signal]) },
+      );
+      printEnd(page, plainLine);
+    },
+    [Symbol.asyncDispose]: () => kube.close(),
+  };
 }
 
 async function savePage(page: LivePage, file: string): Promise<void> {
@@ -100,15 +158,22 @@ async function follow(following: Following): Promise<void> {
     const at = Date.now();
     const lastError = await readOnce(following, at);
     signal.throwIfAborted();
-    if (lastError !== page.state().lastError) {
-      printNote('note', lastError ?? 'the service answers again');
-    }
-    page.update({ kind: 'source', at, lastError });
+    printLastError(page, lastError, at);
     if (page.state().end === undefined) await systemClock.sleep(pause, signal);
   }
+  printEnd(page, (text) => plainLine(mask(text)));
+}
+
+/** Why there is no news now, on the page and on standard error. */
+function printLastError(page: LivePage, lastError: string | undefined, at: number): void {
+  if (lastError !== page.state().lastError)
+    printNote('note', lastError ?? 'the source of the page answers again');
+  page.update({ kind: 'source', at, lastError });
+}
+
+function printEnd(page: LivePage, shown: (text: string) => string): void {
   const end = page.state().end;
-  if (end !== undefined)
-    print(`cluster ${plainLine(mask(end.text))}; the page stays until Ctrl-C\n`);
+  if (end !== undefined) print(`cluster ${shown(end.text)}; the page stays until Ctrl-C\n`);
 }
 
 /** Asks once; why there was no answer, if there was none. */

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { fakeKube } from '../../test/support/fake-kube.ts';
+import { kubeFailure } from '../ports/kube-failures.ts';
+import { pageAfter } from '../page/fold.ts';
+import { viewOf } from '../page/host-view.ts';
+import { emptyPage, type PageState } from '../page/state.ts';
+import {
+  type ApiCondition,
+  type BootstrapConfigStatus,
+  bootstrapConfigs,
+  capiNames,
+  clusters,
+  controlPlanes,
+} from './api.ts';
+import { type ClusterObjects, followCluster } from './cluster-objects.ts';
+import { pageUpdates } from './page.ts';
+
+const labels = { [capiNames.clusterName]: 'demo' };
+const cluster = (name = 'demo', namespace = 'demo') => ({
+  metadata: { name, namespace, creationTimestamp: '1970-01-01T00:00:01Z' },
+});
+const condition = (
+  type: string,
+  status: ApiCondition['status'],
+  more: readonly [reason: string, message?: string],
+): ApiCondition => {
+  const [reason, message = ''] = more;
+  return { type, status, reason, message, lastTransitionTime: '1970-01-01T00:00:09Z' };
+};
+const controlPlane = (...conditions: readonly ApiCondition[]) => ({
+  metadata: { name: 'demo', namespace: 'demo', labels },
+  spec: { replicas: 3, distributionVersion: '4.20.1' },
+  status: { conditions },
+});
+const config = (name: string, status: BootstrapConfigStatus, own = labels) => ({
+  metadata: {
+    ...{ name, namespace: 'demo', uid: `uid-${name}`, labels: own },
+    ownerReferences: [{ apiVersion: 'v', kind: 'Machine', name: `machine-${name}`, uid: 'u' }],
+  },
+  spec: { agent: { image: 'i' } },
+  status,
+});
+const writing: BootstrapConfigStatus = {
+  role: 'master',
+  progress: {
+    ...{ stage: 'Writing image to disk', percent: 40, attempt: 1 },
+    ...{ stageStartedAt: '1970-01-01T00:00:02Z', updatedAt: '1970-01-01T00:00:03Z' },
+  },
+  conditions: [condition('Ready', 'False', ['WritingImageToDisk'])],
+};
+const done: BootstrapConfigStatus = {
+  ...writing,
+  conditions: [condition('Ready', 'True', ['Installed'])],
+};
+
+const pageOf = (...moments: readonly object[]): PageState =>
+  moments
+    .flatMap((objects, at) => pageUpdates(objects as ClusterObjects, 10_000 + at))
+    .reduce(pageAfter, emptyPage('', '', 900));
+
+describe('a page of a Cluster', () => {
+  it('names it, and shows each host by its Machine and its stage', () => {
+    const page = pageOf({
+      ...{ cluster: cluster(), configs: [config('a', writing)] },
+      controlPlane: controlPlane(condition('Available', 'False', ['Installing', 'a: 40%'])),
+    });
+    expect(page).toMatchObject({
+      ...{ title: 'Cluster demo/demo, OpenShift 4.20.1', startedAt: 1000 },
+      cluster: { status: 'Installing', info: 'a: 40%' },
+      objects: [{ name: 'Available', tone: 'busy' }],
+    });
+    expect(page.end).toBeUndefined();
+    const [host] = page.hosts;
+    expect(host).toMatchObject({ id: 'uid-a', name: 'machine-a', role: 'master' });
+    expect(host && viewOf(host)).toMatchObject({
+      ...{ word: 'Writing image to disk', now: [{ percent: 40, since: 2000 }] },
+    });
+  });
+
+  it('a host that failed and is tried again has not ended', () => {
+    const broken = condition('Ready', 'False', ['InstallationFailed', 'no space left']);
+    const failed = { ...writing, conditions: [broken] };
+    const of = (status: BootstrapConfigStatus) => ({
+      ...{ cluster: cluster(), configs: [config('a', status)] },
+      controlPlane: controlPlane(condition('Available', 'False', ['HostInstallationFailed'])),
+    });
+    expect(pageOf(of(failed))).toMatchObject({
+      hosts: [{ status: 'error', stageInfo: 'no space left' }],
+      objects: [{ tone: 'bad' }],
+    });
+    expect(pageOf(of(failed)).lines.map(({ level }) => level)).toContain('error');
+    expect(pageOf(of(failed)).hosts[0]?.end).toBeUndefined();
+    expect(pageOf(of(failed), of(writing)).hosts).toMatchObject([{ status: 'WritingImageToDisk' }]);
+  });
+
+  it('ends once the control plane is available and every host is installed', () => {
+    const of = (available: ApiCondition, ...hosts: readonly BootstrapConfigStatus[]) => ({
+      ...{ cluster: cluster(), controlPlane: controlPlane(available) },
+      configs: hosts.map((status, at) => config(`${at}`, status)),
+    });
+    const good = condition('Available', 'True', ['Available']);
+    expect(pageOf(of(good, done, writing)).end).toBeUndefined();
+    expect(pageOf(of(good)).end).toBeUndefined();
+    expect(pageOf(of({ ...good, status: 'False' }, done)).end).toBeUndefined();
+    expect(pageOf(of(good, done, done)).end).toMatchObject({ isGood: true, at: 9000 });
+  });
+
+  it('shows nothing of a Cluster that is not there', () => {
+    expect(pageUpdates({ cluster: undefined, controlPlane: undefined, configs: [] }, 1)).toEqual(
+      [],
+    );
+  });
+});
+
+describe('following a Cluster', () => {
+  const given = () =>
+    fakeKube()
+      .put(clusters, cluster())
+      .put(clusters, cluster('demo', 'elsewhere'))
+      .put(controlPlanes, controlPlane())
+      .put(bootstrapConfigs, config('b', writing))
+      .put(bootstrapConfigs, config('a', writing))
+      .put(bootstrapConfigs, config('other', writing, { [capiNames.clusterName]: 'other' }));
+
+  it('sees its own objects, and each change', async () => {
+    const kube = given();
+    const stop = new AbortController();
+    const all: ClusterObjects[] = [];
+    const seen = (objects: ClusterObjects): void => void all.push(objects);
+    const target = { namespace: 'demo', name: 'demo' };
+    const ended = followCluster(kube, target, { seen, signal: stop.signal });
+    kube.put(bootstrapConfigs, config('a', done));
+    stop.abort();
+    await ended;
+    const names = ({ configs }: ClusterObjects) => configs.map(({ metadata }) => metadata.name);
+    expect(all.map(names).at(-1)).toEqual(['a', 'b']);
+    expect(all.at(-1)?.configs[0]?.status).toEqual(done);
+    expect(all.at(-1)?.cluster?.metadata.namespace).toBe('demo');
+  });
+
+  it('says why its view may be old', async () => {
+    const kube = given();
+    const stop = new AbortController();
+    const errors: (string | undefined)[] = [];
+    const target = { namespace: 'demo', name: 'demo' };
+    const seen = (_: ClusterObjects, error: string | undefined): void => void errors.push(error);
+    const ended = followCluster(kube, target, { seen, signal: stop.signal });
+    kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
+    kube.lastError(undefined);
+    stop.abort();
+    await ended;
+    expect(errors.some((error) => error?.includes('403'))).toBe(true);
+    expect(errors.at(-1)).toBeUndefined();
+  });
+});

@@ -1,0 +1,124 @@
+import { type LadderName, ladders } from '../model/stage.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import { railOfStages } from '../page/rail.ts';
+import type { PageUpdate, Tone } from '../page/state.ts';
+import type { ApiCondition, BootstrapConfig, HostProgress } from './api.ts';
+import type { ClusterObjects } from './cluster-objects.ts';
+import { conditionOf, isFailure } from './conditions.ts';
+
+/** What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing there. */
+export function pageUpdates(
+  { cluster, controlPlane, configs }: ClusterObjects,
+  at: number,
+): readonly PageUpdate[] {
+  if (cluster === undefined) return [];
+  const { spec, status } = controlPlane ?? {};
+  const conditions = status?.conditions ?? [];
+  const available = conditionOf(conditions, 'Available');
+  const { reason = 'waiting for the control plane', message = '' } = available ?? {};
+  const isSingleNode = spec?.replicas === 1;
+  return [
+    beginOf(cluster, spec?.distributionVersion, at),
+    { kind: 'cluster', at, status: reason, info: message },
+    ...conditions.map((one) => conditionUpdate(one, at)),
+    ...configs.flatMap((config) => hostUpdates(config, { isSingleNode, at })),
+    ...endOf(available, configs, at),
+  ];
+}
+
+function beginOf({ metadata }: KubeObject, version: string | undefined, at: number): PageUpdate {
+  const { name, namespace = '', creationTimestamp } = metadata;
+  const title = `Cluster ${namespace}/${name}${version === undefined ? '' : `, OpenShift ${version}`}`;
+  return { kind: 'begin', at, startedAt: timeOf(creationTimestamp, at), title };
+}
+
+/** A condition of the control plane as an object of the page. */
+function conditionUpdate(condition: ApiCondition, at: number): PageUpdate {
+  const { type: name, reason, message = '' } = condition;
+  const state = message === '' ? reason : `${reason}: ${message}`;
+  return {
+    kind: 'object',
+    at,
+    object: { kind: 'Condition', name, state, tone: toneOf(condition) },
+  };
+}
+
+/** Conditions that are good while they are False (Cluster API, `Paused` and the ones of scaling). */
+const goodWhenFalse: ReadonlySet<string> = new Set([
+  ...['Paused', 'Deleting', 'RollingOut', 'ScalingUp', 'ScalingDown', 'Remediating', 'Upgrading'],
+]);
+
+function toneOf(condition: ApiCondition): Tone {
+  if (isFailure(condition)) return 'bad';
+  const good = goodWhenFalse.has(condition.type) ? 'False' : 'True';
+  return condition.status === good ? 'good' : 'busy';
+}
+
+function hostUpdates(
+  { metadata, status = {} }: BootstrapConfig,
+  { isSingleNode, at }: { readonly isSingleNode: boolean; readonly at: number },
+): readonly PageUpdate[] {
+  const { uid: id = metadata.name } = metadata;
+  const { role = '', progress } = status;
+  const ready = conditionOf(status.conditions, 'Ready');
+  const rail = railOfStages(ladders[isSingleNode ? 'single-node' : ladderOf(role)]);
+  const since = timeOf(progress?.stageStartedAt, at);
+  return [
+    { kind: 'host', at, id, name: machineOf(metadata), role, rail },
+    {
+      kind: 'stage',
+      at,
+      host: id,
+      stage: progress?.stage ?? '',
+      since,
+      ...stateOf(ready, progress),
+    },
+    ...(ready?.status === 'True' ? [installedAt(id, timeOf(ready.lastTransitionTime, at))] : []),
+  ];
+}
+
+const machineOf = ({ name, ownerReferences = [] }: BootstrapConfig['metadata']): string =>
+  ownerReferences.find(({ kind }) => kind === 'Machine')?.name ?? name;
+
+function stateOf(
+  ready: ApiCondition | undefined,
+  progress: HostProgress | undefined,
+): { readonly info: string; readonly status: string } {
+  if (ready !== undefined && isFailure(ready))
+    return { info: ready.message ?? '', status: 'error' };
+  const { percent, message = '' } = progress ?? {};
+  const parts = [percent === undefined ? '' : `${percent}%`, message];
+  return { info: parts.filter((part) => part !== '').join(' '), status: ready?.reason ?? '' };
+}
+
+const installedAt = (host: string, at: number): PageUpdate => ({
+  ...{ kind: 'host-end', at, host, isGood: true, text: 'installed' },
+});
+
+const ladderOf = (role: string): LadderName =>
+  role === 'bootstrap' || role === 'worker' ? role : 'master';
+
+/** It ends well only: a host that failed may be tried again, and an object may be put right. */
+function endOf(
+  available: ApiCondition | undefined,
+  configs: readonly BootstrapConfig[],
+  at: number,
+): readonly PageUpdate[] {
+  const isInstalled =
+    available?.status === 'True' &&
+    configs.length > 0 &&
+    configs.every(({ status }) => conditionOf(status?.conditions, 'Ready')?.status === 'True');
+  if (!isInstalled) return [];
+  const changed = [
+    available,
+    ...configs.map(({ status }) => conditionOf(status?.conditions, 'Ready')),
+  ];
+  const last = Math.max(...changed.map((one) => timeOf(one?.lastTransitionTime, at)));
+  return [{ kind: 'end', at: last, isGood: true, text: 'installed', details: [] }];
+}
+
+/** A time of the API server, in milliseconds since the epoch; one that is missing, or is still to come, is now. */
+function timeOf(text: string | undefined, at: number): number {
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? at : Math.min(time, at);
+}
