@@ -19,9 +19,15 @@ import { MASK } from '../../model/secret.ts';
 import { version } from '../../model/version.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { RunHistory } from '../../reporting/run-history.ts';
-import { lsblkArgv } from '../../steps/disk/block-devices.ts';
 import type { InstallWorld } from '../../steps/step.ts';
-import { collect, type Collector, type Hide, workLimit } from '../../steps/logs/collect.ts';
+import {
+  collect,
+  type Collector,
+  collectorsOf,
+  type Hide,
+  type LogReach,
+  workLimit,
+} from '../../steps/logs/collectors.ts';
 import { askCheck } from '../doctor/check.ts';
 import { renderFinding } from '../doctor/doctor.ts';
 import { hostChecks, systemCheck } from '../doctor/host-checks.ts';
@@ -43,96 +49,35 @@ export interface FailedRun {
   readonly signal: AbortSignal;
 }
 
-type CollectScope = Omit<FailedRun, 'failure'> & Pick<Ports, 'clock'>;
+/** Bytes of the end of a file of the host. */
+const longestFile = 512 * 1024;
 
-/** A file of the bundle. */
-interface BundleFile extends Collector<CollectScope> {
-  readonly what: string;
-}
-
-const kib = 1024;
-const quick = { mostBytes: 256 * kib, limit: seconds(5) } as const;
-
-/** All that is collected. Nothing of it changes the host; a disk that hangs costs its limit. */
-const bundleFiles: readonly BundleFile[] = [
-  {
-    ...{ name: 'journal.jsonl', what: 'the journal of the run', ...quick, mostBytes: 1024 * kib },
-    read: ({ loaded }, most) =>
-      readEndOf({ at: journalPathFor(loaded.config), whose: 'ours' }, most),
-  },
-  {
-    ...{ name: 'status.json', what: 'how the run was shown last', ...quick },
-    read: ({ loaded }, most) =>
-      readEndOf({ at: statusPathFor(loaded.config), whose: 'ours' }, most),
-  },
-  {
-    ...{ name: 'plan.txt', what: 'every step with its end, and the plan', ...quick },
-    read: ({ loaded: { config }, role, history }) => {
-      const plan = describeRole(role, config);
-      const ends = everyStep(plan).map(({ id, title }) => stepLine(id, title, history));
-      return Promise.resolve(`${ends.join('')}\n${renderPlan(plan, 'text')}`);
+/** Reads what is collected; a disk that hangs costs the limit of its row. */
+function reachOf({ loaded, role, ports, history, signal }: FailedRun): LogReach {
+  const { config } = loaded;
+  const ours = (at: string) => (most: number) => readEndOf({ at, whose: 'ours' }, most);
+  const inRoot = (path: string): string => join(config.host.root, path);
+  const readText = async (path: string): Promise<string | undefined> =>
+    (await readEndOf({ at: inRoot(path), whose: 'host' }, longestFile))?.text;
+  return {
+    ...{ clock: ports.clock, host: { ...ports.host, readText }, role: config.role, signal },
+    own: {
+      'journal.jsonl': ours(journalPathFor(config)),
+      'status.json': ours(statusPathFor(config)),
+      'agent.log': ours(inRoot(config.log.file)),
+      'config.txt': () => Promise.resolve(renderConfigText(loaded)),
+      'plan.txt': () => {
+        const plan = describeRole(role, config);
+        const ends = everyStep(plan).map(({ id, title }) => stepLine(id, title, history));
+        return Promise.resolve(`${ends.join('')}\n${renderPlan(plan, 'text')}`);
+      },
+      'host.txt': async (_, within) => {
+        const ask = [systemCheck, ...hostChecks].map((check) =>
+          askCheck(check, { ...ports, config, signal: within }),
+        );
+        return (await Promise.all(ask)).map(renderFinding).join('');
+      },
     },
-  },
-  {
-    ...{ name: 'config.txt', what: 'every setting with its origin', ...quick },
-    read: ({ loaded }) => Promise.resolve(renderConfigText(loaded)),
-  },
-  {
-    ...{ name: 'host.txt', what: 'what "bootwright doctor" finds of the host', ...quick },
-    limit: seconds(10),
-    read: async ({ loaded: { config }, ports, signal }) => {
-      const ask = [systemCheck, ...hostChecks].map((check) =>
-        askCheck(check, { ...ports, config, signal }),
-      );
-      return (await Promise.all(ask)).map(renderFinding).join('');
-    },
-  },
-  {
-    ...{ name: 'kernel-arguments.txt', what: '/proc/cmdline', ...quick },
-    read: ofHost('/proc/cmdline'),
-  },
-  {
-    ...{ name: 'disks.json', what: 'what lsblk says of the disks', ...quick },
-    read: ofTool(() => lsblkArgv),
-  },
-  {
-    ...{ name: 'kernel.log', what: 'the end of the kernel log', ...quick, mostBytes: 512 * kib },
-    read: ofTool(() => [...journalctl, '--dmesg']),
-  },
-  {
-    ...{ name: 'units.log', what: 'the end of the log of bootkube and of what it needs', ...quick },
-    read: ofTool(({ loaded: { config } }) =>
-      config.role === 'bootstrap'
-        ? [...journalctl, ...bootstrapUnits.flatMap((unit) => ['--unit', unit])]
-        : undefined,
-    ),
-  },
-  { ...{ name: 'mounts.txt', what: '/proc/1/mounts', ...quick }, read: ofHost('/proc/1/mounts') },
-  {
-    ...{ name: 'agent.log', what: 'our log, with the output of tools', ...quick },
-    mostBytes: 2048 * kib,
-    read: ({ loaded: { config } }, most) =>
-      readEndOf({ at: join(config.host.root, config.log.file), whose: 'ours' }, most),
-  },
-];
-
-function ofHost(path: string): BundleFile['read'] {
-  return ({ loaded: { config } }, most) =>
-    readEndOf({ at: join(config.host.root, path), whose: 'host' }, most);
-}
-
-const journalctl = ['journalctl', '--no-pager', '--lines', '2000'] as const;
-const bootstrapUnits = ['bootkube.service', 'kubelet.service', 'release-image.service'] as const;
-
-/** The output of a tool that only reads; undefined where it has nothing to say for this role. */
-function ofTool(
-  argvFor: (scope: CollectScope) => readonly string[] | undefined,
-): BundleFile['read'] {
-  return async (scope) => {
-    const argv = argvFor(scope);
-    if (argv === undefined) return undefined;
-    const { signal, ports } = scope;
-    return (await ports.host.exec(argv, { signal, limit: quick.limit })).stdout;
   };
 }
 
@@ -154,22 +99,21 @@ const wholeLimit = seconds(30);
  * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be written
  */
 export const collectLogs = (run: FailedRun): Promise<string> =>
-  limited(run.ports.clock, workLimit(wholeLimit, run.signal), () =>
-    putTogether({ ...run, clock: run.ports.clock }),
-  );
+  limited(run.ports.clock, workLimit(wholeLimit, run.signal), () => putTogether(run));
 
-async function putTogether({ failure, ...scope }: FailedRun & CollectScope): Promise<string> {
-  const { config } = scope.loaded;
-  const ended = scope.clock.now();
-  const hide = await hidingFor(config, scope.secrets);
-  const collected = await Promise.all(bundleFiles.map((one) => bundled(one, scope, hide)));
+async function putTogether(run: FailedRun): Promise<string> {
+  const { config } = run.loaded;
+  const ended = run.ports.clock.now();
+  const hide = await hidingFor(config, run.secrets);
+  const reach = reachOf(run);
+  const collected = await Promise.all(collectorsOf('run').map((row) => bundled(row, reach, hide)));
   const manifest = BundleManifest.parse({
-    ...{ v: 1, version, role: scope.role.name, ended },
+    ...{ v: 1, version, role: run.role.name, ended },
     host: config.cluster.hostId,
     cluster: config.cluster.id,
-    ...factsOf(scope.history),
-    failure: failureOf(failure),
-    restart: await restartOf(config, scope.role.name),
+    ...factsOf(run.history),
+    failure: failureOf(run.failure),
+    restart: await restartOf(config, run.role.name),
     files: collected.map(({ entry }) => entry),
   });
   const files: readonly ArchivedFile[] = [
@@ -213,9 +157,9 @@ interface BundledFile {
 }
 
 /** Whatever goes wrong is noted in the place of the file. */
-async function bundled(file: BundleFile, scope: CollectScope, hide: Hide): Promise<BundledFile> {
-  const { name, what, mostBytes } = file;
-  const found = await collect(file, scope, (text) => hiddenLines(text, hide));
+async function bundled(row: Collector, reach: LogReach, hide: Hide): Promise<BundledFile> {
+  const { name, what, mostBytes } = row;
+  const found = await collect(row, reach, (text) => hiddenLines(text, hide));
   if ('missing' in found) return { entry: { name, what, missing: found.missing } };
   const { text, bytes, size } = found;
   const isCut = size > 2 * mostBytes || text.length >= mostBytes;

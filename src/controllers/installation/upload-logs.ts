@@ -3,7 +3,7 @@ import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { LogsState } from '../../ports/inventory.ts';
-import { controllerLogArchive } from '../../steps/logs/collect.ts';
+import { collect, collectorsOf, controllerLogArchive } from '../../steps/logs/collectors.ts';
 import { noteFailed } from '../../steps/step.ts';
 import { gatherCluster, type Gathering, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
@@ -121,16 +121,13 @@ async function announce(scope: ControllerScope<'inventory'>, state: LogsState): 
   }
 }
 
-/** Files by which this pod and its node find names, for whoever reads the log of a cluster that failed. */
-const resolverFiles = ['/etc/resolv.conf', '/tmp/var-run-resolv.conf', '/tmp/host-resolv.conf'];
-
-async function noteResolvers(scope: ControllerScope<'host'>): Promise<void> {
-  for (const path of resolverFiles) {
-    try {
-      const text = await scope.host.readText(path, scope.signal);
-      scope.note('info', `${path}: ${text?.trim() ?? 'there is none'}`);
-    } catch (error) {
-      noteFailed(scope, `could not read ${path}`, error);
-    }
+/** Notes how the pod and its node find names, for whoever reads the log of a cluster that failed. */
+async function noteResolvers(scope: ControllerScope<'host' | 'clock'>): Promise<void> {
+  for (const row of collectorsOf('cluster')) {
+    const found = await collect(row, scope, (text) => text);
+    scope.signal.throwIfAborted();
+    if ('text' in found) scope.note('info', `${row.name}: ${found.text.trim()}`);
+    else if (found.isAbsent) scope.note('info', `${row.name}: there is none`);
+    else scope.note('warn', `could not read ${row.name}`, { reason: found.missing });
   }
 }

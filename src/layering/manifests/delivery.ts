@@ -58,6 +58,21 @@ export const blockedControllerConfig = `${controllerConfig}.blocked-by-bootwrigh
 /** As a run of version 0.1 named it, which an update in the middle of an installation finds. */
 export const formerlyBlocked = `${controllerConfig}.held-by-bootwright`;
 
+/** Where MachineOSConfigs wait until their images are built, and copies of the Secrets that they name. */
+export const asideFolders = {
+  osConfigs: '/opt/openshift/bootwright-layering/os-configs',
+  secrets: '/opt/openshift/bootwright-layering/secrets',
+} as const;
+
+/** Two units of systemd: one watches a path, the other one runs a command each time. */
+const pathUnit = (name: string) => ({ name, path: `${name}.path`, service: `${name}.service` });
+
+/** Moves the file that the machine-config-server needs away, once for each time that it comes. */
+export const blockUnit = pathUnit('bootwright-hold');
+
+/** Puts the image back into what was rendered again. */
+export const serveUnit = pathUnit('bootwright-serve');
+
 /** Folder of the MachineConfigPools. */
 export const poolsFolder = `${directory}/machine-pools`;
 

@@ -17,16 +17,8 @@ export const bundleFolder = '/var/log/bootwright-layering';
 export const folderThatIsSent = (hostId: string): string =>
   `/var/log/logs_host_${hostId}/bootwright-layering`;
 
-/** The most that is collected, in characters. */
-export interface Bounds {
-  /** Of one chunk; the end of a log says why it ended. */
-  readonly chunk: number;
-  /** Of all chunks together. */
-  readonly bundle: number;
-}
-
-/** The bounds of what a service gets with the logs of a host. */
-export const usualBounds: Bounds = { chunk: 2 ** 20, bundle: 16 * 2 ** 20 };
+/** The most characters of all that a service gets with the logs of a host. */
+export const longestBundle = 16 * 2 ** 20;
 
 /** Marks a text whose beginning is left out. */
 const leftOut = '(earlier lines are left out)\n';

@@ -53,6 +53,9 @@ export const secretsFolder = '/opt/bootwright-layering';
 /** Where the root file system of the written disk stays mounted while images are built. */
 export const stagingMount = '/run/bootwright/staging';
 
+/** Sockets of the storage that images are built in lie here; their paths are short. */
+export const storageRun = '/run/bootwright/storage';
+
 const inTarget = 'ostree/deploy/rhcos/var/lib/bootwright-layering';
 
 /** Folders below the one of layering. */

@@ -14,7 +14,7 @@ import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { deploysController, hasService } from '../conditions.ts';
-import { controllerLogArchive } from '../logs/collect.ts';
+import { controllerLogArchive } from '../logs/collectors.ts';
 import { step, type StepScope, noteFailed } from '../step.ts';
 import { followed, longestWait, together } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';

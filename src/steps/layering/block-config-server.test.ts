@@ -4,18 +4,19 @@ import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import {
   blockedControllerConfig,
+  blockUnit,
   controllerConfig,
   formerlyBlocked,
 } from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../host/systemd-unit.ts';
-import { blockConfigServer, blockPathUnit, unblockConfigServer } from './config-server.ts';
+import { blockConfigServer, unblockConfigServer } from './config-server.ts';
 
 const blockArgv = [
   ...['systemd-run', '--unit=bootwright-hold', '--collect'],
   ...[`--path-property=PathExists=${controllerConfig}`],
   ...['mv', '--force', controllerConfig, blockedControllerConfig],
 ];
-const endBlockArgv = ['systemctl', 'stop', blockPathUnit];
+const endBlockArgv = ['systemctl', 'stop', blockUnit.path];
 const unblockArgv = ['mv', '--force', blockedControllerConfig, controllerConfig];
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
@@ -26,7 +27,7 @@ function host({ isArmed = false } = {}): FakeHost {
   let armed = isArmed;
   const machine: FakeHost = fakeHost();
   return machine
-    .on(unitStateArgv(blockPathUnit))
+    .on(unitStateArgv(blockUnit.path))
     .answers(() => (armed ? 'active' : 'inactive'))
     .on(blockArgv)
     .answers(() => {

@@ -30,7 +30,7 @@ import {
   imageViolation,
 } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { placesIn } from '../../layering/registry/staging-registry.ts';
+import { placesIn, storageRun } from '../../layering/registry/staging-registry.ts';
 import { hours, minutes, seconds, type Millis, renderDuration } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../conditions.ts';
@@ -67,9 +67,6 @@ type BuildScope = StepScope<'host' | 'clock'>;
 
 /** Certificates that the cluster trusts, among the manifests of the installer. */
 const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
-
-/** Sockets of the storage lie here; their paths are short. */
-export const storageRun = '/run/bootwright/storage';
 
 /**
  * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this host. What an

@@ -1,10 +1,12 @@
 import { dirname } from 'node:path/posix';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
-  controllerConfig,
   blockedControllerConfig,
+  blockUnit,
+  controllerConfig,
   renderedFolder,
   servedCopy,
+  serveUnit,
 } from '../../layering/manifests/delivery.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -15,25 +17,9 @@ import { step, type StepScope } from '../step.ts';
 import { unlessBlocked, unlessServed } from './conditions.ts';
 import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 
-/** Two units of systemd: one watches a path, the other one runs a command each time. */
-interface PathUnit {
-  readonly name: string;
-  /** The unit that watches. */
-  readonly path: string;
-  /** The unit that runs the command. */
-  readonly service: string;
-}
-
-/** The units of a name. */
-const pathUnit = (name: string): PathUnit => ({
-  name,
-  path: `${name}.path`,
-  service: `${name}.service`,
-});
-
 /** Makes both units and starts the watch, a setting of `systemd.path(5)`. */
 const watchArgv = (
-  { name }: PathUnit,
+  { name }: typeof blockUnit,
   watch: `${'PathExists' | 'PathChanged'}=${string}`,
   command: readonly string[],
 ): readonly string[] => [
@@ -44,20 +30,12 @@ const watchArgv = (
 /** Starts the watch by its command, unless an earlier run did. */
 async function startWatch(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
-  { path }: PathUnit,
+  { path }: typeof blockUnit,
   argv: readonly string[],
 ): Promise<void> {
   if ((await unitState(host, path, signal)) === 'active') return;
   await host.exec(argv, { signal, limit: seconds(60) });
 }
-
-const blockUnit = pathUnit('bootwright-hold');
-
-/** The unit of systemd that waits for the file. */
-export const blockPathUnit = blockUnit.path;
-
-/** The unit that moves it away, once for each time that it comes. */
-export const blockServiceUnit = blockUnit.service;
 
 /**
  * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists). No watch of our
@@ -79,20 +57,12 @@ export const blockConfigServer = step({
   when: buildsOsImages,
   skipIf: unlessBlocked,
   limit: minutes(3),
-  preview: () => [unitStateArgv(blockPathUnit), blockArgv],
+  preview: () => [unitStateArgv(blockUnit.path), blockArgv],
   run: (scope) => startWatch(scope, blockUnit, blockArgv),
 });
 
 /** The machine-config-server of a bootstrap host serves no other pools (machine-config-operator, `pkg/server`). */
 const servedPools = ['master', 'arbiter'];
-
-const serveUnit = pathUnit('bootwright-serve');
-
-/** The unit of systemd that waits for another rendering. */
-export const servePathUnit = serveUnit.path;
-
-/** The unit that puts the image back into what was rendered. */
-export const serveServiceUnit = serveUnit.service;
 
 /**
  * Lets systemd put the image back whenever the pod of the bootstrap host is created again: its init container renders
@@ -166,7 +136,7 @@ async function serve(
 }
 
 /** Ends the block; systemd forgets the unit with it. */
-const endBlockArgv = ['systemctl', 'stop', blockPathUnit] as const;
+const endBlockArgv = ['systemctl', 'stop', blockUnit.path] as const;
 
 /** Puts the file back that the server cannot do without. */
 const unblockArgv = (blocked: string): readonly string[] => [

@@ -12,13 +12,15 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { bundleFolder, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { asideFolders } from '../../layering/manifests/delivery.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { masker } from '../../lib/masker.ts';
+import { unlimited } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { Collector } from '../logs/collectors.ts';
 import { gatherLogs, gatherLogsAtTheEnd, openBundle } from './gather-logs.ts';
-import { asideFolders } from './os-configs.ts';
 
 /** Each stands for a secret of its own; all of them begin alike. */
 const planted = (name: string): string => `planted-${name}-7f3a9c`;
@@ -253,57 +255,60 @@ describe('layering/gather-logs-at-the-end', () => {
   });
 });
 
-const bounds = { chunk: 60, bundle: 100 };
 const lines = (text: string): string => Array.from({ length: 50 }, () => `${text}\n`).join('');
-const give = (name: string, text: string | undefined) => ({
-  name,
-  read: () => Promise.resolve(text),
+const rowOf = (name: string): Collector => ({
+  ...{ name, what: '', from: { own: true }, mostBytes: 60, limit: unlimited },
 });
 
-function open(signal = new AbortController().signal) {
+function open(texts: Readonly<Record<string, string>>, signal = new AbortController().signal) {
   const host = fakeHost();
   const { mask, register } = masker();
   register(new Secret('known-secret'));
-  const scope = { host, signal, clock: fakeClock(), kube: fakeKube() } as unknown as Parameters<
-    typeof openBundle
-  >[0];
-  const bundle = openBundle(scope, (text) => withoutSecretLooks(mask(text)), bounds);
-  return { bundle, textOf: (name: string) => host.textOf(`${bundleFolder}/${name}`) };
+  const read = ([name, text]: readonly [string, string]) =>
+    [name, () => Promise.resolve(text)] as const;
+  const failed = (): Promise<string> => Promise.reject(new Error('known-secret is wrong'));
+  const own = { ...Object.fromEntries(Object.entries(texts).map(read)), failed };
+  const reach = { host, signal, clock: fakeClock(), own };
+  const bundle = openBundle(reach, (text) => withoutSecretLooks(mask(text)), 100);
+  return {
+    add: (name: string) => bundle.add(rowOf(name)),
+    close: bundle.close,
+    textOf: (name: string) => host.textOf(`${bundleFolder}/${name}`),
+  };
 }
 
 describe('a bundle', () => {
   it('keeps the end of a long log, and less and less of further ones', async () => {
-    const { bundle, textOf } = open();
-    for (const name of ['one', 'two', 'three']) await bundle.add(give(name, lines(name)));
-    await bundle.close('title');
+    const names = ['one', 'two', 'three'];
+    const texts = Object.fromEntries(names.map((name) => [name, lines(name)]));
+    const { add, close, textOf } = open(texts);
+    for (const name of names) await add(name);
+    await close('title');
     expect(textOf('one')).toMatch(/^\(earlier lines are left out\)\n(one\n){14}$/);
     expect(textOf('three')).toMatch(/^\(earlier lines are left out\)\n$/);
     expect(textOf('index.txt')).toMatch(/^title\none: \d+ of 200 bytes\ntwo: /);
   });
 
   it('masks what is known and what looks so', async () => {
-    const { bundle, textOf } = open();
-    await bundle.add(give('log', 'known-secret token=abc\n'));
-    await bundle.add({
-      name: 'failed',
-      read: () => Promise.reject(new Error('known-secret is wrong')),
-    });
-    await bundle.close('title');
+    const { add, close, textOf } = open({ log: 'known-secret token=abc\n' });
+    await add('log');
+    await add('failed');
+    await close('title');
     expect(textOf('log')).toBe('*** token=***\n');
     expect(textOf('index.txt')).toContain('failed: *** is wrong');
   });
 
   it('says nothing of what is not there', async () => {
-    const { bundle, textOf } = open();
-    await bundle.add(give('log', undefined));
-    await bundle.close('title');
+    const { add, close, textOf } = open({});
+    await add('log');
+    await close('title');
     expect([textOf('log'), textOf('index.txt')]).toEqual([undefined, 'title\n']);
   });
 
   it('ends with the step', async () => {
     const control = new AbortController();
     control.abort(new Error('over'));
-    const { bundle } = open(control.signal);
-    await expect(bundle.add(give('log', 'text'))).rejects.toThrow('over');
+    const { add } = open({ log: 'text' }, control.signal);
+    await expect(add('log')).rejects.toThrow('over');
   });
 });

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path/posix';
 import type { Config } from '../../config/schema.ts';
 import { isActive } from '../../engine/condition.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -15,7 +16,7 @@ import {
   buildRequestsIn,
   type BuildRequests,
 } from '../../layering/manifests/check-manifests.ts';
-import { deliveryOf } from '../../layering/manifests/delivery.ts';
+import { asideFolders, deliveryOf } from '../../layering/manifests/delivery.ts';
 import type { SourceFile, SourceObject } from '../../layering/api/source-object.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -92,12 +93,7 @@ const poolRequest = ({ config, object, pushSecret, baseSecret }: BuildableConfig
   repository: repositoryOf(config.spec.renderedImagePushSpec),
 });
 
-const folder = '/opt/openshift/bootwright-layering';
-const osConfigs = `${folder}/os-configs`;
-const secrets = `${folder}/secrets`;
-
-/** What waits: MachineOSConfigs, and copies of the Secrets that they name. */
-export const asideFolders = { osConfigs, secrets } as const;
+const { osConfigs, secrets } = asideFolders;
 
 /** Where the manifest of a MachineOSConfig lies, out of reach of the bootstrap controllers. */
 const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
@@ -107,7 +103,7 @@ const asideSecret = (name: string): string => `${secrets}/${name}.yaml`;
 
 /** Makes the folders of what waits; credentials lie in one. */
 const asideFoldersArgv = [
-  ...['install', '--directory', '--mode', '0700', folder, osConfigs, secrets],
+  ...['install', '--directory', '--mode', '0700', dirname(osConfigs), osConfigs, secrets],
 ] as const;
 
 /**

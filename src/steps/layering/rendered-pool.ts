@@ -21,6 +21,7 @@ import {
   poolFile,
   controllerConfig,
   blockedControllerConfig,
+  blockUnit,
   formerlyBlocked,
   isRendererLog,
   renderedFile,
@@ -36,7 +37,6 @@ import { buildsOsImages } from '../conditions.ts';
 import { unitMonitorArgv, unitWatch } from '../host/systemd-unit.ts';
 import { type StepScope, step } from '../step.ts';
 import { joinsWithReleaseImage } from './conditions.ts';
-import { blockServiceUnit } from './config-server.ts';
 import { type RenderedConfig, BuildRequest, RenderedConfigs } from './facts.ts';
 import { readManifest } from './manifests.ts';
 
@@ -266,7 +266,7 @@ export const waitForRendered = step({
   when: buildsOsImages,
   limit: longestWait + minutes(10),
   waitsFor: `${controllerConfig}, which the bootstrap controller writes last`,
-  preview: () => [unitMonitorArgv([blockServiceUnit]), ...bootkubeArgvs],
+  preview: () => [unitMonitorArgv([blockUnit.service]), ...bootkubeArgvs],
   run: async (scope, { request }) => {
     if (request.kind === 'off') return [];
     await untilRendered(scope, !joinsWithReleaseImage(request));
@@ -298,7 +298,7 @@ async function untilRendered(scope: RenderingScope, isBlocked: boolean): Promise
   await until('the MachineConfigs are rendered', pollOnce, {
     watch: together(
       (changed, quiet) => host.watch([...awaited, containerLogs], changed, quiet),
-      unitWatch(host, [blockServiceUnit]),
+      unitWatch(host, [blockUnit.service]),
       bootkube.watch,
     ),
     every: seconds(30),

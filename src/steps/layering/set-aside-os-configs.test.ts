@@ -3,7 +3,8 @@ import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { asideFolders, setAsideOsConfigs } from './os-configs.ts';
+import { asideFolders } from '../../layering/manifests/delivery.ts';
+import { setAsideOsConfigs } from './os-configs.ts';
 
 const { osConfigs, secrets } = asideFolders;
 const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;

@@ -1,0 +1,439 @@
+import { stringify } from 'yaml';
+import { controllerLogFile } from '../../cluster/controller.ts';
+import {
+  events,
+  jobs,
+  machineConfigNodes,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+  pods,
+} from '../../cluster/kinds.ts';
+import { containerLogs, isMcsLog } from '../../cluster/mcs-log.ts';
+import { asAgentError, engineFailure } from '../../engine/failures.ts';
+import { limited } from '../../engine/limit.ts';
+import { isOperatorKey, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import type { Fields } from '../../layering/api/schema.ts';
+import { readObjects } from '../../layering/api/source-object.ts';
+import { containerfileFile } from '../../layering/build/build-plan.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import {
+  asideFolders,
+  blockUnit,
+  isRendererLog,
+  poolsFolder,
+  renderedFolder,
+  serveUnit,
+} from '../../layering/manifests/delivery.ts';
+import { endOf, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
+import {
+  registryContainer,
+  stagingPlaces,
+  storageRun,
+} from '../../layering/registry/staging-registry.ts';
+import { packArchive } from '../../lib/archive.ts';
+import { type Millis, renderDuration, seconds, unlimited } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { RoleName } from '../../model/role.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Host } from '../../ports/host.ts';
+import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube.ts';
+import { lsblkArgv } from '../disk/block-devices.ts';
+
+/**
+ * Who collects. `run`: a run that failed, in one file beside its journal. `builds`: a bootstrap host that has built images,
+ * among the logs that its service is sent. `controller`: the log of the controller as the service takes it, the first row with a
+ * text. `cluster`: the controller of a cluster that failed, in its own log.
+ */
+type LogUser = 'run' | 'builds' | 'controller' | 'cluster';
+
+/** What runs for a text. A `*` in a path is each name of its folder that is wanted; it is in the name of the row too. */
+type LogSource =
+  /** What only its user can read, by the name of the row. */
+  | { readonly own: true }
+  | {
+      readonly file: string;
+      /** Its last part is a link that is followed on the host. */
+      readonly isLink?: true;
+      readonly isWanted?: (name: string) => boolean;
+      readonly show?: (text: string, path: string) => string;
+    }
+  | { readonly argv: readonly string[] }
+  | { readonly objects: KubeSelection; readonly show: Show }
+  /** The logs of all their containers, each a row of its own. */
+  | { readonly logsOf: KubeSelection }
+  | { readonly podLog: Parameters<Kube['podLog']>[0] };
+
+type Show = (objects: readonly KubeObject[]) => string;
+
+/** What a row may take: bytes of its end that are kept, and time. */
+interface Limits {
+  readonly mostBytes: number;
+  readonly limit: Millis;
+}
+
+/** A row of the table: what is collected, who uses it, and what runs; for whoever reads a bundle, what it is; limits that are not the usual ones. */
+type Row = readonly [
+  name: string,
+  usedBy: readonly LogUser[],
+  from: LogSource,
+  what?: string,
+  more?: Partial<Limits> & { readonly role?: RoleName },
+];
+
+const kib = 1024;
+
+/** Of a row without limits of its own. */
+const usual: Readonly<Record<LogUser, Limits>> = {
+  run: { mostBytes: 256 * kib, limit: seconds(5) },
+  // An API server that does not answer must not delay a report of the failure.
+  builds: { mostBytes: 1024 * kib, limit: seconds(20) },
+  controller: { mostBytes: Number.POSITIVE_INFINITY, limit: unlimited },
+  cluster: { mostBytes: 64 * kib, limit: seconds(20) },
+};
+
+const { mount, data, storage, scratch } = stagingPlaces();
+
+const journalArgv = (...matches: readonly string[]): readonly string[] => [
+  ...['journalctl', '--no-pager', '--output=short-iso', '--lines=5000'],
+  ...matches,
+];
+
+const buildUnits = [
+  ...[blockUnit.path, blockUnit.service, serveUnit.path, serveUnit.service],
+  ...['bootkube.service', 'kubelet.service', 'crio.service'],
+  ...['release-image.service', 'node-image-pull.service', 'node-image-overlay.service'],
+];
+
+const runJournal = ['journalctl', '--no-pager', '--lines', '2000'] as const;
+const runUnits = ['bootkube.service', 'kubelet.service', 'release-image.service'];
+const kernelArgv = [...runJournal, '--dmesg'];
+const runUnitsArgv = [...runJournal, ...runUnits.flatMap((unit) => ['--unit', unit])];
+
+const builtArgv = [
+  ...['podman', '--root', storage, '--runroot', storageRun, '--storage-driver', 'overlay'],
+  ...['images', '--digests'],
+];
+
+const tagsArgv = [
+  ...['find', `${data}/docker/registry/v2/repositories`, '-path', '*/_manifests/tags/*'],
+  ...['-name', 'link'],
+];
+
+const asYaml = (objects: readonly object[]): string =>
+  objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
+
+/** Of a node only what the Machine Config Operator goes by. */
+const nodeShape = ({ metadata, status }: KubeObject): object => {
+  const { name, labels, annotations = {} } = metadata;
+  const own = Object.entries(annotations).filter(([key]) => isOperatorKey(key));
+  const conditions = (status as { readonly conditions?: unknown } | undefined)?.conditions;
+  return {
+    metadata: { name, labels, annotations: Object.fromEntries(own) },
+    status: { conditions },
+  };
+};
+
+/** Of a pod where it runs and how it fares; nothing of what it was given. */
+const podShape = ({ metadata, spec, status }: KubeObject): object => {
+  const { name, labels, creationTimestamp } = metadata;
+  const { nodeName } = (spec ?? {}) as { readonly nodeName?: string };
+  return { metadata: { name, labels, creationTimestamp }, spec: { nodeName }, status };
+};
+
+const renderedShapes = (objects: readonly KubeObject[]): string =>
+  objects
+    .filter(({ metadata }) => isRendered(metadata.name))
+    .map((object) => machineConfigShape(object as unknown as Fields))
+    .join('---\n');
+
+const fileShapes = (text: string, path: string): string =>
+  readObjects({ path, text })
+    .map(({ value }) => machineConfigShape(value))
+    .join('---\n');
+
+/** A line for each event, the oldest first. */
+const eventLines = (found: readonly KubeObject[]): string =>
+  found
+    .map((event) => ({ event, at: timeOf(event) }))
+    .toSorted((one, other) => one.at.localeCompare(other.at))
+    .map(({ event, at }) => {
+      const object = `${textAt(event, 'involvedObject', 'kind')}/${textAt(event, 'involvedObject', 'name')}`;
+      const times = partOf(event, 'count');
+      const often = typeof times === 'number' && times > 1 ? ` (${times} times)` : '';
+      return `${at} ${textAt(event, 'type')} ${textAt(event, 'reason')} ${object}: ${textAt(event, 'message')}${often}\n`;
+    })
+    .join('');
+
+const timeOf = (event: KubeObject): string =>
+  textAt(event, 'lastTimestamp') ||
+  textAt(event, 'eventTime') ||
+  (event.metadata.creationTimestamp ?? '');
+
+const isServerLog = (name: string): boolean => isRendererLog(name) || isMcsLog(name);
+
+const namespace = operatorNamespace;
+
+const objects = (kind: KubeKind, show: Show = asYaml): LogSource => ({ objects: { kind }, show });
+const operated = (kind: KubeKind, show: Show = asYaml): LogSource => ({
+  ...{ objects: { kind, namespace }, show },
+});
+
+const own = { own: true } as const;
+const [run, builds] = [['run'], ['builds']] as const;
+
+const table: readonly Row[] = [
+  ['journal.jsonl', run, own, 'the journal of the run', { mostBytes: 1024 * kib }],
+  ['status.json', run, own, 'how the run was shown last'],
+  ['plan.txt', run, own, 'every step with its end, and the plan'],
+  ['config.txt', run, own, 'every setting with its origin'],
+  ['host.txt', run, own, 'what "bootwright doctor" finds of the host', { limit: seconds(10) }],
+  ['credentials.json', builds, own],
+  ['kernel-arguments.txt', ['run', 'builds'], { file: '/proc/cmdline' }, '/proc/cmdline'],
+  ['disks.json', run, { argv: lsblkArgv }, 'what lsblk says of the disks'],
+  ['kernel.log', run, { argv: kernelArgv }, 'the end of the kernel log', { mostBytes: 512 * kib }],
+  [
+    'units.log',
+    run,
+    { argv: runUnitsArgv },
+    'the end of the log of bootkube and of what it needs',
+    { role: 'bootstrap' },
+  ],
+  ['mounts.txt', run, { file: '/proc/1/mounts' }, '/proc/1/mounts'],
+  ['agent.log', run, own, 'our log, with the output of tools', { mostBytes: 2048 * kib }],
+  ['registries.conf', builds, { file: '/etc/containers/registries.conf' }],
+  ['policy.json', builds, { file: '/etc/containers/policy.json' }],
+  ['os-config-*', builds, { file: `${asideFolders.osConfigs}/*` }],
+  ['*-Containerfile', builds, { file: `${scratch}/*/context/${containerfileFile}` }],
+  ['*-build.log', builds, { file: `${scratch}/*/build.log` }],
+  ['*-digest', builds, { file: `${scratch}/*/digest` }],
+  ['pool-*', builds, { file: `${poolsFolder}/*` }],
+  ['*', builds, { file: `${renderedFolder}/*`, isWanted: isRendered, show: fileShapes }],
+  ['container-*', builds, { file: `${containerLogs}/*`, isLink: true, isWanted: isServerLog }],
+  ['registry.log', builds, { argv: journalArgv(`CONTAINER_NAME=${registryContainer}`) }],
+  ['units.log', builds, { argv: journalArgv(...buildUnits.map((unit) => `--unit=${unit}`)) }],
+  ['podman-info.txt', builds, { argv: ['podman', 'info'] }],
+  ['podman-containers.txt', builds, { argv: ['podman', 'ps', '--all'] }],
+  ['podman-images.txt', builds, { argv: ['podman', 'images', '--digests'] }],
+  ['built-images.txt', builds, { argv: builtArgv }],
+  ['buildah-info.txt', builds, { argv: ['buildah', 'info'] }],
+  ['registry-tags.txt', builds, { argv: tagsArgv }],
+  ['disk-space.txt', builds, { argv: ['df', '--human-readable'] }],
+  ['memory.txt', builds, { argv: ['free', '--mebi'] }],
+  ['rendered-files.txt', builds, { argv: ['ls', '-l', '--recursive', '/etc/mcs/bootstrap'] }],
+  ['written-disk.txt', builds, { argv: ['ostree', 'admin', 'status', `--sysroot=${mount}`] }],
+  ['cluster-machineosconfigs.yaml', builds, objects(machineOSConfigs)],
+  ['cluster-machineosbuilds.yaml', builds, objects(machineOSBuilds)],
+  ['cluster-machineconfigpools.yaml', builds, objects(machineConfigPools)],
+  ['cluster-machineconfignodes.yaml', builds, objects(machineConfigNodes)],
+  ['cluster-jobs.yaml', builds, operated(jobs)],
+  ['cluster-nodes.yaml', builds, objects(nodes, (all) => asYaml(all.map(nodeShape)))],
+  ['cluster-machineconfigs.yaml', builds, objects(machineConfigs, renderedShapes)],
+  ['cluster-events.txt', builds, operated(events, eventLines)],
+  ['cluster-pods.yaml', builds, operated(pods, (all) => asYaml(all.map(podShape)))],
+  ['pod-*.log', builds, { logsOf: { kind: pods, namespace } }],
+  ['the log of pod *', ['controller'], own],
+  [controllerLogFile, ['controller'], own],
+  // Files by which the pod of the controller and its node find names.
+  ['/etc/resolv.conf', ['cluster'], { file: '/etc/resolv.conf' }],
+  ['/tmp/var-run-resolv.conf', ['cluster'], { file: '/tmp/var-run-resolv.conf' }],
+  ['/tmp/host-resolv.conf', ['cluster'], { file: '/tmp/host-resolv.conf' }],
+];
+
+/** A row as one of its users collects it. */
+export interface Collector extends Limits {
+  readonly name: string;
+  readonly what: string;
+  readonly from: LogSource;
+  /** The only role that has it. */
+  readonly role?: RoleName;
+}
+
+/** What a user collects, in its order. Nothing of it changes a host or a cluster. */
+export const collectorsOf = (user: LogUser): readonly Collector[] =>
+  table
+    .filter(([, usedBy]) => usedBy.includes(user))
+    .map(([name, , from, what = '', more = {}]) => ({ ...usual[user], ...more, name, what, from }));
+
+/** The end of a text. */
+interface TextEnd {
+  readonly text: string;
+  /** Bytes of the whole text. */
+  readonly size: number;
+}
+
+/** Undefined where there is nothing of the kind. */
+type Found = TextEnd | string | undefined;
+
+/** What whoever collects has at hand. A row whose source it has not is missing. */
+export interface LogReach {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly host: Pick<Host, 'exec' | 'list' | 'readText' | 'realPath'>;
+  readonly kube?: Pick<Kube, 'list' | 'podLog'>;
+  readonly role?: RoleName;
+  /** By the name of the row. */
+  readonly own?: Readonly<Record<string, (most: number, signal: AbortSignal) => Promise<Found>>>;
+  /** What a command printed when it failed is collected too: `podman ps` of a broken store is worth as much. */
+  readonly showsFailures?: boolean;
+}
+
+/** What became of one row: its text, or why it is missing. */
+type Collected =
+  | { readonly text: string; readonly bytes: number; readonly size: number }
+  | { readonly missing: string; readonly isAbsent: boolean };
+
+const absent = { missing: 'it is not there', isAbsent: true } as const;
+
+/** Takes secrets out of a text. */
+export type Hide = (text: string) => string;
+
+/** Reads one row, takes the secrets out, and keeps its end. Never rejects: whatever goes wrong is why it is missing. */
+export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<Collected> {
+  const { mostBytes, limit } = row;
+  if (row.role !== undefined && row.role !== reach.role) return absent;
+  // The adapter ends a command by its limit.
+  const isLimited = limit < unlimited && !('argv' in row.from);
+  try {
+    const found = await (isLimited
+      ? limited(reach.clock, workLimit(limit, reach.signal), (signal) =>
+          read(row, { ...reach, signal }),
+        )
+      : read(row, reach));
+    if (found === undefined) return absent;
+    const { text: whole, size } =
+      typeof found === 'string' ? { text: found, size: Buffer.byteLength(found) } : found;
+    // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
+    const text = endOf(hide(endOf(whole, 2 * mostBytes)), mostBytes);
+    return { text, bytes: Buffer.byteLength(text), size };
+  } catch (thrown) {
+    return { missing: hide(asAgentError(thrown).message), isAbsent: false };
+  }
+}
+
+/** A limit of collecting; then it fails with `step.timed-out`. */
+export const workLimit = (limit: Millis, signal: AbortSignal): Parameters<typeof limited>[1] => ({
+  ...{ limit, signal },
+  late: () => engineFailure('step.timed-out', `not done within ${renderDuration(limit)}`),
+});
+
+async function read({ from, name, limit, mostBytes }: Collector, reach: LogReach): Promise<Found> {
+  const { kube, signal } = reach;
+  if ('own' in from) return reach.own?.[name]?.(2 * mostBytes, signal);
+  if ('file' in from) return textOf(from, reach);
+  if ('argv' in from) return outputOf(reach, from.argv, limit);
+  if ('objects' in from) return kube && from.show(await kube.list(from.objects, signal));
+  return 'podLog' in from ? kube?.podLog(from.podLog, longestLog, signal) : undefined;
+}
+
+async function textOf(
+  { file, isLink, show }: Extract<LogSource, { readonly file: string }>,
+  { host, signal }: LogReach,
+): Promise<string | undefined> {
+  const path = isLink ? await host.realPath(file, signal) : file;
+  const text = path === undefined ? undefined : await host.readText(path, signal);
+  return text && (show?.(text, file) ?? text);
+}
+
+/** Seconds; an installation is shorter. */
+const longestLog = 24 * 3600;
+
+/** What a command prints. */
+async function outputOf(
+  { host, signal, showsFailures }: LogReach,
+  argv: readonly string[],
+  limit: Millis,
+): Promise<string> {
+  try {
+    const { stdout, stderr } = await host.exec(argv, { signal, limit });
+    if (!showsFailures) return stdout;
+    return `${[stdout, stderr].filter((text) => text !== '').join('\n')}\n`;
+  } catch (error) {
+    if (!showsFailures || !(error instanceof AgentError) || error.code !== 'command.failed')
+      throw error;
+    const { stdout, stderr } = error.context;
+    return `${[error.message, stdout ?? '', stderr ?? ''].join('\n')}\n`;
+  }
+}
+
+/** A row, or one for each name that its `*` is found to be. */
+export async function rowsOf(row: Collector, reach: LogReach): Promise<readonly Collector[]> {
+  const { from, name } = row;
+  const named = (found: string, source: LogSource): Collector => ({
+    ...{ ...row, name: name.replace('*', () => found), from: source },
+  });
+  if ('logsOf' in from) {
+    const { namespace = '' } = from.logsOf;
+    const found = (await reach.kube?.list(from.logsOf, reach.signal).catch(() => [])) ?? [];
+    return containersOf(found).map(({ pod, container }) =>
+      named(`${pod}-${container}`, { podLog: { namespace, name: pod, container } }),
+    );
+  }
+  if (!('file' in from) || !from.file.includes('*')) return [row];
+  const { isWanted = () => true } = from;
+  const [folder = ''] = from.file.split('/*', 1);
+  const names = await reach.host.list(folder, reach.signal);
+  return names
+    .filter(isWanted)
+    .map((found) => named(found, { ...from, file: from.file.replace('*', () => found) }));
+}
+
+/** In a large cluster there is a daemon on every node. */
+const mostLogs = 20;
+
+const daemon = 'machine-config-daemon';
+const proxy = 'kube-rbac-proxy';
+
+type PodContainer = Readonly<Record<'pod' | 'container', string>>;
+
+/** The controllers and builds first; what checks who asks for metrics has nothing to say. */
+function containersOf(found: readonly KubeObject[]): readonly PodContainer[] {
+  const all = found.flatMap((object) =>
+    listAt(object, 'spec', 'containers').flatMap((one): readonly PodContainer[] => {
+      const { name: container } = one as { readonly name: string };
+      return container === proxy ? [] : [{ pod: object.metadata.name, container }];
+    }),
+  );
+  const isOfDaemon = ({ container }: PodContainer): boolean => container === daemon;
+  return [...all.filter((one) => !isOfDaemon(one)), ...all.filter(isOfDaemon)].slice(0, mostLogs);
+}
+
+type LogScope = Omit<LogReach, 'kube'> & { readonly kube: Pick<Kube, 'podLog'> };
+
+/** Whose log is wanted, and how much of it. */
+interface WantedLog {
+  readonly pod: KubeObject | undefined;
+  /** The whole one unless given. */
+  readonly sinceSeconds?: number;
+  /** The local one, where it is not in its usual place. */
+  readonly file?: string | undefined;
+}
+
+/**
+ * The log of the controller as the service takes it, a tar archive with the log as its one file: that of its
+ * pod, else the local one, else why there is none.
+ */
+export async function controllerLogArchive(
+  { kube, host, clock, signal }: LogScope,
+  { pod, sinceSeconds, file = controllerLogFile }: WantedLog,
+): Promise<Uint8Array> {
+  const { name = 'the controller', namespace = '' } = pod?.metadata ?? {};
+  const own: LogReach['own'] = {
+    'the log of pod *': async () => pod && kube.podLog({ namespace, name }, sinceSeconds, signal),
+    [controllerLogFile]: () => host.readText(file, signal, { isOurs: true }),
+  };
+  let missing = '';
+  for (const row of collectorsOf('controller')) {
+    const found = await collect(row, { clock, host, signal, own }, (text) => text);
+    signal.throwIfAborted();
+    if ('text' in found && found.text !== '') return archiveOf(found.text, clock.now());
+    const reason = 'missing' in found ? found.missing : 'it is empty';
+    missing += `could not read ${row.name.replace('*', name).replace(controllerLogFile, file)}: ${reason}\n`;
+  }
+  return archiveOf(missing, clock.now());
+}
+
+const archiveOf = (text: string, time: number): Promise<Uint8Array> =>
+  packArchive([{ name: 'assisted-installer-controller.logs', mode: 0o644, text }], time);
