@@ -52,6 +52,21 @@ describe('what is said of a host', () => {
       },
     ],
     [
+      'waits by what its step is for, whatever it is called',
+      {
+        ...running('Settle'),
+        rail: [
+          [
+            {
+              name: '',
+              steps: [{ id: stageStep('Settle'), title: 'Settle', work: 'wait', isActive: true }],
+            },
+          ],
+        ],
+      },
+      { tone: 'waiting', now: [{ title: 'Settle', tone: 'waiting' }] },
+    ],
+    [
       'works, and no service says at what',
       {
         ...host(),

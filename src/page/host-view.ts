@@ -1,6 +1,6 @@
 import { renderDuration } from '../model/duration.ts';
 import { railSteps } from './rail.ts';
-import type { HostState, PageState, StepState, Tone } from './state.ts';
+import type { HostState, PageState, RailStep, StepState, Tone, Work } from './state.ts';
 
 /** Something that a host is at now. */
 export interface NowLine {
@@ -28,12 +28,14 @@ const endStates: readonly StepState['state'][] = ['done', 'kept', 'skipped'];
 /** Derives what is shown of a host from what is known. */
 export function viewOf(host: HostState): HostView {
   const active = railSteps(host.rail).filter(({ isActive }) => isActive);
-  const states = active.map(({ id }) => host.steps[id]);
-  const ended = states.filter((step) => step !== undefined && endStates.includes(step.state));
-  const running = states.filter((step) => step?.state === 'running');
+  const states = active.flatMap(({ id, work }) => {
+    const step = host.steps[id];
+    return step === undefined ? [] : [{ ...step, work }];
+  });
+  const ended = states.filter(({ state }) => endStates.includes(state));
   const now = nowOf(
     host,
-    running.filter((step) => step !== undefined),
+    states.filter(({ state }) => state === 'running'),
   );
   const all = Math.max(1, active.length);
   const counted = host.end?.isGood === true ? all : ended.length;
@@ -59,7 +61,10 @@ function wordOf(
   return { tone: hasStarted ? 'busy' : 'idle', word };
 }
 
-function nowOf(host: HostState, running: readonly StepState[]): readonly NowLine[] {
+/** A step, and what it is for. */
+type StepAt = StepState & Pick<RailStep, 'work'>;
+
+function nowOf(host: HostState, running: readonly StepAt[]): readonly NowLine[] {
   if (host.end !== undefined) return [];
   if (host.phase !== '') {
     const since = host.spans.at(-1)?.from ?? 0;
@@ -69,10 +74,10 @@ function nowOf(host: HostState, running: readonly StepState[]): readonly NowLine
 }
 
 /** Whether a step that runs waits: it says so, or is one that does nothing else. */
-export const isWaiting = ({ wait, title }: StepState): boolean =>
-  wait !== undefined || title.startsWith('Wait');
+export const isWaiting = ({ wait }: StepState, work: Work | undefined): boolean =>
+  wait !== undefined || work === 'wait';
 
-function nowLine(step: StepState, { stage, stageInfo }: HostState): NowLine {
+function nowLine(step: StepAt, { stage, stageInfo }: HostState): NowLine {
   const { title, wait, percent, info, since } = step;
   const attempt = step.attempt > 1 ? `attempt ${step.attempt}` : '';
   if (wait !== undefined) {
@@ -88,7 +93,7 @@ function nowLine(step: StepState, { stage, stageInfo }: HostState): NowLine {
       ...measures(step),
       wordsOf(info ?? (title === stage ? stageInfo : '')),
     ]),
-    tone: isWaiting(step) ? 'waiting' : 'busy',
+    tone: isWaiting(step, step.work) ? 'waiting' : 'busy',
   };
 }
 

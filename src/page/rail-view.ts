@@ -2,7 +2,7 @@ import { renderDuration } from '../model/duration.ts';
 import { isWaiting } from './host-view.ts';
 import { html, type Html } from './html.ts';
 import { isLadder, railSteps } from './rail.ts';
-import type { HostState, Rail, RailStep, StepState, Track } from './state.ts';
+import type { HostState, Rail, RailStep, StepState, Track, Work } from './state.ts';
 
 const cellHeight = 10;
 const rowHeight = 14;
@@ -21,9 +21,9 @@ const activeOf = (rail: Rail): Rail =>
     .filter((section) => section.length > 0);
 
 /** A word for where a step is; also the class of its cell. */
-export function cellState(step: StepState | undefined): string {
+export function cellState(step: StepState | undefined, work?: Work): string {
   if (step === undefined) return 'todo';
-  return step.state === 'running' && isWaiting(step) ? 'waiting' : step.state;
+  return step.state === 'running' && isWaiting(step, work) ? 'waiting' : step.state;
 }
 
 /** The rail of a host as a picture that is as wide as there is room. Its steps are listed as text elsewhere. */
@@ -83,7 +83,7 @@ function trackCells({ name, steps }: Track, place: Place): readonly Html[] {
     return html`<g
       ><title>${cellTitle(step, state, name)}</title
       ><rect
-        class="cell is-${cellState(state)}"
+        class="cell is-${cellState(state, step.work)}"
         x="${x}%"
         y="${top + 2}"
         width="${percent(full)}%"
@@ -127,17 +127,21 @@ export function stepList(host: HostState): Html {
     ...tracks.flatMap(({ name, steps }) =>
       steps
         .filter(({ isActive }) => isActive)
-        .map(({ id, title }) => stepRow(title, host.steps[id], name)),
+        .map(({ id, title, work }) => stepRow(title, host.steps[id], { track: name, work })),
     ),
-    ...beside.map(([, state]) => stepRow(state.title, state, where)),
+    ...beside.map(([, state]) => stepRow(state.title, state, { track: where })),
   ];
   return html`<ol class="steps">
     ${rows}
   </ol>`;
 }
 
-const stepRow = (title: string, state: StepState | undefined, track: string): Html =>
-  html`<li class="is-${cellState(state)}">
+const stepRow = (
+  title: string,
+  state: StepState | undefined,
+  { track, work }: { readonly track: string; readonly work?: Work },
+): Html =>
+  html`<li class="is-${cellState(state, work)}">
     <span>${title}${track === '' ? undefined : html` <small>${track}</small>`}</span>
     <small>${stateText(state)}</small>
   </li>`;

@@ -22,6 +22,8 @@ export interface FieldError {
   readonly path: string;
   /** In the server's words. */
   readonly message: string;
+  /** Of an error that says by itself what to write. */
+  readonly kind?: 'missing' | 'duplicate' | undefined;
   /** A rule in CEL. The server checks none while an error blocks them. */
   readonly isRule: boolean;
   readonly isBlocking: boolean;
@@ -82,6 +84,7 @@ const rules: Readonly<Record<string, (self: Value) => boolean>> = {
 interface Problem {
   readonly message: string;
   readonly entry?: number;
+  readonly kind?: FieldError['kind'];
 }
 
 function checkedBy<K, V extends Value>(
@@ -91,9 +94,9 @@ function checkedBy<K, V extends Value>(
   const check: SchemaValidateFunction = (...[value, data, parent, context]) => {
     const problems = problemsIn(value as K, data as V, parent as Fields);
     const from = context?.instancePath ?? '';
-    check.errors = problems.map(({ message, entry }) => ({
+    check.errors = problems.map(({ message, entry, kind }) => ({
       keyword,
-      params: {},
+      params: { kind },
       message,
       instancePath: entry === undefined ? from : `${from}/${entry}`,
     }));
@@ -117,7 +120,7 @@ function listProblems(keys: readonly string[], list: readonly Value[]): readonly
   const seen = list.map((item) => (item === null ? undefined : keyOf(item)));
   return seen.flatMap((key, index) =>
     key !== undefined && seen.slice(0, index).filter((other) => other === key).length === 1
-      ? [{ entry: index, message: `Duplicate value: ${key}` }]
+      ? [{ entry: index, message: `Duplicate value: ${key}`, kind: 'duplicate' as const }]
       : [],
   );
 }
@@ -225,6 +228,7 @@ function fieldErrorOf(error: ErrorObject): FieldError {
   return {
     path,
     message: messageOf(error, path),
+    kind: keyword === 'required' ? 'missing' : (params['kind'] as FieldError['kind']),
     isRule: keyword === ruleKeyword,
     isBlocking: !harmless.has(keyword),
   };

@@ -129,9 +129,9 @@ function containerfileFindings(
 }
 
 /** What to write, where the server's message does not name it. */
-function advice({ path, message }: FieldError): string {
-  if (message === 'Required value') return `: write ${path}`;
-  if (message.startsWith('Duplicate value')) return ': keep one entry, for NoArch';
+function advice({ path, kind }: FieldError): string {
+  if (kind === 'missing') return `: write ${path}`;
+  if (kind === 'duplicate') return ': keep one entry, for NoArch';
   if (path === '') return ': write the name of the pool in both';
   if (path === 'spec.renderedImagePushSpec') {
     return ' Write HOST.DOMAIN[:PORT]/NAMESPACE/NAME:TAG';
