@@ -290,7 +290,6 @@ describe('the first report', () => {
   it.each([
     ['version 1 of the service', `${line} --service.api v1`],
     ['a token in a file', `${line} --service.tokenFile /t`],
-    ['a file of dry hosts, which may be broken', `${line} --dry-run-cluster-hosts-path /f`],
     ['no service', '--ignition.url http://i --boot-device /dev/sda'],
   ])('waits with %s', async (_, words) => {
     expect(await run(words)).toMatchObject({ reports: [], order: ['load'] });

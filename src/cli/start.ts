@@ -169,7 +169,6 @@ function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined 
   if (service === '' || infraEnvId === '' || hostId === '') return undefined;
   if (textIn(given, 'service.api', 'v2') !== 'v2') return undefined;
   if (textIn(given, 'service.tokenFile') !== '') return undefined;
-  if (textIn(given, 'dry.clusterHosts') !== '') return undefined;
   const token = given.get('service.token')?.value;
   return {
     stage: 'Starting installation',

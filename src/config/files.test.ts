@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { containerLayer, parseDryHosts, secretFrom, secretsToRead } from './files.ts';
+import { containerLayer, secretFrom, secretsToRead } from './files.ts';
 
 const file = (image: string): string =>
   [
@@ -54,22 +54,5 @@ describe('secretFrom', () => {
     const { value, origin } = secretFrom('abc\n', '/t');
     expect((value as Secret).reveal()).toBe('abc');
     expect(origin).toBe('file /t');
-  });
-});
-
-describe('parseDryHosts', () => {
-  it('reads the hosts of a dry cluster', () => {
-    const hosts = [{ hostname: 'm0', ip: '192.0.2.1', rebootMarkerPath: '/tmp/m0' }];
-    expect(parseDryHosts(JSON.stringify(hosts), 'hosts.json')).toEqual(hosts);
-  });
-
-  it.each(['', '{', '{}', '"m0"', '[1]', '[{"ip": 4}]'])('refuses %j', (text) => {
-    expect(() => parseDryHosts(text, 'hosts.json')).toThrow(
-      expect.objectContaining({
-        code: 'config.malformed-file',
-        kind: 'input',
-        context: { file: 'hosts.json' },
-      }),
-    );
   });
 });

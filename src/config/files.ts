@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { type FileKind, readFileOf } from '../adapters/file-access.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
@@ -52,7 +51,7 @@ export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> 
 
 /**
  * Checks the files that only the run opens, before it starts.
- * @throws AgentError `config.file-not-read`, `config.malformed-file`
+ * @throws AgentError `config.file-not-read`
  */
 export async function requireFiles({
   config,
@@ -61,17 +60,10 @@ export async function requireFiles({
   readonly config: Config;
   readonly origins: ReadonlyMap<SettingKey, string>;
 }): Promise<void> {
-  const { service, host, dry } = config;
-  const originOf = (key: SettingKey): string => origins.get(key) ?? 'default';
-  if (service.caFile !== '' && !service.insecure) {
-    const origin = originOf('service.caFile');
-    await readText({ path: service.caFile, kind: 'authorities', origin });
-  }
-  if (host.reach === 'dry' && dry.clusterHosts !== '') {
-    const path = dry.clusterHosts;
-    const origin = originOf('dry.clusterHosts');
-    parseDryHosts(await readText({ path, kind: 'manifests', origin }), path);
-  }
+  const { caFile, insecure } = config.service;
+  if (caFile === '' || insecure) return;
+  const origin = origins.get('service.caFile') ?? 'default';
+  await readText({ path: caFile, kind: 'authorities', origin });
 }
 
 interface NamedFile {
@@ -141,25 +133,3 @@ export const secretFrom = (text: string, path: string): Given => ({
   value: new Secret(text.trimEnd()),
   origin: `file ${path}`,
 });
-
-/** The hosts of a dry cluster, as load tests of the service write them (assisted-installer, dry run). */
-const DryHosts = z.array(
-  z.object({ hostname: z.string(), ip: z.string(), rebootMarkerPath: z.string() }).partial(),
-);
-type DryHosts = z.infer<typeof DryHosts>;
-
-/**
- * Reads the file of `dry.clusterHosts`.
- * @throws AgentError `config.malformed-file`
- */
-export function parseDryHosts(text: string, path: string): DryHosts {
-  try {
-    return DryHosts.parse(JSON.parse(text));
-  } catch (cause) {
-    const why = cause instanceof SyntaxError ? 'not JSON' : 'not a list of hosts';
-    throw configFailure('config.malformed-file', `dry.clusterHosts: ${path} is ${why}`, {
-      hint: 'write a JSON array of {"hostname", "ip", "rebootMarkerPath"}',
-      context: { file: path },
-    });
-  }
-}

@@ -98,7 +98,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   },
   'force-id': value('dry.hostId', 'ID', 'names the log file of a dry run'),
   'fake-reboot-marker-path': value('dry.rebootMarker', 'FILE', 'file to touch instead of a reboot'),
-  'dry-run-cluster-hosts-path': value('dry.clusterHosts', 'FILE', 'hosts of a dry cluster'),
+  'dry-run-cluster-hosts-path': value('dry.clusterHosts', 'FILE', 'accepted, not read'),
   'high-availability-mode': old(
     '2020-12 to 2025-03',
     { reads: 'availability' },

@@ -205,9 +205,7 @@ export const settingTable = {
   dry: {
     hostId: text('names the log file of a dry run'),
     rebootMarker: text('file to touch instead of a reboot'),
-    clusterHosts: text(
-      'JSON file with the hosts of a dry cluster; only the role bootstrap uses it',
-    ),
+    clusterHosts: text('file with the hosts of a dry cluster; accepted, not read'),
   },
   finish: {
     rebootDelayMinutes: optionalCount(

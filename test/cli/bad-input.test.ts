@@ -79,12 +79,6 @@ describe('bad input on the command line', () => {
     ],
     ['a dry run without a marker', `${line} --dry-run`, 'config.incomplete', 'MARKER'],
     [
-      'dry hosts that are not there',
-      `${line} --dry-run --fake-reboot-marker-path /m --dry-run-cluster-hosts-path /does/not/exist`,
-      'config.file-not-read',
-      'ENOENT',
-    ],
-    [
       'a file that is not there',
       `${line} --config /does/not/exist`,
       'config.file-not-read',
@@ -134,14 +128,6 @@ describe('bad input in a file', () => {
     expect(stderr).toContain(code);
     expect(stderr).toContain(hint);
     expect(stderr).not.toContain('hidden');
-  });
-
-  it('refuses hosts of a dry cluster that are none', async () => {
-    const path = join(folder, 'hosts.json');
-    await writeFile(path, '{"hostname": "m0"}');
-    const dry = ['--dry-run', '--fake-reboot-marker-path', `${folder}/marker`];
-    const words = [...line.split(' '), ...dry, '--dry-run-cluster-hosts-path', path];
-    expect(await refused(words)).toContain('config.malformed-file');
   });
 
   it('refuses a file of a secret that is not there', async () => {

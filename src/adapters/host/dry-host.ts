@@ -2,7 +2,7 @@ import type { Host } from '../../ports/host.ts';
 
 /**
  * A host for load tests of the inventory service: many agents on one machine, none of which changes
- * it. What each command becomes is decided in `dry-commands.ts`; files are written for real.
+ * it. Files are written for real.
  */
 export function dryHost(host: Host, world: DryWorld): Host {
   return {
