@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bootstrapIn,
+  capiNamespace,
+  conditionIn,
+  controlPlaneIn,
+  controlPlaneOf,
+  controlPlaneUid,
+  fakeInstaller,
+  labMachines,
+  machinesIn,
+  managementCluster,
+  report,
+  runControlPlanes,
+} from '../../../test/support/capi-world.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { nodes, secrets } from '../../cluster/kinds.ts';
+import { seconds } from '../../model/duration.ts';
+import {
+  bootstrapConfigs,
+  capiNames,
+  clusters,
+  type ControlPlane,
+  controlPlanes,
+  type Machine,
+  machines,
+  ownNames,
+} from '../api.ts';
+
+/** A provider at work on a management cluster. */
+function atWork(controlPlane: ControlPlane = controlPlaneOf()) {
+  const kube = managementCluster(controlPlane);
+  const installer = fakeInstaller();
+  const guest = fakeKube();
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const ended = runControlPlanes({ kube, clock, installer, guest, signal: stop.signal });
+  return {
+    ...{ kube, guest, installer },
+    pass: async (time = seconds(1)): Promise<void> => {
+      for (let passed = 0; passed < time; passed += 250) {
+        await settle();
+        await clock.advance(250);
+      }
+      await settle();
+    },
+    end: async () => {
+      stop.abort(new Error('the test ends'));
+      return ended;
+    },
+  };
+}
+
+const secretNames = (kube: FakeKube): readonly string[] =>
+  kube.objectsOf(secrets).map(({ metadata }) => metadata.name);
+
+const put = (kube: FakeKube, machine: Machine, status: object): void => {
+  kube.put(machines, { ...machine, status: { ...machine.status, ...status } });
+};
+
+describe('a control plane of three', () => {
+  it('R2: has its bootstrap host first, and the others once they can join it', async () => {
+    const { kube, guest, installer, pass, end } = atWork();
+    guest.lastError(undefined);
+    await pass();
+    expect(controlPlaneIn(kube)?.metadata.finalizers).toEqual([ownNames.finalizer]);
+    expect(installer.runs).toHaveLength(1);
+    expect(secretNames(kube)).toContain('demo-install-assets');
+    expect(machinesIn(kube)).toHaveLength(1);
+    const bootstrap = bootstrapIn(kube);
+    const { name = '' } = bootstrap?.metadata ?? {};
+    expect(kube.objectsOf(bootstrapConfigs).map((one) => one.metadata.name)).toEqual([name]);
+    expect(kube.objectsOf(labMachines)[0]).toMatchObject({
+      metadata: {
+        ...{ name, labels: { size: 'large', [capiNames.clusterName]: 'demo' } },
+        annotations: { [capiNames.clonedFromName]: 'masters' },
+      },
+      spec: { cpus: 4 },
+    });
+    for (const stage of ['Starting installation', 'Writing image to disk']) {
+      report(kube, name, stage);
+      await pass();
+      expect(machinesIn(kube)).toHaveLength(1);
+    }
+    report(kube, name, 'Waiting for control plane');
+    await pass();
+    expect(machinesIn(kube)).toHaveLength(3);
+    expect(new Set(machinesIn(kube).map((one) => one.metadata.name)).size).toBe(3);
+    expect(conditionIn(kube, 'BootstrapReady')).toBe('True TemporaryControlPlaneUp');
+    expect(conditionIn(kube, 'MachinesCreated')).toBe('True Created');
+    await end();
+  });
+
+  it('is initialized when the API of its cluster answers, and available when its bootstrap is complete', async () => {
+    const { kube, guest, pass, end } = atWork();
+    await pass();
+    guest.lastError(
+      new (await import('../../model/failure.ts')).AgentError(
+        { code: 'kube.unreachable', kind: 'cluster', title: '', hint: '' },
+        'no route',
+      ),
+    );
+    const { name = '' } = bootstrapIn(kube)?.metadata ?? {};
+    report(kube, name, 'Waiting for bootkube');
+    await pass();
+    expect(secretNames(kube)).not.toContain('demo-kubeconfig');
+    expect(controlPlaneIn(kube)?.status?.initialization).toBeUndefined();
+    guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
+    await pass();
+    expect(
+      kube.objectsOf(secrets).find((one) => one.metadata.name === 'demo-kubeconfig'),
+    ).toMatchObject({
+      ...{ type: capiNames.secretType, data: { value: Buffer.from('guest').toString('base64') } },
+      metadata: { labels: { [capiNames.clusterName]: 'demo' } },
+    });
+    expect(controlPlaneIn(kube)?.status).toMatchObject({
+      ...{ initialization: { controlPlaneInitialized: true }, initialized: true, ready: true },
+      ...{ replicas: 3, upToDateReplicas: 3, updatedReplicas: 3, readyReplicas: 0 },
+      selector:
+        'cluster.x-k8s.io/cluster-name=demo,cluster.x-k8s.io/control-plane=,cluster.x-k8s.io/control-plane-name=demo',
+    });
+    expect(conditionIn(kube, 'Available')).toBe('False Installing');
+    report(kube, name, 'Rebooting');
+    await pass();
+    expect(conditionIn(kube, 'BootstrapComplete')).toBe('True Complete');
+    expect(conditionIn(kube, 'Available')).toBe('True Available');
+    await end();
+  });
+
+  it('says at once which host failed', async () => {
+    const { kube, pass, end } = atWork();
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Failed');
+    await pass();
+    expect(conditionIn(kube, 'Available')).toBe('False HostInstallationFailed');
+    expect(conditionIn(kube, 'BootstrapComplete')).toBe('False Failed');
+    await end();
+  });
+
+  it('counts Machines by what core says of them', async () => {
+    const { kube, pass, end } = atWork();
+    await pass();
+    const [machine] = machinesIn(kube);
+    if (machine !== undefined) {
+      const conditions = ['Ready', 'Available'].map((type) => ({ type, status: 'True' }));
+      put(kube, machine, { conditions: [...(machine.status?.conditions ?? []), ...conditions] });
+    }
+    await pass();
+    expect(controlPlaneIn(kube)?.status).toMatchObject({
+      ...{ replicas: 1, readyReplicas: 1, availableReplicas: 1, unavailableReplicas: 0 },
+    });
+    await end();
+  });
+});
+
+describe('nothing is made', () => {
+  it.each<[string, (kube: FakeKube) => void, string, string]>([
+    [
+      'without the infrastructure of the Cluster',
+      (kube) => {
+        const [cluster] = kube.objectsOf(clusters);
+        if (cluster) kube.put(clusters, { ...cluster, status: {} });
+      },
+      ...(['AssetsGenerated', 'False WaitingForInputs'] as const),
+    ],
+    [
+      'without the state of the installer',
+      (kube) => {
+        kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-install-state' });
+      },
+      ...(['InstallStateValid', 'False SecretNotFound'] as const),
+    ],
+    [
+      'while the Cluster is paused',
+      (kube) => {
+        const [cluster] = kube.objectsOf(clusters);
+        if (cluster)
+          kube.put(clusters, {
+            ...cluster,
+            spec: { ...(cluster['spec'] as object), paused: true },
+          });
+      },
+      ...(['Paused', 'True Paused'] as const),
+    ],
+    [
+      'while it has the annotation, whatever its value (T8)',
+      (kube) => {
+        const found = controlPlaneIn(kube);
+        const annotations = { [capiNames.paused]: '' };
+        if (found)
+          kube.put(controlPlanes, { ...found, metadata: { ...found.metadata, annotations } });
+      },
+      ...(['Paused', 'True Paused'] as const),
+    ],
+  ])('%s', async (_, change, type, expected) => {
+    const kube = managementCluster();
+    change(kube);
+    const clock = fakeClock({ auto: false });
+    const stop = new AbortController();
+    const installer = fakeInstaller();
+    const ended = runControlPlanes({ kube, clock, installer, signal: stop.signal });
+    for (let count = 0; count < 8; count += 1) {
+      await settle();
+      await clock.advance(250);
+    }
+    expect(conditionIn(kube, type)).toBe(expected);
+    expect(installer.runs).toHaveLength(0);
+    expect(machinesIn(kube)).toHaveLength(0);
+    stop.abort(new Error('the test ends'));
+    await ended;
+  });
+});
+
+describe('the end of a control plane', () => {
+  it('T14: keeps its finalizer until the last Machine is gone', async () => {
+    const { kube, pass, end } = atWork();
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+    await pass();
+    for (const machine of machinesIn(kube)) {
+      const finalizers = ['machine.cluster.x-k8s.io'];
+      const metadata = { ...machine.metadata, finalizers };
+      kube.put(machines, { ...machine, metadata });
+    }
+    await pass();
+    const { signal } = new AbortController();
+    await kube.remove({ kind: controlPlanes, namespace: capiNamespace, name: 'demo' }, signal);
+    await pass();
+    expect(machinesIn(kube).filter((one) => one.metadata.deletionTimestamp === undefined)).toEqual(
+      [],
+    );
+    expect(conditionIn(kube, 'Deleting')).toBe('True DeletingMachines');
+    for (const { metadata } of machinesIn(kube)) {
+      expect(controlPlaneIn(kube)?.metadata.uid).toBe(controlPlaneUid);
+      kube.drop({ kind: machines, namespace: capiNamespace, name: metadata.name });
+      await pass();
+    }
+    expect(controlPlaneIn(kube)).toBeUndefined();
+    await end();
+  });
+});

@@ -1,0 +1,190 @@
+import { controlPlaneControllers } from '../../src/capi/control-plane/controllers.ts';
+import {
+  bootstrapConfigs,
+  type ControlPlane,
+  type ControlPlaneSpec,
+  controlPlanes,
+  controlPlaneType,
+  clusters,
+  type Machine,
+  machines,
+  ownNames,
+} from '../../src/capi/api.ts';
+import { secrets } from '../../src/cluster/kinds.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { installerRuns, type InstallFiles, type InstallInputs } from '../../src/ports/installer.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { startControllers } from '../../src/reconcile/manager.ts';
+import { fakeKube, type FakeKube } from './fake-kube.ts';
+import { fakeRandom } from './fake-random.ts';
+
+/** Where everything of a test's cluster is. */
+export const capiNamespace = 'shop';
+
+const infrastructure = 'infrastructure.cluster.x-k8s.io';
+const ofLab = (plural: string): KubeKind => ({ group: infrastructure, version: 'v1beta2', plural });
+
+/** Kinds of an infrastructure provider. */
+export const labMachines = ofLab('labmachines');
+export const labTemplates = ofLab('labmachinetemplates');
+
+/** The uid of the control plane that a test begins with. */
+export const controlPlaneUid = 'cp-uid';
+
+/** A control plane with what a user gives beside it. */
+export const controlPlaneOf = (spec: Partial<ControlPlaneSpec> = {}): ControlPlane => ({
+  ...controlPlaneType,
+  metadata: {
+    ...{ name: 'demo', namespace: capiNamespace, uid: controlPlaneUid, generation: 1 },
+    ownerReferences: [
+      { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: 'demo', uid: 'cluster-uid' },
+    ],
+  },
+  spec: {
+    ...{ replicas: 3, distributionVersion: '4.19.7', releaseImage: 'r.test/ocp@sha256:01' },
+    machineTemplate: {
+      spec: {
+        infrastructureRef: {
+          apiGroup: infrastructure,
+          kind: 'LabMachineTemplate',
+          name: 'masters',
+        },
+      },
+    },
+    installStateSecretRef: { name: 'demo-install-state' },
+    manifestsSelector: { matchLabels: { [ownNames.installManifests]: 'demo' } },
+    configSpec: { agent: { image: 'r.test/agent@sha256:02' }, installDevice: '/dev/vda' },
+    ...spec,
+  },
+});
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+const definition = (kind: string): KubeObject => ({
+  metadata: {
+    name: `${kind.toLowerCase()}s.${infrastructure}`,
+    labels: {
+      'cluster.x-k8s.io/v1beta2': 'v1beta1_v1beta2',
+      'cluster.x-k8s.io/v1beta1': 'v1beta1',
+    },
+  },
+});
+
+/** An install-config with so many masters. */
+export const installConfigOf = (replicas: number): string =>
+  `apiVersion: v1\nmetadata: {name: demo}\ncontrolPlane: {name: master, replicas: ${replicas}}\n`;
+
+/** The management cluster of one control plane, whose infrastructure is there. */
+export function managementCluster(controlPlane: ControlPlane = controlPlaneOf()): FakeKube {
+  const kube = fakeKube();
+  const served = (group: string, kind: string, plural: string): void =>
+    void kube.serves({ apiVersion: group, kind, plural, isNamespaced: true });
+  served('cluster.x-k8s.io/v1beta2', 'Machine', 'machines');
+  served(
+    'bootstrap.cluster.x-k8s.io/v1alpha1',
+    'OpenShiftBootstrapConfig',
+    bootstrapConfigs.plural,
+  );
+  served(`${infrastructure}/v1beta2`, 'LabMachine', labMachines.plural);
+  const definitions = {
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    plural: 'customresourcedefinitions',
+  };
+  for (const kind of ['LabMachine', 'LabMachineTemplate']) kube.put(definitions, definition(kind));
+  const at = (name: string) => ({ name, namespace: capiNamespace });
+  kube.put(clusters, {
+    metadata: { ...at('demo'), uid: 'cluster-uid' },
+    spec: { controlPlaneEndpoint: { host: 'api.demo.test', port: 6443 } },
+    status: { initialization: { infrastructureProvisioned: true } },
+  });
+  kube.put(labTemplates, {
+    metadata: at('masters'),
+    spec: { template: { metadata: { labels: { size: 'large' } }, spec: { cpus: 4 } } },
+  });
+  kube.put(secrets, {
+    metadata: { ...at('demo-install-state'), labels: { [ownNames.installState]: 'demo' } },
+    data: { 'install-config.yaml': base64(installConfigOf(controlPlane.spec.replicas ?? 3)) },
+  });
+  kube.put(controlPlanes, controlPlane);
+  return kube;
+}
+
+/** What the payload's installer makes, by the rules by which it takes its inputs. */
+export function fakeInstaller(): {
+  readonly runs: InstallInputs[];
+  readonly make: (inputs: InstallInputs) => Promise<InstallFiles>;
+} {
+  const runs: InstallInputs[] = [];
+  return {
+    runs,
+    make: (inputs) => {
+      installerRuns(inputs);
+      runs.push(inputs);
+      const file = (text: string): Uint8Array => Buffer.from(text);
+      return Promise.resolve({
+        'bootstrap.ign': file(`{"run":${runs.length}}`),
+        ...{ 'master.ign': file('{}'), 'worker.ign': file('{}'), 'metadata.json': file('{}') },
+        ...{ 'auth/kubeconfig': file('guest'), 'auth/kubeadmin-password': file('secret') },
+      });
+    },
+  };
+}
+
+interface CapiRun {
+  readonly kube: Kube;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly installer?: ReturnType<typeof fakeInstaller>;
+  /** The API of the cluster that is installed. */
+  readonly guest?: FakeKube;
+}
+
+/** Runs the control-plane provider until it is stopped; resolves with what it noted. */
+export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<readonly string[]> {
+  const { kube, clock, installer = fakeInstaller(), guest = fakeKube() } = run;
+  const events: RunEvent[] = [];
+  const emit = (body: object): void => {
+    events.push({ ...body, at: clock.now(), run: 'test' } as RunEvent);
+  };
+  const ports = { kube, clock, random: fakeRandom(), emit };
+  const close = (): Promise<void> => Promise.resolve();
+  const controllers = controlPlaneControllers({
+    ...{ ...ports, installer, openGuest: () => ({ ...guest, close }) },
+  });
+  await startControllers({ ...ports, signal }, { name: 'test', controllers }).catch(
+    () => undefined,
+  );
+  return events.flatMap((event) =>
+    event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
+  );
+}
+
+/** The Machines of the control plane. */
+export const machinesIn = (kube: FakeKube): readonly Machine[] =>
+  kube.objectsOf(machines) as readonly Machine[];
+
+/** The bootstrap host among them. */
+export const bootstrapIn = (kube: FakeKube): Machine | undefined =>
+  machinesIn(kube).find(({ metadata }) => metadata.annotations?.[ownNames.role] === 'bootstrap');
+
+/** A host reports a stage. */
+export function report(kube: FakeKube, name: string, stage: string): void {
+  const config = kube.objectsOf(bootstrapConfigs).find(({ metadata }) => metadata.name === name);
+  if (config === undefined) throw new Error(`no config ${name}`);
+  const at = '2026-01-01T00:00:00Z';
+  const progress = { stage, stageStartedAt: at, updatedAt: at, attempt: 1 };
+  kube.put(bootstrapConfigs, { ...config, status: { ...(config['status'] as object), progress } });
+}
+
+/** The control plane as it is now. */
+export const controlPlaneIn = (kube: FakeKube): ControlPlane | undefined =>
+  kube.objectsOf(controlPlanes)[0] as ControlPlane | undefined;
+
+/** `True Generated`: status and reason of a condition of the control plane. */
+export function conditionIn(kube: FakeKube, type: string): string {
+  const all = controlPlaneIn(kube)?.status?.conditions ?? [];
+  const found = all.find((one) => one.type === type);
+  return found === undefined ? '' : `${found.status} ${found.reason}`;
+}
