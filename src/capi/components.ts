@@ -44,6 +44,8 @@ const clusterRules = {
     rule(machines.group, ['machines'], [['create', 'patch', 'delete']]),
     rule(machines.group, ['machines/status'], [['patch']]),
     rule(machines.group, ['machinehealthchecks'], [read]),
+    // Which version of a kind its provider has for the contract is said by its definition.
+    rule('apiextensions.k8s.io', ['customresourcedefinitions'], [['get']]),
     // Templates and machines of any infrastructure provider.
     rule('infrastructure.cluster.x-k8s.io', ['*'], [[...read, 'create', 'patch', 'delete']]),
     // The installer of the release runs in one, and its end is told from its pod.

@@ -125,6 +125,12 @@ describe('a control plane of three', () => {
     await pass();
     expect(conditionIn(kube, 'BootstrapComplete')).toBe('True Complete');
     expect(conditionIn(kube, 'Available')).toBe('True Available');
+    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('False WaitingForMasters');
+    const labels = { 'node-role.kubernetes.io/master': '' };
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] };
+    guest.put(nodes, { metadata: { name: 'n1', labels }, status });
+    await pass();
+    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('True Available');
     await end();
   });
 
@@ -155,21 +161,21 @@ describe('a control plane of three', () => {
 });
 
 describe('nothing is made', () => {
-  it.each<[string, (kube: FakeKube) => void, string, string]>([
+  it.each<[string, (kube: FakeKube) => void, readonly [string, string]]>([
     [
       'without the infrastructure of the Cluster',
       (kube) => {
         const [cluster] = kube.objectsOf(clusters);
         if (cluster) kube.put(clusters, { ...cluster, status: {} });
       },
-      ...(['AssetsGenerated', 'False WaitingForInputs'] as const),
+      ['AssetsGenerated', 'False WaitingForInputs'],
     ],
     [
       'without the state of the installer',
       (kube) => {
         kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-install-state' });
       },
-      ...(['InstallStateValid', 'False SecretNotFound'] as const),
+      ['InstallStateValid', 'False SecretNotFound'],
     ],
     [
       'while the Cluster is paused',
@@ -181,7 +187,7 @@ describe('nothing is made', () => {
             spec: { ...(cluster['spec'] as object), paused: true },
           });
       },
-      ...(['Paused', 'True Paused'] as const),
+      ['Paused', 'True Paused'],
     ],
     [
       'while it has the annotation, whatever its value (T8)',
@@ -191,9 +197,9 @@ describe('nothing is made', () => {
         if (found)
           kube.put(controlPlanes, { ...found, metadata: { ...found.metadata, annotations } });
       },
-      ...(['Paused', 'True Paused'] as const),
+      ['Paused', 'True Paused'],
     ],
-  ])('%s', async (_, change, type, expected) => {
+  ])('%s', async (_, change, [type, expected]) => {
     const kube = managementCluster();
     change(kube);
     const clock = fakeClock({ auto: false });

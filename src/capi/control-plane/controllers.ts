@@ -15,7 +15,7 @@ import { secretText } from './assets.ts';
 import { type AssetsBoard, assetsController, type FailedRun } from './make-assets.ts';
 import { type ControlPlaneAction, decide, type Seen } from './decide.ts';
 import { type ControlPlaneFacts, factsOf } from './facts.ts';
-import { type Guest, type Guests, guestsOf, type OpenGuest } from './guest.ts';
+import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { type Finding, type Findings, statusOf } from './status.ts';
@@ -176,7 +176,9 @@ async function observe(
       isAnswering: guest !== undefined && gap === undefined,
     },
     findings: {
-      ...{ template, hasConfigServer: false, ...inputFindings(inputs, board.failures.get(key)) },
+      ...{ template, ...inputFindings(inputs, board.failures.get(key)) },
+      // The bootstrap host answers no worker.
+      hasConfigServer: facts.isBootstrapComplete && guest !== undefined && hasConfigServer(guest),
       ...(gap === undefined ? {} : { guestGap: gap }),
     },
   };

@@ -1,6 +1,8 @@
 import { nodes } from '../../cluster/kinds.ts';
+import { nodeLabel, readinessOf } from '../../cluster/node.ts';
+import { countAt } from '../../layering/api/cluster-object.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Kube } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 
 /** The API of a cluster that was installed, by one of its kubeconfigs. */
@@ -10,6 +12,7 @@ export type OpenGuest = (kubeconfig: string) => Kube & { readonly close: () => P
 export interface Guest {
   readonly kube: Kube;
   readonly nodes: Informer;
+  readonly configServers: Informer;
   /** Why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
 }
@@ -28,6 +31,23 @@ export interface Guests {
   readonly close: (key: string) => Promise<void>;
   readonly closeAll: () => Promise<void>;
 }
+
+const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
+
+/** Where the machine-config operator runs the config servers of masters. */
+const configServerPlace = { kind: daemonSets, namespace: 'openshift-machine-config-operator' };
+
+/** Whether a config server of a master answers; where the cluster shows none, whether a master is ready that could run one. */
+export function hasConfigServer({ nodes: ofNodes, configServers }: Guest): boolean {
+  const [servers] = configServers.all();
+  if (servers !== undefined) return countAt(servers, 'status', 'numberReady') > 0;
+  return ofNodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
+}
+
+const masterLabels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];
+
+const isMaster = ({ metadata: { labels = {} } }: KubeObject): boolean =>
+  masterLabels.some((label) => labels[label] !== undefined);
 
 interface Followed extends Guest {
   readonly uid: string;
@@ -49,7 +69,11 @@ export function guestsOf(
     const kube = open(kubeconfig);
     const stop = new AbortController();
     const nodeStore = informer({ kube, clock }, { kind: nodes });
-    const stores = [nodeStore];
+    const configServers = informer(
+      { kube, clock },
+      { ...configServerPlace, fieldSelector: 'metadata.name=machine-config-server' },
+    );
+    const stores = [nodeStore, configServers];
     for (const store of stores) {
       store.onChange(() => changed(key));
       store.onGap(() => changed(key));
@@ -57,7 +81,7 @@ export function guestsOf(
     // A kubeconfig that cannot be read shows as a gap.
     const runs = stores.map((store) => store.run(stop.signal).catch(() => undefined));
     return {
-      ...{ kube, uid, nodes: nodeStore },
+      ...{ kube, uid, configServers, nodes: nodeStore },
       gap: () => nodeStore.gap()?.reason,
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));
