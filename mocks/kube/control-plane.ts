@@ -34,9 +34,9 @@ export interface ControlPlane {
   readonly etcd: Etcd;
   /** A client that may do everything, at an address that may change. */
   readonly clientFor: (url: () => string) => KubeClient;
-  /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. */
-  readonly addServer: (name: string) => Promise<ApiServer>;
-  /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager.log`. */
+  /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of another cluster. */
+  readonly addServer: (name: string, etcdPrefix?: string) => Promise<ApiServer>;
+  /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager-SERVER.log`. */
   readonly addControllerManager: (
     server: ApiServer,
     controllers?: readonly string[],
@@ -76,7 +76,7 @@ export async function startControlPlane(
   return {
     etcd,
     clientFor: (url) => openAdminClient(ours, url),
-    addServer: (name) => addServer(ours, name),
+    addServer: (name, etcdPrefix) => addServer(ours, name, etcdPrefix),
     addControllerManager: (server, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
     kubeconfigFor: async (server, user) => {
@@ -145,7 +145,7 @@ function openAdminClient({ pki, admin, ends }: Ours, url: () => string): KubeCli
   return client;
 }
 
-async function addServer(ours: Ours, name: string): Promise<ApiServer> {
+async function addServer(ours: Ours, name: string, etcdPrefix?: string): Promise<ApiServer> {
   const { binaries, folder, keys, etcd, ends, audit } = ours;
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
@@ -155,7 +155,8 @@ async function addServer(ours: Ours, name: string): Promise<ApiServer> {
     program: join(binaries, 'kube-apiserver'),
     args: apiServerFlags({
       ...{ etcdPort: etcd.port, port, keys },
-      ...(audit === undefined ? {} : { audit }),
+      ...(audit === undefined || etcdPrefix !== undefined ? {} : { audit }),
+      ...(etcdPrefix === undefined ? {} : { etcdPrefix }),
     }),
     logFile: join(folder, `${name}.log`),
     isReady: () => isReady(client),
@@ -172,7 +173,8 @@ async function addControllerManager(
 ): Promise<ServerControl> {
   const { binaries, folder, pki, keys, ends } = ours;
   const port = await freePort();
-  const kubeconfig = join(folder, 'controller-manager.kubeconfig');
+  const name = `controller-manager-${server.name}`;
+  const kubeconfig = join(folder, `${name}.kubeconfig`);
   // As `system:kube-controller-manager` alone it may not write the certificates that it signs.
   const user = await pki.issueFor({
     name: 'system:kube-controller-manager',
@@ -182,10 +184,10 @@ async function addControllerManager(
   await writeFile(kubeconfig, content, { mode: 0o600 });
   const probe = openAdminClient(ours, () => `https://127.0.0.1:${port}`);
   const control = controlProgram({
-    name: 'controller-manager',
+    name,
     program: join(binaries, 'kube-controller-manager'),
     args: controllerManagerFlags({ kubeconfig, port, keys, controllers }),
-    logFile: join(folder, 'controller-manager.log'),
+    logFile: join(folder, `${name}.log`),
     isReady: async () => (await probe.read('/healthz', limit())) === 'ok',
   });
   ends.push(control.kill);

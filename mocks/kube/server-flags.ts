@@ -58,9 +58,12 @@ export function apiServerFlags(plan: {
   readonly keys: KeyFiles;
   /** Writes who asked what, and whether it was allowed. */
   readonly audit?: { readonly policy: string; readonly log: string };
+  /** Keeps its objects apart from those of other servers on this etcd, as of another cluster. */
+  readonly etcdPrefix?: string;
 }): string[] {
-  const { keys, audit } = plan;
+  const { keys, audit, etcdPrefix = '/registry' } = plan;
   return [
+    `--etcd-prefix=${etcdPrefix}`,
     ...(audit === undefined
       ? []
       : [`--audit-policy-file=${audit.policy}`, `--audit-log-path=${audit.log}`]),

@@ -76,6 +76,8 @@ export interface Kube extends AsyncDisposable {
   readonly forwarder: Forwarder;
   /** Starts one more server on the same etcd, which stands for one of the final control plane. */
   readonly startFinal: () => Promise<ApiServer>;
+  /** Starts the server of another cluster, which shares keys and etcd with this one, and no object. */
+  readonly startGuest: () => Promise<ApiServer>;
   /** Makes etcd forget its history; see `Etcd.compact`. */
   readonly compact: () => Promise<void>;
   /**
@@ -159,6 +161,7 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
     etcd: plane.etcd,
     forwarder,
     startFinal: finalServers(plane),
+    startGuest: () => plane.addServer('guest', '/guest'),
     compact: plane.etcd.compact,
     startControllerManager: ({ server = api, controllers } = {}) =>
       plane.addControllerManager(server, controllers),

@@ -80,6 +80,12 @@ export const allSuites: readonly Suite[] = [
     parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'old-userland'],
     tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },
+  {
+    name: 'capi',
+    about: 'both providers with the real Cluster API core, and infrastructure in memory',
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'capi'],
+    tests: { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
+  },
   // It waits for half of its time, and its guests take no processor from the lab here.
   {
     name: 'nodes',

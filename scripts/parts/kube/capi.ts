@@ -9,7 +9,7 @@ const coreModule = 'sigs.k8s.io/cluster-api';
 const testModule = `${coreModule}/test`;
 
 /**
- * Cluster API with its infrastructure provider in memory: `bin/{capi-core,capd,clusterctl}`, definitions in `crds/{core,dev}`,
+ * Cluster API with its infrastructure provider in memory: `bin/{capi-core,capd,clusterctl}`, definitions in `crds/{core,dev}/<plural>.<group>.yaml`,
  * webhooks in `webhooks/{core,dev}.yaml`, and the rights of core in `rbac`.
  */
 export const capi: CachedPart = {
@@ -58,7 +58,7 @@ async function takeManifests(site: BuildSite): Promise<void> {
     ['core', core],
     ['dev', dev],
   ] as const) {
-    take([...globSync(join(from, 'crd/bases/*.yaml'))], join(site.folder, 'crds', name));
+    take(globSync(join(from, 'crd/bases/*.yaml')), join(site.folder, 'crds', name), crdFile);
     mkdirSync(join(site.folder, 'webhooks'), { recursive: true });
     copyFileSync(join(from, 'webhook/manifests.yaml'), join(site.folder, `webhooks/${name}.yaml`));
   }
@@ -67,7 +67,10 @@ async function takeManifests(site: BuildSite): Promise<void> {
   rmSync(modules, { recursive: true });
 }
 
-function take(files: readonly string[], folder: string): void {
+/** controller-gen writes `<group>_<plural>.yaml`. */
+const crdFile = (name: string): string => name.replace(/^(.*)_(.*)\.yaml$/, '$2.$1.yaml');
+
+function take(files: readonly string[], folder: string, as = (name: string) => name): void {
   mkdirSync(folder, { recursive: true });
-  for (const file of files) copyFileSync(file, join(folder, basename(file)));
+  for (const file of files) copyFileSync(file, join(folder, as(basename(file))));
 }

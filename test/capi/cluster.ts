@@ -1,0 +1,112 @@
+import type { ContractRef, ControlPlaneSpec } from '../../src/capi/api.ts';
+import { bootstrapConfigType, controlPlaneType } from '../../src/capi/api.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+
+const infrastructure = (plural: string): KubeKind => ({
+  group: 'infrastructure.cluster.x-k8s.io',
+  version: 'v1beta2',
+  plural,
+});
+export const devMachines = infrastructure('devmachines');
+
+const groupOf = (apiVersion: string): string => apiVersion.split('/')[0] ?? '';
+const infrastructureVersion = 'infrastructure.cluster.x-k8s.io/v1beta2';
+const coreVersion = 'cluster.x-k8s.io/v1beta2';
+const inMemory = { backend: { inMemory: {} } };
+
+/** A name in the namespace of its cluster; both are called the same. */
+export interface Named {
+  readonly cluster: string;
+  readonly name?: string;
+}
+
+const inNamespace = (
+  [apiVersion, kind]: readonly [string, string],
+  { cluster, name = cluster }: Named,
+  content: object,
+): KubeObject => {
+  const { metadata, ...rest } = content as Partial<KubeObject>;
+  return { apiVersion, kind, metadata: { ...metadata, name, namespace: cluster }, ...rest };
+};
+
+/** How hosts are installed that are no hosts. */
+export const configSpec = {
+  agent: { image: 'registry.example/bootwright:latest' },
+  installDevice: '/dev/vda',
+};
+
+const infrastructureRef = (kind: string, name: string): ContractRef => ({
+  ...{ apiGroup: groupOf(infrastructureVersion), kind, name },
+});
+
+/** Namespace, Cluster and its infrastructure in memory, whose API is served at a port of this machine. */
+export const clusterObjects = (cluster: string, port: number): readonly KubeObject[] => [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } },
+  inNamespace(
+    [infrastructureVersion, 'DevCluster'],
+    { cluster },
+    {
+      // The provider of infrastructure ends at one that has none.
+      metadata: { annotations: { rig: 'capi' } },
+      spec: inMemory,
+    },
+  ),
+  devMachineTemplate({ cluster, name: 'masters' }),
+  inNamespace(
+    [coreVersion, 'Cluster'],
+    { cluster },
+    {
+      spec: {
+        controlPlaneEndpoint: { host: '127.0.0.1', port },
+        controlPlaneRef: {
+          ...{ apiGroup: groupOf(controlPlaneType.apiVersion), name: cluster },
+          kind: controlPlaneType.kind,
+        },
+        infrastructureRef: infrastructureRef('DevCluster', cluster),
+      },
+    },
+  ),
+];
+
+const devMachineTemplate = (named: Named): KubeObject =>
+  inNamespace([infrastructureVersion, 'DevMachineTemplate'], named, {
+    spec: { template: { spec: inMemory } },
+  });
+
+/** A control plane of three masters. */
+export const controlPlaneObject = (
+  cluster: string,
+  more: Partial<ControlPlaneSpec> = {},
+): KubeObject => {
+  const spec: ControlPlaneSpec = {
+    replicas: 3,
+    distributionVersion: '4.20.0',
+    releaseImage: `registry.example/release@sha256:${'0'.repeat(64)}`,
+    installStateSecretRef: { name: 'install-state' },
+    machineTemplate: {
+      spec: { infrastructureRef: infrastructureRef('DevMachineTemplate', 'masters') },
+    },
+    configSpec,
+    ...more,
+  };
+  return inNamespace([controlPlaneType.apiVersion, controlPlaneType.kind], { cluster }, { spec });
+};
+
+/** A Machine of a cluster with a config and a machine in memory, all of one name. */
+export function machineObjects(named: Required<Named>): readonly KubeObject[] {
+  const { cluster, name } = named;
+  const metadata = { labels: { 'cluster.x-k8s.io/cluster-name': cluster } };
+  const { apiVersion, kind } = bootstrapConfigType;
+  return [
+    inNamespace([infrastructureVersion, 'DevMachine'], named, { metadata, spec: inMemory }),
+    inNamespace([apiVersion, kind], named, { metadata, spec: configSpec }),
+    inNamespace([coreVersion, 'Machine'], named, {
+      metadata,
+      spec: {
+        clusterName: cluster,
+        bootstrap: { configRef: { apiGroup: groupOf(apiVersion), kind, name } },
+        infrastructureRef: infrastructureRef('DevMachine', name),
+      },
+    }),
+  ];
+}

@@ -1,0 +1,221 @@
+// Our definitions and files, as Cluster API's own programs take them.
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { KubeRefusal } from '../../mocks/kube/transport.ts';
+import {
+  type BootstrapConfigSpec,
+  bootstrapConfigs,
+  bootstrapConfigTemplates,
+  clusters,
+  controlPlanes,
+  machines,
+} from '../../src/capi/api.ts';
+import { conditionOf } from '../../src/layering/api/cluster-object.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from './cluster.ts';
+import { type CapiRig, customResourceDefinitions, deployedObjects, startCapi } from './rig.ts';
+
+const run = promisify(execFile);
+const deploy = resolve(import.meta.dirname, '../../deploy/capi');
+const kinds = [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates];
+const contracts = ['cluster.x-k8s.io/v1beta1', 'cluster.x-k8s.io/v1beta2'] as const;
+
+let rig: CapiRig;
+
+beforeAll(async () => {
+  rig = await startCapi();
+  await rig.deploy();
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+const crdOf = ({ group, plural }: (typeof kinds)[number]) => ({
+  kind: customResourceDefinitions,
+  name: `${plural}.${group}`,
+});
+
+const put = async (objects: readonly KubeObject[]): Promise<void> => {
+  for (const object of objects) await rig.apply(object);
+};
+
+/** What the API server answers, 200 where it takes it. */
+const statusOf = (asked: Promise<unknown>): Promise<number> =>
+  asked.then(
+    () => 200,
+    (error: unknown) => {
+      if (error instanceof KubeRefusal) return error.status;
+      throw error;
+    },
+  );
+
+describe('definitions', () => {
+  it.each(kinds)('$plural is established', async (kind) => {
+    await rig.found(
+      { ...crdOf(kind), fieldSelector: `metadata.name=${crdOf(kind).name}` },
+      (crd) => (conditionOf(crd, 'Established').status === 'True' ? true : undefined),
+    );
+  });
+});
+
+/** What a provider writes by each contract. */
+const spoken = [
+  {
+    contract: contracts[1],
+    config: { initialization: { dataSecretCreated: true }, dataSecretName: 'host' },
+    controlPlane: { initialization: { controlPlaneInitialized: true } },
+  },
+  {
+    contract: contracts[0],
+    config: { ready: true, dataSecretName: 'host' },
+    controlPlane: { initialized: true, ready: true },
+  },
+];
+
+describe.each(spoken)('core by contract $contract alone', ({ contract, config, controlPlane }) => {
+  const cluster = `by-${contract.split('/')[1] ?? ''}`;
+  const place = { namespace: cluster };
+
+  beforeAll(async () => {
+    const labels = Object.fromEntries(
+      contracts.map((one) => [one, one === contract ? 'v1alpha1' : null]),
+    );
+    for (const kind of kinds) await rig.client.merge(crdOf(kind), { metadata: { labels } });
+    await put(clusterObjects(cluster, rig.guest.port));
+    await put([controlPlaneObject(cluster)]);
+  });
+  afterAll(async () => {
+    const labels = Object.fromEntries(contracts.map((one) => [one, 'v1alpha1']));
+    for (const kind of kinds) await rig.client.merge(crdOf(kind), { metadata: { labels } });
+  });
+
+  it('takes the control plane over, and its state', async () => {
+    await rig.found({ kind: controlPlanes, ...place }, ({ metadata }) =>
+      JSON.stringify(metadata).includes('"kind":"Cluster"') ? true : undefined,
+    );
+    await rig.client.mergeStatus({ kind: controlPlanes, ...place, name: cluster }, controlPlane);
+    await rig.found({ kind: clusters, ...place }, (one) =>
+      conditionOf(one, 'ControlPlaneInitialized').status === 'True' ? true : undefined,
+    );
+  });
+
+  it('takes the name of the data Secret from a config', async () => {
+    await put(machineObjects({ cluster, name: 'host' }));
+    await rig.client.mergeStatus({ kind: bootstrapConfigs, ...place, name: 'host' }, config);
+    const name = await rig.found({ kind: machines, ...place }, (machine) => {
+      const { bootstrap } = machine['spec'] as { readonly bootstrap: { dataSecretName?: string } };
+      return bootstrap.dataSecretName;
+    });
+    expect(name).toBe('host');
+  });
+});
+
+describe('what cannot be changed, without any webhook', () => {
+  const cluster = 'unchanged';
+  const ref = { kind: controlPlanes, namespace: cluster, name: cluster };
+  const change = (spec: object) => statusOf(rig.client.merge(ref, { spec }));
+  const template = (spec: object) => change({ machineTemplate: { spec } });
+  const scale = (replicas: number) =>
+    statusOf(rig.client.merge(ref, { spec: { replicas } }, 'scale'));
+
+  beforeAll(async () => {
+    await put([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } }]);
+    await put([controlPlaneObject(cluster)]);
+  });
+
+  it('R31: the infrastructure of masters', async () => {
+    expect(await template({ infrastructureRef: { name: 'others' } })).toBe(422);
+    expect(await template({ deletion: { nodeDrainTimeoutSeconds: 60 } })).toBe(200);
+    expect(await change({ machineTemplate: { metadata: { labels: { rack: 'a' } } } })).toBe(200);
+  });
+
+  it('masters are added and not removed, by the scale subresource too', async () => {
+    expect([await scale(1), await change({ replicas: 1 }), await scale(2)]).toEqual([
+      422, 422, 422,
+    ]);
+    expect(await scale(5)).toBe(200);
+    expect(await change({ replicas: 4 })).toBe(422);
+  });
+
+  it('the spec of a config whose data Secret is there', async () => {
+    await put(machineObjects({ cluster, name: 'host' }).slice(1, 2));
+    const config = { kind: bootstrapConfigs, namespace: cluster, name: 'host' };
+    const device = (name: string) =>
+      statusOf(rig.client.merge(config, { spec: { installDevice: name } }));
+    expect(await device('/dev/vdb')).toBe(200);
+    await rig.client.mergeStatus(config, { dataSecretName: 'host' });
+    expect(await device('/dev/vdc')).toBe(422);
+    const labels = { metadata: { labels: { rack: 'a' } } };
+    expect(await statusOf(rig.client.merge(config, labels))).toBe(200);
+  });
+
+  let made = 0;
+  const agent = configSpec.agent;
+  it.each<readonly [string, BootstrapConfigSpec, number]>([
+    ['a disk', { agent, installDevice: '/dev/disk/by-id/a' }, 200],
+    ['the root that runs', { agent, writeMode: 'ExistingRoot' }, 200],
+    ['no disk', { agent }, 422],
+    ['no path of a disk', { agent, installDevice: 'vda' }, 422],
+    [
+      'another inventory without its address',
+      { ...configSpec, inventory: { mode: 'External' } },
+      422,
+    ],
+    [
+      'another inventory',
+      { ...configSpec, inventory: { mode: 'External', url: 'https://a.example' } },
+      200,
+    ],
+  ])('takes a config with %s or not', async (_, spec, status) => {
+    const creation = rig.client.create(bootstrapConfigs, {
+      apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1',
+      kind: 'OpenShiftBootstrapConfig',
+      metadata: {
+        name: `config-${(made += 1)}`,
+        namespace: cluster,
+      },
+      spec,
+    });
+    expect(await statusOf(creation)).toBe(status);
+  });
+});
+
+describe('clusterctl', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'bootwright-clusterctl-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it.each([
+    ['bootstrap', 'BootstrapProvider'],
+    ['control-plane', 'ControlPlaneProvider'],
+  ])('reads the files of the %s provider offline', async (provider, type) => {
+    const components = `${provider}-components.yaml`;
+    const release = join(folder, `${provider}-bootwright`, 'v1.1.0');
+    await mkdir(release, { recursive: true });
+    for (const file of [components, 'metadata.yaml'])
+      await copyFile(join(deploy, file), join(release, file));
+    const config = join(folder, `${provider}.json`);
+    const providers = [{ name: 'bootwright', type, url: join(release, components) }];
+    await writeFile(config, JSON.stringify({ providers }));
+    const { stdout } = await run(
+      join(rig.part, 'bin', 'clusterctl'),
+      ['generate', 'provider', '--config', config, `--${provider}`, 'bootwright:v1.1.0'],
+      { env: { HOME: folder, GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' } },
+    );
+    const made = parseAllDocuments(stdout).map((one) => one.toJS() as KubeObject);
+    const label = `${provider}-bootwright`;
+    const ours = deployedObjects().filter(
+      ({ metadata }) => metadata.labels?.['cluster.x-k8s.io/provider'] === label,
+    );
+    expect(namesOf(made)).toEqual(namesOf(ours));
+  });
+});
+
+/** clusterctl puts the namespace before the names of what is the cluster's. */
+const namesOf = (objects: readonly KubeObject[]): readonly string[] =>
+  objects.map(({ kind = '', metadata: { namespace = '' } }) => `${kind} ${namespace}`).toSorted();

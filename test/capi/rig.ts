@@ -1,0 +1,272 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { KubeClient } from '../../mocks/kube/client.ts';
+import type { ApiServer } from '../../mocks/kube/control-plane.ts';
+import { applyCrds } from '../../mocks/kube/crds.ts';
+import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
+import type { Kube } from '../../mocks/kube/start.ts';
+import { ensurePart } from '../../scripts/parts/ensure.ts';
+import { capi } from '../../scripts/parts/kube/capi.ts';
+import { startRig } from '../../scripts/rig.ts';
+import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
+import { clusterOf } from '../kube/rig.ts';
+
+/** A management cluster with the real Cluster API core and infrastructure in memory, and the API server of a guest cluster. */
+export interface CapiRig extends AsyncDisposable {
+  readonly kube: Kube;
+  readonly client: KubeClient;
+  readonly guest: ApiServer;
+  /** The folder of Cluster API's programs and manifests. */
+  readonly part: string;
+  readonly core: ServerControl;
+  /** Applies a manifest of any kind. */
+  readonly apply: (manifest: KubeObject) => Promise<KubeObject>;
+  /** Applies the files of `deploy/capi`; servers that they ask are those on this machine. */
+  readonly deploy: (options?: DeployOptions) => Promise<void>;
+  /** The first answer that `find` gives about an object of the selection, now or after a change. */
+  readonly found: <T>(
+    selection: KubeSelection,
+    find: (object: KubeObject) => T | undefined,
+  ) => Promise<T>;
+  /** Waits until an object is gone. */
+  readonly gone: (ref: KubeRef) => Promise<void>;
+}
+
+interface DeployOptions {
+  /** Where webhooks are answered, by provider; those of others are not configured. */
+  readonly webhooks?: Readonly<Record<string, { readonly port: number; readonly ca: string }>>;
+}
+
+const top = resolve(import.meta.dirname, '../..');
+export const customResourceDefinitions: KubeKind = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+};
+const clusterRoles: KubeKind = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterroles',
+};
+const waitMillis = 60_000;
+
+/** Starts all of it in about ten seconds; it ends with this process, however that ends. */
+export async function startCapi(): Promise<CapiRig> {
+  const part = await ensurePart(capi);
+  const ends = new AsyncDisposableStack();
+  try {
+    const kube = await startRig({ crds: [], isAudited: true });
+    ends.defer(kube.close);
+    await kube.startControllerManager({
+      controllers: [
+        ...['garbage-collector-controller', 'namespace-controller'],
+        'clusterrole-aggregation-controller',
+      ],
+    });
+    const product = clusterOf(await kube.kubeconfigFor({ server: kube.url }));
+    ends.defer(product.close);
+    const apply = (manifest: KubeObject) =>
+      product.apply(manifest, AbortSignal.timeout(waitMillis), { manager: 'rig' });
+    const guest = await kube.startGuest();
+    const { core, stop } = await startPrograms({ kube, part, apply });
+    ends.defer(stop);
+    const { client } = kube;
+    return {
+      ...{ kube, client, guest, part, core, apply },
+      deploy: async ({ webhooks = {} } = {}) => {
+        for (const object of deployedObjects()) {
+          const to = webhooks[object.metadata.labels?.[provider] ?? ''];
+          if (object.apiVersion?.startsWith('cert-manager.io/') === true) continue;
+          if (object.kind !== 'ValidatingWebhookConfiguration') await apply(object);
+          else if (to !== undefined) await apply(askedAt(object, to));
+        }
+      },
+      found: (selection, find) => found(client, selection, find),
+      gone: (ref) => gone(client, ref),
+      [Symbol.asyncDispose]: () => ends.disposeAsync(),
+    };
+  } catch (error) {
+    await ends.disposeAsync();
+    throw error;
+  }
+}
+
+const provider = 'cluster.x-k8s.io/provider';
+
+/** The files of both providers as clusterctl reads them, with each variable at its default. */
+export function deployedObjects(): readonly KubeObject[] {
+  return ['bootstrap', 'control-plane'].flatMap((name) => {
+    const text = readFileSync(join(top, 'deploy', 'capi', `${name}-components.yaml`), 'utf8');
+    return objectsOf(text.replaceAll(/\$\{\w+:=([^}]*)\}/g, '$1'));
+  });
+}
+
+function objectsOf(text: string): readonly KubeObject[] {
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as KubeObject | null)
+    .filter((object) => object !== null);
+}
+
+/** Webhooks that a Service in the cluster would answer, answered on this machine. */
+function askedAt(
+  configuration: KubeObject,
+  { port, ca }: { readonly port: number; readonly ca: string },
+): KubeObject {
+  const webhooks = configuration['webhooks'] as readonly {
+    readonly clientConfig: { readonly service: { readonly path: string } };
+  }[];
+  return {
+    ...configuration,
+    webhooks: webhooks.map((webhook) => ({
+      ...webhook,
+      clientConfig: {
+        url: `https://127.0.0.1:${port}${webhook.clientConfig.service.path}`,
+        caBundle: Buffer.from(ca).toString('base64'),
+      },
+    })),
+  };
+}
+
+interface Site {
+  readonly kube: Kube;
+  readonly part: string;
+  readonly apply: CapiRig['apply'];
+}
+
+/** Core with exactly its own rights and what is aggregated to them; infrastructure as an administrator. */
+async function startPrograms({ kube, part, apply }: Site) {
+  const pki = join(kube.folder, 'pki');
+  const ca = readFileSync(join(pki, 'ca.crt'), 'utf8');
+  const ports = { core: await freePort(), dev: await freePort() };
+  for (const name of ['core', 'dev'] as const)
+    await define({ kube, part, ca, name, port: ports[name] });
+  await allowCore({ kube, part, apply });
+  const start = async (name: 'core' | 'dev', argv: readonly string[], kubeconfig: string) => {
+    const file = join(kube.folder, `${name}.kubeconfig`);
+    await writeFile(file, kubeconfig, { mode: 0o600 });
+    const [health, metrics] = [await freePort(), await freePort()];
+    const control = controlProgram({
+      name,
+      program: 'env',
+      args: [
+        ...argv,
+        ...['--kubeconfig', file, `--webhook-port=${ports[name]}`],
+        ...[`--webhook-cert-dir=${pki}`, '--webhook-cert-name=serving.crt'],
+        ...['--webhook-key-name=serving.key', `--health-addr=127.0.0.1:${health}`],
+        ...[`--diagnostics-address=127.0.0.1:${metrics}`, '--insecure-diagnostics=true'],
+        // No object is of an older version here, and the migration would patch each of them.
+        '--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields',
+      ],
+      logFile: join(kube.folder, `${name}.log`),
+      isReady: async () => (await fetch(`http://127.0.0.1:${health}/readyz`)).ok,
+    });
+    await control.start();
+    const text = readFileSync(join(part, 'webhooks', `${name}.yaml`), 'utf8');
+    for (const object of objectsOf(text)) {
+      const { metadata } = object;
+      const named = { ...object, metadata: { ...metadata, name: `${name}-${metadata.name}` } };
+      await apply(askedAt(named, { port: ports[name], ca }));
+    }
+    return control;
+  };
+  const asCore = await kube.kubeconfigFor({ user: { name: coreUser }, server: kube.url });
+  const core = await start('core', [join(part, 'bin', 'capi-core')], asCore);
+  // Its machines have API servers on ports of their own, and no Docker is there.
+  const inMemory = ['POD_IP=127.0.0.1', 'DOCKER_HOST=unix:///nowhere', join(part, 'bin', 'capd')];
+  const dev = await start('dev', inMemory, await kube.kubeconfigFor({ server: kube.url }));
+  return {
+    core,
+    stop: async () => {
+      await Promise.all([core.kill(), dev.kill()]);
+    },
+  };
+}
+
+const coreUser = 'capi-core';
+
+interface Defined extends Omit<Site, 'apply'> {
+  readonly ca: string;
+  readonly name: 'core' | 'dev';
+  /** Where objects are converted to other versions. */
+  readonly port: number;
+}
+
+/** Applies definitions with what kustomize would add: the labels of the contracts and the conversion. */
+async function define({ kube, part, ca, name, port }: Defined): Promise<void> {
+  const folder = join(part, 'crds', name);
+  await applyCrds(kube.client, folder, 'all');
+  const labels = {
+    [provider]: name === 'core' ? 'cluster-api' : 'infrastructure-docker',
+    'cluster.x-k8s.io/v1beta1': 'v1beta1',
+    'cluster.x-k8s.io/v1beta2': 'v1beta2',
+  };
+  const caBundle = Buffer.from(ca).toString('base64');
+  const clientConfig = { url: `https://127.0.0.1:${port}/convert`, caBundle };
+  const webhook = { conversionReviewVersions: ['v1'], clientConfig };
+  const change = { metadata: { labels }, spec: { conversion: { strategy: 'Webhook', webhook } } };
+  for (const file of readdirSync(folder))
+    await kube.client.merge(
+      { kind: customResourceDefinitions, name: basename(file, '.yaml') },
+      change,
+    );
+}
+
+/** Lets core do what its release lets it, and what roles of providers add. */
+async function allowCore({ kube, part, apply }: Site): Promise<void> {
+  const rbac = 'rbac.authorization.k8s.io';
+  const [aggregated, own] = ['aggregated_role', 'role'].map(
+    (name) => objectsOf(readFileSync(join(part, 'rbac', `${name}.yaml`), 'utf8'))[0],
+  );
+  if (aggregated === undefined || own === undefined) throw new Error('core has no roles');
+  await apply(aggregated);
+  await apply({
+    ...own,
+    metadata: { ...own.metadata, labels: { 'cluster.x-k8s.io/aggregate-to-manager': 'true' } },
+  });
+  const name = aggregated.metadata.name;
+  await apply({
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: coreUser },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+    subjects: [{ kind: 'User', apiGroup: rbac, name: coreUser }],
+  });
+  await found(
+    kube.client,
+    { kind: clusterRoles, fieldSelector: `metadata.name=${name}` },
+    (role) => (role['rules'] as readonly object[] | null)?.length,
+  );
+}
+
+async function found<T>(
+  client: KubeClient,
+  selection: KubeSelection,
+  find: (object: KubeObject) => T | undefined,
+): Promise<T> {
+  const signal = AbortSignal.timeout(waitMillis);
+  const last = new Map<string, KubeObject>();
+  for await (const { type, object } of client.watch(selection, { signal })) {
+    if (type === 'ERROR' || type === 'BOOKMARK') continue;
+    const answer = type === 'DELETED' ? undefined : find(object);
+    if (answer !== undefined) return answer;
+    last.set(object.metadata.name, object);
+  }
+  const seen = JSON.stringify(
+    [...last.values()].map(({ metadata: { name }, ...o }) => ({ name, ...o })),
+  );
+  throw new Error(
+    `${selection.kind.plural}: not seen within ${waitMillis / 1000} s; last: ${seen}`,
+  );
+}
+
+async function gone(client: KubeClient, ref: KubeRef): Promise<void> {
+  const object = await client.get(ref);
+  if (object === undefined) return;
+  const signal = AbortSignal.timeout(waitMillis);
+  const { resourceVersion = '' } = object.metadata;
+  for await (const event of client.watch(ref, { resourceVersion, signal }))
+    if (event.type === 'DELETED' && event.object.metadata.name === ref.name) return;
+  throw new Error(`${ref.kind.plural} ${ref.name} is not gone: ${JSON.stringify(object.metadata)}`);
+}
