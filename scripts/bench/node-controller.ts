@@ -228,7 +228,7 @@ async function measure(count: number): Promise<Work> {
   const { kube, change, requests } = largeCluster(count);
   const { clock, advance } = handClock();
   const scope = { kube, clock, emit: () => undefined };
-  const random = { uuid: () => 'u', between: (low: number) => low };
+  const random = { uuid: () => 'u', between: (low: number) => low, bytes: () => new Uint8Array() };
   const { signal } = new AbortController();
   const pools = poolControllers({ ...scope, namespace: 'n' });
   void runControllers({ ...scope, random, signal }, pools);

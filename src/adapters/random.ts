@@ -1,8 +1,9 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { Random } from '../ports/random.ts';
 
 /** Chance from the system's generator, so that many hosts that start at once spread well. */
 export const systemRandom: Random = {
   uuid: () => randomUUID(),
   between: (low, high) => low + (randomInt(2 ** 32) / 2 ** 32) * (high - low),
+  bytes: (count) => randomBytes(count),
 };

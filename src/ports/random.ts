@@ -4,4 +4,6 @@ export interface Random {
   readonly uuid: () => string;
   /** A number in [low, high). */
   readonly between: (low: number, high: number) => number;
+  /** So many bytes that nobody can guess. */
+  readonly bytes: (count: number) => Uint8Array;
 }

@@ -14,5 +14,9 @@ export function fakeRandom(seed = 1): Random {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
       return low + (state / 2 ** 32) * (high - low);
     },
+    bytes: (count) => {
+      counted += 1;
+      return Uint8Array.from({ length: count }, (_, at) => (counted * 31 + at) % 256);
+    },
   };
 }

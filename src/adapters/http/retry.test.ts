@@ -52,7 +52,7 @@ describe('trying again', () => {
   });
 
   it('pauses longer each time, up to ten seconds', () => {
-    const most = { uuid: () => '', between: (_: number, high: number) => high };
+    const most = { ...fakeRandom(), between: (_: number, high: number) => high };
     expect([0, 1, 2, 3, 50].map((index) => pauseBefore(index, most))).toEqual(
       [2, 4, 8, 10, 10].map((count) => seconds(count)),
     );

@@ -1,0 +1,229 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Stage } from '../../model/stage.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import { patchOf } from '../../reconcile/write.ts';
+import type { ApiCondition, BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
+import { conditionOf, type NewCondition, withConditions } from '../conditions.ts';
+import { failedStageOf, lostAt } from './progress.ts';
+
+/** What a config waits for, or why it cannot be used. */
+export interface DataSecretVerdict {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What changes in a status; its conditions follow. */
+export interface StatusChange extends Pick<BootstrapConfigStatus, 'progress' | 'role' | 'hostID'> {
+  /** The data Secret is there; never taken back. */
+  readonly dataSecretName?: string;
+  readonly dataSecret?: DataSecretVerdict;
+  readonly isPaused?: boolean;
+}
+
+/**
+ * Status of a config after a change. Both spellings of the contract's flag are set, and stay (Cluster API, contract of
+ * bootstrap providers, v1beta1 and v1beta2).
+ */
+export function statusAfter(
+  config: BootstrapConfig,
+  { dataSecretName, dataSecret, isPaused, ...change }: StatusChange,
+  now: number,
+): BootstrapConfigStatus {
+  const { status: before = {}, metadata } = config;
+  const made =
+    dataSecretName === undefined
+      ? {}
+      : { dataSecretName, ready: true, initialization: { dataSecretCreated: true } };
+  const status: BootstrapConfigStatus = {
+    ...before,
+    ...made,
+    ...change,
+    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+  };
+  const conditions = [
+    pausedCondition(isPaused === true),
+    ...(isPaused === true ? [] : deriveConditions(status, { now, dataSecret })),
+  ];
+  const { generation } = metadata;
+  const next = {
+    ...status,
+    conditions: withConditions(before.conditions, conditions, { now, generation }),
+  };
+  // Of a paused config nothing else changes.
+  return isPaused === true ? { ...before, conditions: next.conditions } : next;
+}
+
+const pausedCondition = (isPaused: boolean): NewCondition =>
+  isPaused
+    ? { type: 'Paused', status: 'True', reason: 'Paused' }
+    : { type: 'Paused', status: 'False', reason: 'NotPaused' };
+
+/**
+ * All conditions that follow from the status of a config and the time: `DataSecretAvailable`, `AgentReporting`, and `Ready`,
+ * which core mirrors to the Machine.
+ */
+export function deriveConditions(
+  status: BootstrapConfigStatus,
+  {
+    now,
+    dataSecret,
+  }: { readonly now: number; readonly dataSecret?: DataSecretVerdict | undefined },
+): readonly NewCondition[] {
+  const available = dataSecretCondition(status, dataSecret);
+  const isLost = now >= (lostAt(status) ?? Number.POSITIVE_INFINITY);
+  return [available, reportingCondition(status, isLost), readyCondition(status, available, isLost)];
+}
+
+function dataSecretCondition(
+  { initialization, conditions }: BootstrapConfigStatus,
+  verdict: DataSecretVerdict | undefined,
+): NewCondition {
+  const type = 'DataSecretAvailable';
+  // What changes later is for a host that has it already.
+  if (initialization?.dataSecretCreated === true && verdict === undefined)
+    return { type, status: 'True', reason: 'Available' };
+  if (verdict !== undefined) return { type, status: 'False', ...verdict };
+  const before = conditionOf(conditions, type);
+  return before === undefined
+    ? { type, status: 'False', reason: 'WaitingForMachine' }
+    : conditionFrom(before);
+}
+
+const conditionFrom = ({ type, status, reason, message }: ApiCondition): NewCondition => ({
+  ...{ type, status, reason },
+  ...(message === undefined ? {} : { message }),
+});
+
+/** Stages after which the host itself says nothing more. */
+const silentStages: ReadonlySet<string> = new Set<Stage>([
+  'Rebooting',
+  'Waiting for ignition',
+  'Configuring',
+  'Joined',
+]);
+
+function reportingCondition({ progress }: BootstrapConfigStatus, isLost: boolean): NewCondition {
+  const type = 'AgentReporting';
+  if (progress === undefined) return { type, status: 'False', reason: 'NotYet' };
+  if (progress.stage === 'Done') return { type, status: 'True', reason: 'Installed' };
+  const message = `last report ${progress.updatedAt}`;
+  if (isLost) return { type, status: 'False', reason: 'Lost', message };
+  const reason = silentStages.has(progress.stage) ? 'Rebooted' : 'Reporting';
+  return { type, status: 'True', reason };
+}
+
+function readyCondition(
+  { progress, initialization }: BootstrapConfigStatus,
+  available: NewCondition,
+  isLost: boolean,
+): NewCondition {
+  const [type, status] = ['Ready', 'False'] as const;
+  if (progress === undefined) {
+    if (initialization?.dataSecretCreated === true && available.status === 'True')
+      return { type, status, reason: 'WaitingForAgent' };
+    const { reason, message } = available;
+    return { type, status, reason, ...(message === undefined ? {} : { message }) };
+  }
+  const message = shownProgress(progress);
+  if (progress.stage === 'Done') return { type, status: 'True', reason: 'Installed' };
+  if (progress.stage === 'Failed')
+    return { type, status, reason: failureReason(progress), message };
+  if (isLost) {
+    const since = `no report since ${progress.updatedAt}`;
+    return { type, status, reason: 'AgentLost', message: `${message}: ${since}` };
+  }
+  return { type, status, reason: reasonOf(progress.stage), message };
+}
+
+/** A stage as a reason: `Writing image to disk` is WritingImageToDisk. */
+const reasonOf = (stage: string): string =>
+  stage
+    .split(' ')
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('');
+
+/** The progress of a host in one line, as `Writing image to disk 61% (attempt 2)`. */
+export function shownProgress(progress: HostProgress): string {
+  const { stage, percent, message = '', attempt } = progress;
+  const again = attempt > 1 ? ` (attempt ${attempt})` : '';
+  if (stage === 'Failed') {
+    const failedAt = failedStageOf(progress) ?? '';
+    return `${failedAt}${again}${message.slice(failedAt.length)}`.trim();
+  }
+  const text = percent === undefined ? message : `${percent}%`;
+  return `${stage}${again}${text === '' ? '' : percent === undefined ? `: ${text}` : ` ${text}`}`;
+}
+
+/** Codes of errors of layering: of the roll-out of an image, and of whatever comes before. */
+const failureReasons: readonly (readonly [RegExp, string])[] = [
+  [
+    /(?:^|: )(?:os|layering\.(?:hand-over|served|not-served|other-image|pools))[a-z.-]*: /,
+    'OSImageRolloutFailed',
+  ],
+  [/(?:^|: )layering\.[a-z-]+: /, 'OSImageBuildFailed'],
+];
+
+const failureReason = ({ message = '' }: HostProgress): string =>
+  failureReasons.find(([pattern]) => pattern.test(message))?.[1] ?? 'InstallationFailed';
+
+/** How often a status is derived again where others write it too. */
+const mostTries = 6;
+
+/** An object as a config; what the API server has checked is as its definition says. */
+export const asConfig = (object: KubeObject): BootstrapConfig => object as BootstrapConfig;
+
+/**
+ * Writes what changes in the status of a config: one patch that is refused where it changed since, and then derived again.
+ * @param change what changes; undefined where nothing does
+ * @throws AgentError as `Kube.patch`
+ */
+export async function writeStatus(
+  kube: Pick<Kube, 'get' | 'patch'>,
+  {
+    ref,
+    seen,
+    change,
+  }: {
+    readonly ref: KubeRef;
+    /** As a store shows it; read again where that is out of date. */
+    readonly seen: BootstrapConfig | undefined;
+    readonly change: (config: BootstrapConfig) => BootstrapConfigStatus | undefined;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  let config = seen;
+  for (let tries = 1; ; tries += 1) {
+    if (config === undefined) {
+      const read = await kube.get(ref, signal);
+      if (read === undefined) return;
+      config = asConfig(read);
+      if (seen !== undefined && config.metadata.uid !== seen.metadata.uid) return;
+    }
+    const status = change(config);
+    if (status === undefined || isDeepStrictEqual(status, config.status)) return;
+    try {
+      await kube.patch(
+        ref,
+        patchOf(config, { status: withRemoved(config.status, status) }, 'status'),
+        signal,
+      );
+      return;
+    } catch (error) {
+      const isPassing = error instanceof AgentError && error.code === 'kube.conflict';
+      if (!isPassing || tries >= mostTries) throw error;
+      config = undefined;
+    }
+  }
+}
+
+/** A merge patch keeps members that it does not name: a percentage of an earlier stage, for example. */
+function withRemoved(before: BootstrapConfigStatus = {}, status: BootstrapConfigStatus): object {
+  const gone = Object.keys(before.progress ?? {}).filter(
+    (name) => !Object.hasOwn(status.progress ?? {}, name),
+  );
+  const none = Object.fromEntries(gone.map((name) => [name, null]));
+  return status.progress === undefined
+    ? status
+    : { ...status, progress: { ...none, ...status.progress } };
+}

@@ -1,0 +1,155 @@
+import { secrets as secretKind } from '../../cluster/kinds.ts';
+import { partOf, textAt } from '../../layering/api/cluster-object.ts';
+import type { LadderName } from '../../model/stage.ts';
+import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { type Informer, informer } from '../../reconcile/informer.ts';
+import {
+  type BootstrapConfig,
+  bootstrapConfigs,
+  bootstrapConfigType,
+  capiNames,
+  type ControlPlane,
+  controlPlanes,
+  controlPlaneType,
+  clusters,
+  machines,
+  machineType,
+  type OwnedMetadata,
+  ownNames,
+} from '../api.ts';
+import type { MachineRole } from './machine-ignition.ts';
+
+/** What the provider follows, all of it found within its own namespace. */
+export interface BootstrapStores {
+  readonly configs: Informer<'uid'>;
+  /** By the config that they name, and by their Cluster. */
+  readonly machines: Informer<'config' | 'cluster'>;
+  /** By their own uid, and by their control plane. */
+  readonly clusters: Informer<'uid' | 'controlPlane'>;
+  readonly controlPlanes: Informer;
+  /** Tokens of agents, by their hash. */
+  readonly tokens: Informer<'hash'>;
+}
+
+/** Follows what the provider works with, in one namespace or in all. */
+export function bootstrapStores(
+  ports: Pick<Ports, 'kube' | 'clock'>,
+  namespace?: string,
+): BootstrapStores {
+  const within = (selection: KubeSelection): KubeSelection =>
+    namespace === undefined ? selection : { ...selection, namespace };
+  const uidOf = ({ metadata }: KubeObject): readonly string[] => [metadata.uid ?? ''];
+  return {
+    configs: informer(ports, within({ kind: bootstrapConfigs }), { uid: uidOf }),
+    machines: informer(ports, within({ kind: machines }), {
+      config: (machine) => [placed(machine, configNameOf(machine))],
+      cluster: (machine) => [placed(machine, textAt(machine, 'spec', 'clusterName'))],
+    }),
+    clusters: informer(ports, within({ kind: clusters }), {
+      uid: uidOf,
+      controlPlane: (cluster) => [placed(cluster, controlPlaneNameOf(cluster))],
+    }),
+    controlPlanes: informer(ports, within({ kind: controlPlanes })),
+    tokens: informer(ports, within({ kind: secretKind, labelSelector: ownNames.agentToken }), {
+      hash: (secret) => [textAt(secret, 'data', tokenKeys.hash)],
+    }),
+  };
+}
+
+/** Keys of the Secret with the token of an agent. */
+export const tokenKeys = { token: 'token', hash: 'sha256' } as const;
+
+/** A name in the namespace of an object, as one text. */
+export const placed = ({ metadata }: KubeObject, name: string): string =>
+  `${metadata.namespace ?? ''}/${name}`;
+
+/** The name of the config that a Machine refers to; empty for one of another provider. */
+export function configNameOf(machine: KubeObject): string {
+  const ref = (name: string): string => textAt(machine, 'spec', 'bootstrap', 'configRef', name);
+  return ref('kind') === bootstrapConfigType.kind ? ref('name') : '';
+}
+
+/** A config with the Machine that owns it, and what that belongs to. */
+export interface ConfigView {
+  readonly config: BootstrapConfig;
+  readonly machine: KubeObject;
+  readonly cluster: KubeObject;
+  readonly controlPlane: ControlPlane | undefined;
+}
+
+/** Finds the parts of a view: in stores, or by requests. */
+export interface Find {
+  readonly machine: (namespace: string, name: string) => KubeObject | undefined;
+  readonly cluster: (namespace: string, name: string) => KubeObject | undefined;
+  readonly controlPlane: (namespace: string, name: string) => KubeObject | undefined;
+}
+
+/** The parts of a view from the stores. */
+export const storedParts = (stores: BootstrapStores): Find => ({
+  machine: (namespace, name) => stores.machines.get(name, namespace),
+  cluster: (namespace, name) => stores.clusters.get(name, namespace),
+  controlPlane: (namespace, name) => stores.controlPlanes.get(name, namespace),
+});
+
+/** The name of the Machine that owns a config; undefined while none does, as for the config of a template. */
+export function machineNameOf(config: BootstrapConfig): string | undefined {
+  const [group] = machineType.apiVersion.split('/');
+  const owner = (config.metadata.ownerReferences ?? []).find(
+    ({ kind, apiVersion }) => kind === machineType.kind && apiVersion.split('/')[0] === group,
+  );
+  return owner?.name;
+}
+
+/** All that decides about a config. Undefined where its Machine or its Cluster has vanished, or never was. */
+export function viewOf(config: BootstrapConfig, find: Find): ConfigView | undefined {
+  const { namespace = '' } = config.metadata;
+  const name = machineNameOf(config);
+  const machine = name === undefined ? undefined : find.machine(namespace, name);
+  if (machine === undefined) return undefined;
+  const cluster = find.cluster(namespace, textAt(machine, 'spec', 'clusterName'));
+  if (cluster === undefined) return undefined;
+  const planeName = controlPlaneNameOf(cluster);
+  const controlPlane = planeName === '' ? undefined : find.controlPlane(namespace, planeName);
+  return { config, machine, cluster, controlPlane: controlPlane as ControlPlane | undefined };
+}
+
+/** The name of the control plane of a Cluster, where it is one of our kind. */
+export function controlPlaneNameOf(cluster: KubeObject): string {
+  const ref = (name: string): string => textAt(cluster, 'spec', 'controlPlaneRef', name);
+  return ref('kind') === controlPlaneType.kind ? ref('name') : '';
+}
+
+/** Whether nothing may be written: the Cluster is paused, or the config itself, whatever its annotation says. */
+export const isPaused = ({ cluster, config }: Pick<ConfigView, 'cluster' | 'config'>): boolean =>
+  partOf(cluster, 'spec', 'paused') === true ||
+  config.metadata.annotations?.[capiNames.paused] !== undefined;
+
+/** The role of a host, from its Machine alone. */
+export function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObject): MachineRole {
+  if (labels[capiNames.controlPlane] === undefined) return 'worker';
+  return annotations[ownNames.role] === 'bootstrap' ? 'bootstrap' : 'master';
+}
+
+/** The order of the stages of a host. */
+export function ladderOf({
+  machine,
+  controlPlane,
+}: Omit<ConfigView, 'config' | 'cluster'>): LadderName {
+  const role = roleOf(machine);
+  return role === 'bootstrap' && controlPlane?.spec.replicas === 1 ? 'single-node' : role;
+}
+
+/** The one owner of an object that we make for a config. */
+export const ownedBy = ({ metadata: { name, uid = '' } }: BootstrapConfig) => [
+  { ...bootstrapConfigType, name, uid, controller: true, blockOwnerDeletion: true },
+];
+
+/** Whether an object is controlled by this very config, and not by another of its name. */
+export const isControlledBy = (
+  object: KubeObject,
+  { metadata: { uid } }: BootstrapConfig,
+): boolean =>
+  (object.metadata as OwnedMetadata).ownerReferences?.some(
+    (owner) => owner.controller === true && owner.uid === uid,
+  ) === true;
