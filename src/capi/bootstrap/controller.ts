@@ -8,6 +8,7 @@ import type { Ports } from '../../ports/ports.ts';
 import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
 import { type Note, patchOf, readAgain } from '../../reconcile/write.ts';
 import {
+  type BootstrapConfig,
   bootstrapConfigs,
   capiNames,
   clusters,
@@ -23,8 +24,10 @@ import {
   type StatusChange,
   writeStatus,
 } from './conditions.ts';
-import { bytesIn, type InventoryAddress, readInputs, specVerdict, textIn } from './inputs.ts';
+import { type InventoryAddress, readInputs, specVerdict, textIn } from './inputs.ts';
 import { machineIgnition } from './machine-ignition.ts';
+import type { Result } from '../../reconcile/queue.ts';
+import { conditionOf } from '../conditions.ts';
 import { lostAt } from './progress.ts';
 import {
   type BootstrapStores,
@@ -86,8 +89,10 @@ export function bootstrapControllers({
           const key = placed(cluster, cluster.metadata.name);
           for (const machine of stores.machines.by('cluster', key)) addMachine(machine);
         };
-        stores.configs.onChange(({ before, after }) => add(keyOf((after ?? before) as KubeObject)));
-        stores.machines.onChange(({ before, after }) => [before, after].forEach(addMachine));
+        stores.configs.onChange(({ after }) => {
+          if (after !== undefined) add(keyOf(after));
+        });
+        stores.machines.onChange(({ after }) => addMachine(after));
         stores.clusters.onChange(({ after }) => addCluster(after));
         stores.controlPlanes.onChange(({ after }) => {
           if (after === undefined) return;
@@ -103,28 +108,38 @@ export function bootstrapControllers({
   ];
 }
 
-async function reconcile(scope: BootstrapScope, ref: KubeRef, signal: AbortSignal) {
-  const { stores, clock } = scope;
+async function reconcile(
+  scope: BootstrapScope,
+  ref: KubeRef,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { kube, stores, clock } = scope;
   const object = stores.configs.get(ref.name, ref.namespace);
   const seen = object && viewOf(asConfig(object), storedParts(stores));
   if (seen === undefined || seen.config.metadata.deletionTimestamp !== undefined) return {};
-  const due = workOf(seen, { now: clock.now(), hasToken: tokenOf(stores, seen) !== undefined });
-  if (due.work !== 'none') {
-    const again = await readView(scope.kube, seen, signal);
-    const work = again && workOf(again, { now: clock.now(), hasToken: true }).work;
-    if (again !== undefined && work !== undefined)
-      await perform(scope, { view: again, work, ref }, signal);
+  const decide = (view: ConfigView): Work =>
+    workOf(view, { now: clock.now(), hasToken: tokenOf(stores, view) !== undefined });
+  if (decide(seen) !== 'none') {
+    const view = await readView(kube, seen, signal);
+    const change = (to: StatusChange) => (config: BootstrapConfig) =>
+      statusAfter(config, to, clock.now());
+    if (view !== undefined) {
+      const write = (to: StatusChange): Promise<void> =>
+        writeStatus(kube, { ref, seen: view.config, change: change(to) }, signal);
+      await performers[decide(view)](scope, { view, write, signal });
+    }
   }
   const at = lostAt(seen.config.status ?? {});
   const status = waitingFor(seen);
   return {
-    ...(at === undefined ? {} : { after: Math.max(at - clock.now(), 1000) }),
+    // Lost once: nothing changes with time alone any more.
+    ...(at === undefined || at <= clock.now() ? {} : { after: at - clock.now() }),
     ...(status === undefined ? {} : { status }),
   };
 }
 
 function waitingFor({ config }: ConfigView): string | undefined {
-  const condition = config.status?.conditions?.find(({ type }) => type === 'DataSecretAvailable');
+  const condition = conditionOf(config.status?.conditions, 'DataSecretAvailable');
   if (condition === undefined || condition.status === 'True') return undefined;
   return `${config.metadata.name}: ${condition.reason}`;
 }
@@ -136,23 +151,25 @@ type Work = 'none' | 'pause' | 'prepare' | 'derive' | 'revoke';
 export function workOf(
   view: ConfigView,
   { now, hasToken }: { readonly now: number; readonly hasToken: boolean },
-): { readonly work: Work } {
-  const { config, machine } = view;
-  const { status = {}, metadata } = config;
-  const isSame = (change: StatusChange): boolean =>
-    isDeepStrictEqual(statusAfter(config, change, now), status);
-  if (isPaused(view)) return { work: isSame({ isPaused: true }) ? 'none' : 'pause' };
-  if (status.progress?.stage === 'Done')
-    return { work: hasToken ? 'revoke' : isSame({}) ? 'none' : 'derive' };
-  const isMade =
-    status.initialization?.dataSecretCreated === true &&
-    status.observedGeneration === metadata.generation &&
-    status.role === roleOf(machine) &&
-    status.conditions?.some(
-      ({ type, status: is }) => type === 'DataSecretAvailable' && is === 'True',
-    ) === true;
-  if (!isMade) return { work: 'prepare' };
-  return { work: isSame({}) ? 'none' : 'derive' };
+): Work {
+  const { config } = view;
+  const says = (change: StatusChange): boolean =>
+    isDeepStrictEqual(statusAfter(config, change, now), config.status);
+  if (isPaused(view)) return says({ isPaused: true }) ? 'none' : 'pause';
+  if (config.status?.progress?.stage === 'Done' && hasToken) return 'revoke';
+  if (!isPrepared(view)) return 'prepare';
+  return says({}) ? 'none' : 'derive';
+}
+
+/** Whether what the host boots with says what the config does now. What is installed is not prepared again. */
+function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView): boolean {
+  if (status.progress?.stage === 'Done') return true;
+  const isMade = status.initialization?.dataSecretCreated === true;
+  const isCurrent =
+    status.observedGeneration === metadata.generation && status.role === roleOf(machine);
+  return (
+    isMade && isCurrent && conditionOf(status.conditions, 'DataSecretAvailable')?.status === 'True'
+  );
 }
 
 const tokenOf = (stores: BootstrapStores, { config }: ConfigView): KubeObject | undefined =>
@@ -185,83 +202,82 @@ async function readView(
 
 interface Doing {
   readonly view: ConfigView;
-  readonly work: Work;
-  readonly ref: KubeRef;
+  readonly write: (change: StatusChange) => Promise<void>;
+  readonly signal: AbortSignal;
 }
 
-async function perform(scope: BootstrapScope, { view, work, ref }: Doing, signal: AbortSignal) {
-  const { kube, clock, note } = scope;
-  const { config } = view;
-  const { name, namespace = '' } = config.metadata;
-  const write = (change: StatusChange): Promise<void> =>
-    writeStatus(
-      kube,
-      { ref, seen: config, change: (now) => statusAfter(now, change, clock.now()) },
-      signal,
-    );
-  switch (work) {
-    case 'none':
-      return;
-    case 'pause':
-      return write({ isPaused: true });
-    case 'revoke': {
-      const token = tokenOf(scope.stores, view);
-      const at = { kind: secretKind, namespace, name: tokenSecretName(name) };
-      if (token !== undefined && isControlledBy(token, config))
-        await kube.remove({ ...at, uid: token.metadata.uid }, signal);
-      return write({});
-    }
-    case 'derive':
-      return write({});
-    case 'prepare': {
-      const outcome = await prepare(scope, view, signal);
-      const known = { role: roleOf(view.machine), hostID: config.metadata.uid ?? '' };
-      if ('reason' in outcome) return write({ ...known, dataSecret: outcome });
-      await write({ ...known, dataSecretName: outcome.name });
-      if (config.status?.initialization?.dataSecretCreated !== true)
-        note('info', `config ${name}: its host may boot`, { namespace, role: known.role });
-    }
-  }
-}
+const performers: Readonly<Record<Work, (scope: BootstrapScope, doing: Doing) => Promise<void>>> = {
+  none: () => Promise.resolve(),
+  pause: (_, { write }) => write({ isPaused: true }),
+  derive: (_, { write }) => write({}),
+  revoke: async ({ kube, stores }, { view, write, signal }) => {
+    const token = tokenOf(stores, view);
+    const { name, namespace = '' } = view.config.metadata;
+    const ref = { kind: secretKind, namespace, name: tokenSecretName(name) };
+    if (token !== undefined && isControlledBy(token, view.config))
+      await kube.remove({ ...ref, uid: token.metadata.uid }, signal);
+    await write({});
+  },
+  prepare: async (scope, { view, write, signal }) => {
+    const { config, machine } = view;
+    const outcome = await prepare(scope, view, signal);
+    const known = { role: roleOf(machine), hostID: config.metadata.uid ?? '' };
+    if ('reason' in outcome) return write({ ...known, dataSecret: outcome });
+    await write({ ...known, dataSecretName: outcome.name });
+    if (config.status?.initialization?.dataSecretCreated === true) return;
+    const { name, namespace = '' } = config.metadata;
+    scope.note('info', `config ${name}: its host may boot`, { namespace, role: known.role });
+  },
+};
 
-const isTrue = (object: KubeObject, ...path: readonly string[]): boolean =>
-  partOf(object, 'status', ...path) === true;
+type Outcome = DataSecretVerdict | { readonly name: string };
 
 /** Makes what a host boots with, or says what is missing. What a host may have read already stays. */
 async function prepare(
   scope: BootstrapScope,
   view: ConfigView,
   signal: AbortSignal,
-): Promise<DataSecretVerdict | { readonly name: string }> {
-  const { kube } = scope;
+): Promise<Outcome> {
   const { config, machine, cluster } = view;
   const { name, namespace = '' } = config.metadata;
-  const existing = await kube.get({ kind: secretKind, namespace, name }, signal);
+  const existing = await scope.kube.get({ kind: secretKind, namespace, name }, signal);
   if (existing !== undefined && !isControlledBy(existing, config)) return taken(name);
-  const isRead = isTrue(machine, 'initialization', 'infrastructureProvisioned');
-  if (isRead && existing !== undefined) return { name };
-  if (!isTrue(cluster, 'initialization', 'infrastructureProvisioned'))
+  if (existing !== undefined && hasInfrastructure(machine)) return { name };
+  if (!hasInfrastructure(cluster))
     return { reason: 'WaitingForClusterInfrastructure', message: '' };
-  const wrong = specVerdict(config.spec);
-  if (wrong !== undefined) return wrong;
+  const value = specVerdict(config.spec) ?? (await valueOf(scope, view, signal));
+  if (typeof value !== 'string') return value;
+  await ensureData(scope.kube, { view, existing, value }, signal);
+  return { name };
+}
+
+/** Whether the infrastructure of a Cluster, or of a Machine, is there. */
+const hasInfrastructure = (object: KubeObject): boolean =>
+  partOf(object, 'status', 'initialization', 'infrastructureProvisioned') === true;
+
+/** The bootstrap data of a host, or what is missing for it. */
+async function valueOf(
+  scope: BootstrapScope,
+  view: ConfigView,
+  signal: AbortSignal,
+): Promise<string | DataSecretVerdict> {
   const token = await ensureToken(scope, view, signal);
   if (typeof token !== 'string') return token;
-  const read = await readInputs({ kube, view, signal }, { address: scope.address, token });
+  const { kube, address } = scope;
+  const read = await readInputs({ kube, view, signal }, { address, token });
   if ('missing' in read) return read.missing;
-  let value: string;
   try {
-    value = machineIgnition(read.input);
+    const value = machineIgnition(read.input);
+    if (value.length <= largestValue) return value;
+    return {
+      reason: 'IgnitionTooLarge',
+      message: `${value.length} bytes; a Secret takes ${largestValue}`,
+    };
   } catch (error) {
     // Findings name places, and never quote content.
     if (!(error instanceof AgentError) || !error.code.startsWith('ignition.')) throw error;
     return { reason: 'InvalidIgnitionOverride', message: error.message };
   }
-  if (value.length > largestValue)
-    return {
-      reason: 'IgnitionTooLarge',
-      message: `${value.length} bytes; a Secret takes ${largestValue}`,
-    };
-  return ensureData(scope, { view, existing, value }, signal);
 }
 
 /** A Secret holds 1 MiB in all (kubernetes, MaxSecretSize); the rest is for its other key. */
@@ -319,27 +335,24 @@ async function ensureToken(
   return token;
 }
 
+interface Data {
+  readonly view: ConfigView;
+  readonly existing: KubeObject | undefined;
+  readonly value: string;
+}
+
 async function ensureData(
-  { kube }: BootstrapScope,
-  {
-    view,
-    existing,
-    value,
-  }: {
-    readonly view: ConfigView;
-    readonly existing: KubeObject | undefined;
-    readonly value: string;
-  },
+  kube: Ports['kube'],
+  { view, existing, value }: Data,
   signal: AbortSignal,
-): Promise<{ readonly name: string }> {
+): Promise<void> {
   const { name, namespace = '' } = view.config.metadata;
   const ref = { kind: secretKind, namespace, name };
   // Infrastructure providers read by the second key what kind of data it is (Cluster API, kubeadm's provider).
   const data = { value, format: 'ignition' };
   if (existing === undefined) {
     await kube.create(ref, secretFor(view, { name, type: capiNames.secretType }, data), signal);
-  } else if (bytesIn(existing, 'value')?.toString() !== value) {
+  } else if (textIn(existing, 'value') !== value) {
     await kube.patch(ref, patchOf(existing, { data: encoded(data) }), signal);
   }
-  return { name };
 }

@@ -82,31 +82,24 @@ type ReleaseInput = Pick<
 async function releaseOf(reading: Reading): Promise<ReleaseInput> {
   const { config, machine, controlPlane } = reading.view;
   const { osImage, writeMode } = config.spec;
-  const isExistingRoot = writeMode === 'ExistingRoot';
   const isWorker = roleOf(machine) === 'worker';
-  const known = osImage === undefined || !isExistingRoot ? {} : { existingRoot: osImage };
-  if (isWorker && (!isExistingRoot || osImage !== undefined)) return known;
+  const given = writeMode === 'ExistingRoot' ? osImage : '';
+  const root = (image: string | undefined) => (image === '' ? {} : { existingRoot: image });
+  if (isWorker && given !== undefined) return root(given);
   if (controlPlane === undefined)
     throw new Missing('WaitingForControlPlane', 'the Cluster has no control plane yet');
   const name = assetsSecretName(controlPlane.metadata.name);
   const assets = await secretNamed(reading, name);
   if (assets === undefined)
     throw new Missing('WaitingForAssets', `Secret ${name} is not there yet`);
+  const image = given ?? textIn(assets, assetKeys.coreOsImage);
+  if (image === undefined)
+    throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
+  if (isWorker) return root(image);
+  const { distributionVersion, replicas = 3 } = controlPlane.spec;
   const mcoImage = textIn(assets, assetKeys.mcoImage);
-  const existingRoot = osImage ?? textIn(assets, assetKeys.coreOsImage);
-  if (isExistingRoot && existingRoot === undefined)
-    throw new Missing(
-      'OSImageUnknown',
-      `set osImage: Secret ${name} has no ${assetKeys.coreOsImage}`,
-    );
-  const { distributionVersion, replicas } = controlPlane.spec;
-  return {
-    ...(isWorker
-      ? {}
-      : { openshiftVersion: distributionVersion, controlPlaneCount: replicas ?? 3 }),
-    ...(isWorker || mcoImage === undefined ? {} : { mcoImage }),
-    ...(isExistingRoot ? { existingRoot } : {}),
-  };
+  const release = { openshiftVersion: distributionVersion, controlPlaneCount: replicas, mcoImage };
+  return { ...root(image), ...release };
 }
 
 async function externalInventory(reading: Reading) {
@@ -115,7 +108,10 @@ async function externalInventory(reading: Reading) {
   const { url, tokenSecretRef, clusterId, infraEnvId } = inventory;
   const uid = view.cluster.metadata.uid ?? '';
   if (url === undefined) throw new Missing('InventoryUnknown', 'inventory.url is not set');
-  const token = await required(reading, tokenSecretRef?.name, 'token', 'InventoryTokenNotFound');
+  const token = await required(reading, tokenSecretRef?.name ?? '', {
+    key: 'token',
+    reason: 'InventoryTokenNotFound',
+  });
   const id = clusterId ?? uid;
   return {
     ...{ inventoryUrl: url, token, clusterId: id, infraEnvId: infraEnvId ?? id },
@@ -127,18 +123,17 @@ const pullSecretOf = (reading: Reading): Promise<string> | undefined => {
   const name = reading.view.config.spec.pullSecretRef?.name;
   return name === undefined
     ? undefined
-    : required(reading, name, '.dockerconfigjson', 'PullSecretNotFound');
+    : required(reading, name, { key: '.dockerconfigjson', reason: 'PullSecretNotFound' });
 };
 
 async function required(
   reading: Reading,
-  name: string | undefined,
-  key: string,
-  reason: string,
+  name: string,
+  { key, reason }: { readonly key: string; readonly reason: string },
 ): Promise<string> {
-  const secret = name === undefined ? undefined : await secretNamed(reading, name);
+  const secret = name === '' ? undefined : await secretNamed(reading, name);
   const text = secret && textIn(secret, key);
-  if (text === undefined) throw new Missing(reason, `Secret ${name ?? ''} has no ${key}`);
+  if (text === undefined) throw new Missing(reason, `Secret ${name} has no ${key}`);
   return text;
 }
 

@@ -1,6 +1,6 @@
 import { plainLine } from '../../lib/plain-text.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { type LadderName, ladders, type Stage, stageLimits, stages } from '../../model/stage.ts';
+import { type LadderName, ladders, stageLimits, stages } from '../../model/stage.ts';
 import type { BootstrapConfigStatus, HostProgress } from '../api.ts';
 
 /** A report of a stage, as an agent sends it. */
@@ -46,16 +46,17 @@ export function decideProgress(
   if (!ladder.includes(stage))
     return refused(`Stages ${stage} isn't available for host role ${context.ladder}`);
   const isAnother = beginsAgain(before, stage, context);
-  if (before !== undefined && !isAnother) {
-    if (before.stage === 'Failed') return refused(`Can't assign "${stage}" to a host that failed`);
-    if (ladder.indexOf(stage) < ladder.indexOf(before.stage))
-      return refused(
-        `Can't assign lower stage "${stage}" after host has been in stage "${before.stage}"`,
-      );
-  }
+  if (before !== undefined && !isAnother && isLower(before.stage, stage, ladder))
+    return refused(
+      `Can't assign lower stage "${stage}" after host has been in stage "${before.stage}"`,
+    );
   const attempt = (before?.attempt ?? 1) + (isAnother ? 1 : 0);
   return moved(before, { ...textOf(report.info), stage, attempt }, context.now);
 }
+
+/** Of a host that has failed, others know nothing better than itself. */
+const isLower = (before: string, stage: string, ladder: readonly string[]): boolean =>
+  before === 'Failed' || ladder.indexOf(stage) < ladder.indexOf(before);
 
 const refused = (reason: string): ProgressDecision => ({ kind: 'refused', reason });
 
@@ -115,8 +116,7 @@ function textOf(info: string): Pick<HostProgress, 'percent' | 'message'> {
 /** When a host that says nothing more is lost; undefined where nothing is expected of it. */
 export function lostAt({ progress }: BootstrapConfigStatus): Millis | undefined {
   if (progress === undefined) return undefined;
-  const limit: Millis | undefined = stageLimits[progress.stage as Stage];
-  return limit === undefined || limit === Number.POSITIVE_INFINITY
-    ? undefined
-    : Date.parse(progress.updatedAt) + limit;
+  const limits: Readonly<Record<string, Millis>> = stageLimits;
+  const at = Date.parse(progress.updatedAt) + (limits[progress.stage] ?? Number.NaN);
+  return Number.isFinite(at) ? at : undefined;
 }

@@ -1,0 +1,155 @@
+import { timingSafeEqual } from 'node:crypto';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type HttpAnswer, type HttpRequest, jsonAnswer } from '../../ports/http-route.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import type { OwnedMetadata } from '../api.ts';
+import { asConfig } from '../bootstrap/conditions.ts';
+import { hashOfToken } from '../bootstrap/controller.ts';
+import type { MachineRole } from '../bootstrap/machine-ignition.ts';
+import {
+  type BootstrapStores,
+  configNameOf,
+  type ConfigView,
+  isControlledBy,
+  placed,
+  roleOf,
+  storedParts,
+  tokenKeys,
+  viewOf,
+} from '../bootstrap/stores.ts';
+
+/** Ends a request with what a client of assisted-service understands. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly answer: HttpAnswer;
+
+  constructor(status: number, reason: string, headers: Readonly<Record<string, string>> = {}) {
+    super(reason);
+    // As its framework, or its domain, says it (assisted-service swagger, `infra_error` and `error`).
+    const isOfFramework = [401, 403, 422].includes(status);
+    const body = isOfFramework
+      ? { code: status, message: reason }
+      : { code: String(status), kind: 'Error', id: status, reason };
+    const answer = jsonAnswer(status, body);
+    this.answer = { ...answer, headers: { ...answer.headers, ...headers } };
+  }
+}
+
+/** Who asks, by its token: one host of one cluster, with its role. */
+export interface Caller extends ConfigView {
+  readonly token: string;
+  readonly role: MachineRole;
+  readonly hostId: string;
+  readonly clusterId: string;
+}
+
+/**
+ * Finds out who asks. A token is found by its hash, so that no answer tells how near a wrong one was.
+ * @throws Refusal 401 without a token that counts, 503 while nothing has been listed yet
+ */
+export function callerOf(
+  stores: BootstrapStores,
+  { headers }: Pick<HttpRequest, 'headers'>,
+): Caller {
+  const token = headers['x-secret-key'] ?? '';
+  const view = token === '' || token.length > 256 ? undefined : viewOfToken(stores, token);
+  if (view === undefined) {
+    const { configs, machines, clusters, tokens } = stores;
+    const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
+    throw isBehind
+      ? new Refusal(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
+      : new Refusal(401, 'unauthenticated for invalid credentials');
+  }
+  return {
+    ...{ ...view, token, role: roleOf(view.machine) },
+    hostId: view.config.metadata.uid ?? '',
+    clusterId: view.cluster.metadata.uid ?? '',
+  };
+}
+
+function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undefined {
+  const hash = hashOfToken(token);
+  const [secret] = stores.tokens.by('hash', Buffer.from(hash).toString('base64'));
+  if (secret === undefined || !isSame(hash, secret)) return undefined;
+  const owners = (secret.metadata as OwnedMetadata).ownerReferences ?? [];
+  const [config] = owners.flatMap(({ uid }) => stores.configs.by('uid', uid)).map(asConfig);
+  if (config === undefined || !isControlledBy(secret, config)) return undefined;
+  // A host that is being deleted, or is installed, has nothing to say any more.
+  if (config.metadata.deletionTimestamp !== undefined) return undefined;
+  if (config.status?.progress?.stage === 'Done') return undefined;
+  return viewOf(config, storedParts(stores));
+}
+
+function isSame(hash: string, secret: KubeObject): boolean {
+  const kept = Buffer.from(textAt(secret, 'data', tokenKeys.hash), 'base64');
+  const given = Buffer.from(hash);
+  return kept.length === given.length && timingSafeEqual(kept, given);
+}
+
+/** @throws Refusal 403 unless the ids in the path are those of the caller's cluster, and its host where one is named */
+export function requireOwn(
+  { clusterId, hostId }: Caller,
+  { cluster, infraEnv, host }: HttpRequest['params'],
+): void {
+  const isOwn = [cluster, infraEnv].every((id) => id === undefined || id === clusterId);
+  if (!isOwn || (host !== undefined && host !== hostId)) throw forbidden();
+}
+
+const forbidden = (): Refusal => new Refusal(403, 'the token is not for this host or cluster');
+
+/** @throws Refusal 403 for a host that is not the bootstrap host */
+export function requireBootstrap({ role }: Caller): void {
+  if (role !== 'bootstrap') throw forbidden();
+}
+
+/**
+ * The host that a report is about: the caller's own; the bootstrap host reports for the others of its cluster too.
+ * @throws Refusal 403 for any other
+ */
+export function reportedHost(
+  stores: BootstrapStores,
+  caller: Caller,
+  { infraEnv = '', host = '' }: HttpRequest['params'],
+): ConfigView {
+  requireOwn(caller, { infraEnv });
+  if (host === caller.hostId) return caller;
+  requireBootstrap(caller);
+  const other = hostsOf(stores, caller).find(({ config }) => config.metadata.uid === host);
+  if (other === undefined) throw forbidden();
+  return other;
+}
+
+/** The hosts of the caller's cluster, by their Machines. */
+export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): readonly ConfigView[] {
+  const parts = storedParts(stores);
+  const machines = stores.machines.by('cluster', placed(cluster, cluster.metadata.name));
+  return machines.flatMap((machine) => {
+    const config = stores.configs.get(configNameOf(machine), machine.metadata.namespace);
+    const view = config && viewOf(asConfig(config), parts);
+    return view === undefined || view.machine !== machine ? [] : [view];
+  });
+}
+
+/** Requests that a host may make at once, and for each second. */
+const allowed = { atOnce: 100, eachSecond: 20 } as const;
+
+/** Hosts that are known before those with nothing to be known are forgotten. */
+const mostKnown = 4096;
+
+/** Limits the requests of each host by itself, so that one that is wild is heard less, and no other. */
+export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) => void {
+  const hosts = new Map<string, { left: number; at: Millis }>();
+  const forget = (now: Millis): void => {
+    for (const [id, { at }] of hosts) if (now - at > seconds(10)) hosts.delete(id);
+  };
+  return (hostId) => {
+    const now = clock.elapsed();
+    if (hosts.size > mostKnown) forget(now);
+    const { left, at } = hosts.get(hostId) ?? { left: allowed.atOnce, at: now };
+    const again = Math.min(allowed.atOnce, left + ((now - at) / seconds(1)) * allowed.eachSecond);
+    hosts.set(hostId, { left: Math.max(0, again - 1), at: now });
+    if (again < 1) throw new Refusal(429, 'too many requests of this host', { 'retry-after': '1' });
+  };
+}

@@ -1,0 +1,98 @@
+import { listAt } from '../../layering/api/cluster-object.ts';
+import { type ControlPlane, sharedConditions } from '../api.ts';
+import { failedStageOf } from '../bootstrap/progress.ts';
+import { type ConfigView, roleOf } from '../bootstrap/stores.ts';
+import { conditionOf } from '../conditions.ts';
+
+/** A record as the service shows it. */
+type Shown = Readonly<Record<string, unknown>>;
+
+/** Whether workers may have their Ignition: then hosts are added to a cluster that runs. */
+export const isRunning = (controlPlane: ControlPlane | undefined): boolean =>
+  controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
+  conditionOf(controlPlane.status.conditions, sharedConditions.configServerAvailable)?.status ===
+    'True';
+
+/** A cluster as assisted-service shows it, as far as an agent reads it. */
+export function shownCluster(
+  { cluster, controlPlane }: Pick<ConfigView, 'cluster' | 'controlPlane'>,
+  { isWorker, hosts }: { readonly isWorker: boolean; readonly hosts?: readonly Shown[] },
+): Shown {
+  const { name, uid = '' } = cluster.metadata;
+  const isAdded = isWorker && isRunning(controlPlane);
+  return {
+    ...{ id: uid, kind: isAdded ? 'AddHostsCluster' : 'Cluster', name },
+    href: `/api/assisted-install/v2/clusters/${uid}`,
+    ...{ status: 'installing', status_info: 'Installation in progress' },
+    openshift_version: controlPlane?.spec.distributionVersion ?? '',
+    control_plane_count: controlPlane?.spec.replicas ?? 3,
+    monitored_operators: [],
+    hosts: hosts ?? null,
+  };
+}
+
+/** The role by which the service lists a host: the bootstrap host is a master. */
+export const listedRole = ({ machine }: ConfigView): 'master' | 'worker' =>
+  roleOf(machine) === 'worker' ? 'worker' : 'master';
+
+/** A host as assisted-service shows it, as far as an agent reads it. */
+export function shownHost(view: ConfigView, withInventory: boolean): Shown {
+  const { config, machine, cluster } = view;
+  const { progress } = config.status ?? {};
+  const { uid = '' } = config.metadata;
+  const clusterId = cluster.metadata.uid ?? '';
+  return {
+    ...{ id: uid, kind: 'Host', infra_env_id: clusterId, cluster_id: clusterId },
+    href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${uid}`,
+    ...{ requested_hostname: nameOf(view), role: listedRole(view) },
+    ...(roleOf(machine) === 'bootstrap' ? { bootstrap: true } : {}),
+    ...{ status: statusOf(progress?.stage), status_info: progress?.message ?? '' },
+    ...(progress === undefined ? {} : { progress: shownProgress(progress) }),
+    ...(withInventory ? { inventory: inventoryOf(view) } : {}),
+  };
+}
+
+type Progress = NonNullable<NonNullable<ConfigView['config']['status']>['progress']>;
+
+/** A host that failed stays at the stage where it did. */
+function shownProgress(progress: Progress): Shown {
+  const { stage, percent, message, stageStartedAt, updatedAt } = progress;
+  const current = stage === 'Failed' ? failedStageOf(progress) : stage;
+  return {
+    ...(current === undefined ? {} : { current_stage: current }),
+    progress_info: percent === undefined ? message : `${percent}%`,
+    ...{ stage_started_at: stageStartedAt, stage_updated_at: updatedAt },
+  };
+}
+
+function statusOf(stage: string | undefined): string {
+  if (stage === undefined) return 'installing';
+  if (stage === 'Done') return 'installed';
+  return stage === 'Failed' ? 'error' : 'installing-in-progress';
+}
+
+/** The name of the node of a host: as it is told to, as its infrastructure names it, or that of its Machine. */
+function nameOf({ config, machine }: ConfigView): string {
+  const told = config.spec.nodeRegistration?.name ?? '';
+  if (told !== '' && !told.includes('$')) return told;
+  return addressesOf(machine, 'Hostname')[0] ?? machine.metadata.name;
+}
+
+function addressesOf(machine: ConfigView['machine'], type: string): readonly string[] {
+  const addresses = listAt(machine, 'status', 'addresses') as readonly {
+    readonly type?: unknown;
+    readonly address?: unknown;
+  }[];
+  return addresses
+    .filter((one) => one.type === type && typeof one.address === 'string')
+    .map(({ address }) => String(address));
+}
+
+/** What the discovery agent of the service would have found: name and addresses, from the infrastructure. */
+function inventoryOf(view: ConfigView): string {
+  const addresses = addressesOf(view.machine, 'InternalIP');
+  const of = (isV6: boolean): readonly string[] =>
+    addresses.filter((one) => one.includes(':') === isV6).map((one) => `${one}/${isV6 ? 64 : 24}`);
+  const eth0 = { name: 'eth0', ipv4_addresses: of(false), ipv6_addresses: of(true) };
+  return JSON.stringify({ hostname: nameOf(view), interfaces: [eth0] });
+}

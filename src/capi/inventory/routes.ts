@@ -1,0 +1,207 @@
+import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
+import { masker } from '../../lib/masker.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { Secret } from '../../model/secret.ts';
+import { stages } from '../../model/stage.ts';
+import {
+  type HttpAnswer,
+  type HttpRequest,
+  type HttpRoute,
+  jsonAnswer,
+} from '../../ports/http-route.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { bootstrapConfigs } from '../api.ts';
+import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
+import { decideProgress, type StageReport } from '../bootstrap/progress.ts';
+import { type BootstrapStores, type ConfigView, isPaused, ladderOf } from '../bootstrap/stores.ts';
+import {
+  type Caller,
+  callerOf,
+  hostsOf,
+  Refusal,
+  reportedHost,
+  requestLimit,
+  requireBootstrap,
+  requireOwn,
+} from './access.ts';
+import { clusterFile, hostIgnition } from './downloads.ts';
+import { listedRole, shownCluster, shownHost } from './records.ts';
+
+/** Where logs of hosts go; the name is that of a file. */
+export interface LogStore {
+  readonly keep: (name: string, request: Pick<HttpRequest, 'body' | 'signal'>) => Promise<void>;
+}
+
+/** What the inventory answers from. */
+export interface InventoryOptions extends Pick<Ports, 'kube' | 'clock'> {
+  readonly stores: BootstrapStores;
+  /** Without one, logs are read and dropped. */
+  readonly logs?: LogStore;
+}
+
+interface Call extends InventoryOptions {
+  readonly request: HttpRequest;
+  readonly caller: Caller;
+}
+
+const base = '/api/assisted-install/v2';
+const host = `${base}/infra-envs/{infraEnv}/hosts/{host}`;
+const cluster = `${base}/clusters/{cluster}`;
+
+type Reply = (call: Call) => Promise<HttpAnswer> | HttpAnswer;
+type Rule = Omit<HttpRoute, 'answer'> & { readonly reply: Reply };
+
+/** The most that a host may send as a report, and as logs. */
+const reportLimit = 16 * 1024;
+const logLimit = 64 * 1024 * 1024;
+
+/** Refuses who asks for another host, or for another cluster. */
+const own =
+  (reply: Reply): Reply =>
+  (call) => {
+    requireOwn(call.caller, call.request.params);
+    return reply(call);
+  };
+
+const noContent = own(() => ({ status: 204 }));
+
+const download = (area: 'files' | 'credentials'): Rule => ({
+  ...{ method: 'GET', path: `${cluster}/downloads/${area}` },
+  reply: own(({ kube, caller, request: { signal, query } }) =>
+    clusterFile({ kube, caller, signal }, area, query.get('file_name') ?? ''),
+  ),
+});
+
+/** What an agent asks; the Ignition is under `infra-env`, singular, as in assisted-service. */
+const rules: readonly Rule[] = [
+  { method: 'PUT', path: `${host}/progress`, bodyLimit: reportLimit, reply: takeProgress },
+  {
+    ...{ method: 'GET', path: `${base}/infra-env/{infraEnv}/hosts/{host}/downloads/ignition` },
+    reply: own(({ kube, caller, request: { signal } }) => hostIgnition({ kube, caller, signal })),
+  },
+  download('files'),
+  download('credentials'),
+  { method: 'GET', path: cluster, reply: own(showCluster) },
+  { method: 'GET', path: `${cluster}/hosts`, reply: own(listHosts) },
+  { method: 'PUT', path: `${host}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
+  { method: 'PUT', path: `${cluster}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
+  {
+    // A few at once: logs take no place of reports.
+    ...{ method: 'POST', path: `${cluster}/logs`, bodyLimit: logLimit, atOnce: 8 },
+    ...{ deadline: minutes(10), reply: own(takeLogs) },
+  },
+];
+
+/**
+ * The inventory of the bootstrap provider: what assisted-service answers an agent, from the configs themselves. A report becomes
+ * the status of its config by one write.
+ */
+export function inventoryRoutes(options: InventoryOptions): readonly HttpRoute[] {
+  const limit = requestLimit(options.clock);
+  return rules.map(({ reply, ...route }) => ({
+    deadline: seconds(30),
+    ...route,
+    answer: async (request) => {
+      try {
+        const caller = callerOf(options.stores, request);
+        limit(caller.hostId);
+        return await reply({ ...options, request, caller });
+      } catch (error) {
+        if (error instanceof Refusal) return error.answer;
+        throw error;
+      }
+    },
+  }));
+}
+
+function showCluster({ stores, caller, request }: Call): HttpAnswer {
+  const isBootstrap = caller.role === 'bootstrap';
+  const hosts =
+    request.query.get('exclude-hosts') === 'true'
+      ? {}
+      : { hosts: hostsOf(stores, caller).map((one) => shownHost(one, isBootstrap)) };
+  return jsonAnswer(200, shownCluster(caller, { isWorker: caller.role === 'worker', ...hosts }));
+}
+
+function listHosts({ stores, caller, request: { query } }: Call): HttpAnswer {
+  const role = query.get('role');
+  const withInventory = query.get('with-inventory') === 'true';
+  if (withInventory) requireBootstrap(caller);
+  const listed = hostsOf(stores, caller).filter((one) => role === null || listedRole(one) === role);
+  return jsonAnswer(
+    200,
+    listed.map((one) => shownHost(one, withInventory)),
+  );
+}
+
+const Progress = z.object({
+  current_stage: z.enum(stages),
+  progress_info: z.string().default(''),
+});
+
+/** @throws Refusal 422 */
+async function reportIn({ request, caller }: Call): Promise<StageReport> {
+  const { success, data } = Progress.safeParse(
+    jsonIn(Buffer.from(await request.bytes()).toString()),
+  );
+  if (!success) throw new Refusal(422, 'a report has current_stage, and may have progress_info');
+  const { mask, register } = masker();
+  register(new Secret(caller.token));
+  return { stage: data.current_stage, info: mask(data.progress_info) };
+}
+
+/** A report becomes the status of its host; one of a host that is paused is to come again. */
+async function takeProgress(call: Call): Promise<HttpAnswer> {
+  const { stores, caller, request } = call;
+  const view = reportedHost(stores, caller, request.params);
+  const report = await reportIn(call);
+  if (isPaused(view)) throw new Refusal(503, 'the cluster is paused', { 'retry-after': '30' });
+  await writeReport(call, { view, report, isOwn: view === caller }, request.signal);
+  return { status: 200 };
+}
+
+interface Received {
+  readonly view: ConfigView;
+  readonly report: StageReport;
+  /** It comes from the host itself. */
+  readonly isOwn: boolean;
+}
+
+/** @throws Refusal 409 for a report that says less than what is known */
+async function writeReport(
+  { kube, clock }: Pick<Ports, 'kube' | 'clock'>,
+  { view, report, isOwn }: Received,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace = '' } = view.config.metadata;
+  const ladder = ladderOf(view);
+  await writeStatus(
+    kube,
+    {
+      ref: { kind: bootstrapConfigs, namespace, name },
+      seen: view.config,
+      change: (config) => {
+        const now = clock.now();
+        const decision = decideProgress(config.status?.progress, report, { ladder, isOwn, now });
+        if (decision.kind === 'refused') throw new Refusal(409, decision.reason);
+        return decision.kind === 'unchanged'
+          ? undefined
+          : statusAfter(config, { progress: decision.progress }, now);
+      },
+    },
+    signal,
+  );
+}
+
+/** Logs of a host, or of the controller, which the bootstrap host sends. */
+async function takeLogs({ caller, request, logs }: Call): Promise<HttpAnswer> {
+  const type = request.query.get('logs_type');
+  if (type !== 'host' && type !== 'controller')
+    throw new Refusal(422, 'logs_type in query should be one of [host controller]');
+  if (type === 'controller') requireBootstrap(caller);
+  const { namespace = '', name } = caller.config.metadata;
+  if (logs === undefined) await request.bytes();
+  else await logs.keep(`${namespace}_${name}_${type}`, request);
+  return { status: 204 };
+}
