@@ -69,7 +69,7 @@ function nodeConfig(
 }
 
 const unit = `[Unit]
-Description=Tell the kubelet what it registers
+Description=Give the kubelet what it registers
 Before=kubelet.service
 
 [Service]

@@ -71,10 +71,10 @@ function statusOf(stage: string | undefined): string {
   return stage === 'Failed' ? 'error' : 'installing-in-progress';
 }
 
-/** The name of the node of a host: as it is told to, as its infrastructure names it, or that of its Machine. */
+/** The name of the node of a host: as its config has it, as its infrastructure names it, or that of its Machine. */
 function nameOf({ config, machine }: ConfigView): string {
-  const told = config.spec.nodeRegistration?.name ?? '';
-  if (told !== '' && !told.includes('$')) return told;
+  const given = config.spec.nodeRegistration?.name ?? '';
+  if (given !== '' && !given.includes('$')) return given;
   return addressesOf(machine, 'Hostname')[0] ?? machine.metadata.name;
 }
 

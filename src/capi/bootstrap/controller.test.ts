@@ -1,0 +1,265 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { fakeRandom } from '../../../test/support/fake-random.ts';
+import {
+  namespace,
+  putCluster,
+  putHost,
+  putSecret,
+  runBootstrap,
+} from '../../../test/support/capi-cluster.ts';
+import { killedBy } from '../../../test/support/run-pools.ts';
+import { secrets } from '../../cluster/kinds.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { readFileContent } from '../../ignition/resource.ts';
+import { minutes } from '../../model/duration.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { type BootstrapConfig, bootstrapConfigs, machines } from '../api.ts';
+import { conditionOf } from '../conditions.ts';
+
+let stop = new AbortController();
+afterEach(() => stop.abort(new Error('the test has ended')));
+
+/** The provider on a cluster, until nothing changes any more. */
+async function provider(kube: FakeKube, port: Kube = kube) {
+  stop = new AbortController();
+  const clock = fakeClock({ auto: false, start: Date.UTC(2026, 10, 27) });
+  const run = runBootstrap({ kube: port, clock, random: fakeRandom() }, stop.signal);
+  await settle(60);
+  return { ...run, clock };
+}
+
+const configOf = (kube: FakeKube, name: string, ns = namespace): BootstrapConfig =>
+  kube
+    .objectsOf(bootstrapConfigs)
+    .find(({ metadata }) => metadata.name === name && metadata.namespace === ns) as BootstrapConfig;
+const secretOf = (kube: FakeKube, name: string, ns = namespace): KubeObject | undefined =>
+  kube
+    .objectsOf(secrets)
+    .find(({ metadata }) => metadata.name === name && metadata.namespace === ns);
+const textIn = (secret: KubeObject | undefined, key: string): string =>
+  Buffer.from(
+    (secret?.['data'] as Record<string, string> | undefined)?.[key] ?? '',
+    'base64',
+  ).toString();
+const reasonOf = (kube: FakeKube, name: string, type: string): string | undefined =>
+  conditionOf(configOf(kube, name).status?.conditions, type)?.reason;
+
+describe('the bootstrap provider', () => {
+  it('R3: gives a worker its data Secret by the contract, without waiting for what masters need (T16)', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    await provider(kube);
+    const config = configOf(kube, 'w0');
+    expect(config.status).toMatchObject({
+      initialization: { dataSecretCreated: true },
+      ready: true,
+      ...{ dataSecretName: 'w0', role: 'worker', hostID: 'config-w0', observedGeneration: 1 },
+    });
+    const secret = secretOf(kube, 'w0');
+    expect(secret).toMatchObject({
+      type: 'cluster.x-k8s.io/secret',
+      metadata: {
+        labels: { 'cluster.x-k8s.io/cluster-name': 'demo' },
+        ownerReferences: [{ kind: 'OpenShiftBootstrapConfig', uid: 'config-w0', controller: true }],
+      },
+    });
+    expect(Object.keys(secret?.['data'] as object).toSorted()).toEqual(['format', 'value']);
+    expect(textIn(secret, 'format')).toBe('ignition');
+    const { config: ignition } = parseValidConfig(textIn(secret, 'value'));
+    const token = readFileContent(ignition, '/etc/bootwright/token');
+    const agent = secretOf(kube, 'w0-agent');
+    expect(textIn(agent, 'token')).toBe(Buffer.from(token).toString());
+    expect(agent?.metadata.labels).toMatchObject({ 'bootwright.io/agent-token': '' });
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
+    expect(JSON.stringify(config)).not.toContain(textIn(agent, 'token'));
+  });
+
+  it('keeps a master waiting until the files of the installer are there', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'm0', { role: 'bootstrap' });
+    await provider(kube);
+    expect(reasonOf(kube, 'm0', 'DataSecretAvailable')).toBe('WaitingForAssets');
+    expect(configOf(kube, 'm0').status?.ready).toBeUndefined();
+    putSecret(kube, 'plane-install-assets', { 'mco-image': 'r.test/mco' });
+    putCluster(kube, { plane: { assets: { secretName: 'plane-install-assets' } } });
+    await settle(60);
+    const unit = parseValidConfig(textIn(secretOf(kube, 'm0'), 'value')).config.systemd?.units?.[0];
+    const line = unit?.contents?.split('\n').find((one) => one.startsWith('ExecStart='));
+    expect(line).toContain('-r bootstrap');
+    expect(line).toContain('--mco-image r.test/mco');
+    expect(line).toContain('--control-plane-count 3');
+  });
+
+  it.each([
+    [
+      'whose Machine is gone',
+      (kube: FakeKube) => kube.drop({ kind: machines, namespace, name: 'w0' }),
+    ],
+    [
+      'that no Machine owns',
+      (kube: FakeKube) => {
+        const config = configOf(kube, 'w0');
+        kube.put(bootstrapConfigs, {
+          ...config,
+          metadata: { ...config.metadata, ownerReferences: [] },
+        } as KubeObject);
+      },
+    ],
+  ])('leaves a config alone %s', async (_, change) => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    change(kube);
+    await provider(kube);
+    expect(kube.writes).toEqual([]);
+  });
+
+  it.each([
+    ['Cluster', { spec: { paused: true } }, {}],
+    ['config, by an annotation without a value (T8)', {}, { 'cluster.x-k8s.io/paused': '' }],
+  ])('W2: writes nothing but that it is paused: %s', async (_, cluster, annotations) => {
+    const kube = fakeKube();
+    putCluster(kube, cluster);
+    putHost(kube, 'w0', { annotations });
+    await provider(kube);
+    expect(reasonOf(kube, 'w0', 'Paused')).toBe('Paused');
+    expect(kube.writes.map(({ verb, subresource }) => [verb, subresource])).toEqual([
+      ['patch', 'status'],
+    ]);
+  });
+
+  it('waits for the infrastructure of the Cluster', async () => {
+    const kube = fakeKube();
+    putCluster(kube, { status: { initialization: {} } });
+    putHost(kube, 'w0');
+    await provider(kube);
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForClusterInfrastructure');
+    expect(kube.objectsOf(secrets)).toEqual([]);
+  });
+
+  it.each([
+    ['a pull secret that is not there', { pullSecretRef: { name: 'none' } }, 'PullSecretNotFound'],
+    [
+      'an override that is no Ignition',
+      { ignitionConfigOverride: '{"secret":"x"}' },
+      'InvalidIgnitionOverride',
+    ],
+    ['no disk', { installDevice: '' }, 'InstallDeviceMissing'],
+  ])('says what is missing: %s', async (_, spec, reason) => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0', { spec });
+    await provider(kube);
+    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe(reason);
+    expect(secretOf(kube, 'w0')).toBeUndefined();
+  });
+
+  it.each([
+    ['changes', {}, true],
+    [
+      'stays, once the infrastructure has read it',
+      { status: { initialization: { infrastructureProvisioned: true } } },
+      false,
+    ],
+  ])('the data Secret %s with its config', async (_, machine, isNew) => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    await provider(kube);
+    const before = textIn(secretOf(kube, 'w0'), 'value');
+    const config = configOf(kube, 'w0');
+    putHost(kube, 'w0', { machine });
+    const spec = { ...config.spec, installDevice: '/dev/vdb' };
+    kube.put(bootstrapConfigs, {
+      ...config,
+      metadata: { ...config.metadata, generation: 2 },
+      spec,
+    } as unknown as KubeObject);
+    await settle(60);
+    expect(textIn(secretOf(kube, 'w0'), 'value') !== before).toBe(isNew);
+    expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
+  });
+
+  it('W4: keeps two clusters of one name in two namespaces apart', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putCluster(kube, { ns: 'other', spec: { paused: true } });
+    putHost(kube, 'w0');
+    putHost(kube, 'w1', { ns: 'other' });
+    await provider(kube);
+    expect(secretOf(kube, 'w0')).toBeDefined();
+    expect(secretOf(kube, 'w1', 'other')).toBeUndefined();
+  });
+
+  it('takes no Secret that belongs to something else', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    putSecret(kube, 'w0', { value: 'of a user' });
+    await provider(kube);
+    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('SecretNameTaken');
+    expect(textIn(secretOf(kube, 'w0'), 'value')).toBe('of a user');
+  });
+
+  it('finds out by the time alone that an agent is lost, and revokes the token of a host that is done', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    const { clock } = await provider(kube);
+    const at = new Date(clock.now()).toISOString();
+    const report = (stage: string) => {
+      const config = configOf(kube, 'w0');
+      const progress = { stage, attempt: 1, stageStartedAt: at, updatedAt: at };
+      kube.put(bootstrapConfigs, {
+        ...config,
+        status: { ...config.status, progress },
+      });
+    };
+    report('Writing image to disk');
+    await settle(60);
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WritingImageToDisk');
+    await clock.advance(minutes(31));
+    await settle(60);
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('AgentLost');
+    report('Done');
+    await settle(60);
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('Installed');
+    expect(reasonOf(kube, 'w0', 'AgentReporting')).toBe('Installed');
+    expect(secretOf(kube, 'w0-agent')).toBeUndefined();
+    expect(secretOf(kube, 'w0')).toBeDefined();
+  });
+
+  it('is quiet once all is said', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    const { clock } = await provider(kube);
+    const writes = kube.writes.length;
+    putCluster(kube);
+    await clock.advance(minutes(1));
+    await settle(60);
+    expect(kube.writes.length).toBe(writes);
+  });
+
+  it('ends the same when it is killed with the answer to any of its writes', async () => {
+    for (const last of [0, 1, 2]) {
+      const kube = fakeKube();
+      putCluster(kube);
+      putHost(kube, 'w0');
+      const killed = new AbortController();
+      killed.signal.addEventListener('abort', () => stop.abort(killed.signal.reason));
+      await provider(kube, killedBy(kube, { verbs: ['create', 'patch'], last, killed }));
+      expect(killed.signal.aborted).toBe(true);
+      await provider(kube);
+      const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+      const token = Buffer.from(readFileContent(config, '/etc/bootwright/token')).toString();
+      expect(token).toBe(textIn(secretOf(kube, 'w0-agent'), 'token'));
+      expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, dataSecretName: 'w0' });
+      expect(kube.writes.filter(({ verb }) => verb === 'create')).toHaveLength(2);
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import { clusters, controlPlanes, bootstrapConfigs, machines } from '../../src/capi/api.ts';
+import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
+import { type BootstrapStores, bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
+import { secrets } from '../../src/cluster/kinds.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Kube, KubeObject } from '../../src/ports/kube.ts';
+import type { Random } from '../../src/ports/random.ts';
+import { runControllers } from '../../src/reconcile/manager.ts';
+import type { FakeKube } from './fake-kube.ts';
+
+/** The namespace of a cluster of tests, unless another is given. */
+export const namespace = 'demo';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Puts a Secret into the namespace of the tests. */
+export function putSecret(
+  kube: FakeKube,
+  name: string,
+  data: Readonly<Record<string, string>>,
+): void {
+  const encoded = Object.entries(data).map(([key, text]) => [key, base64(text)]);
+  kube.put(secrets, { metadata: { name, namespace }, data: Object.fromEntries(encoded) });
+}
+
+/** Puts a Cluster and its control plane there, as core and the control-plane provider leave them. */
+export function putCluster(
+  kube: FakeKube,
+  { ns = namespace, spec = {}, status = {}, plane = {} } = {},
+) {
+  kube.put(clusters, {
+    metadata: { name: 'demo', namespace: ns, uid: `cluster-${ns}` },
+    spec: { controlPlaneRef: { kind: 'OpenShiftControlPlane', name: 'plane' }, ...spec },
+    status: { initialization: { infrastructureProvisioned: true }, ...status },
+  });
+  kube.put(controlPlanes, {
+    metadata: { name: 'plane', namespace: ns, uid: `plane-${ns}` },
+    spec: { replicas: 3, distributionVersion: '4.19.7', releaseImage: 'r.test/release@sha256:1' },
+    status: plane,
+  });
+}
+
+/** Puts a Machine with its config there. */
+export function putHost(
+  kube: FakeKube,
+  name: string,
+  { ns = namespace, role = 'worker', spec = {}, machine = {}, annotations = {}, status = {} } = {},
+) {
+  const cluster = { 'cluster.x-k8s.io/cluster-name': 'demo' };
+  const plane = role === 'worker' ? {} : { 'cluster.x-k8s.io/control-plane': '' };
+  kube.put(machines, {
+    metadata: {
+      ...{ name, namespace: ns, uid: `machine-${name}`, labels: { ...cluster, ...plane } },
+      annotations: role === 'bootstrap' ? { 'bootwright.io/role': 'bootstrap' } : {},
+    },
+    spec: {
+      clusterName: 'demo',
+      bootstrap: { configRef: { kind: 'OpenShiftBootstrapConfig', name } },
+    },
+    ...machine,
+  });
+  kube.put(bootstrapConfigs, {
+    metadata: {
+      ...{
+        name,
+        namespace: ns,
+        uid: `config-${name}`,
+        generation: 1,
+        labels: cluster,
+        annotations,
+      },
+      ownerReferences: [
+        { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Machine', name, uid: `machine-${name}` },
+      ],
+    },
+    spec: { agent: { image: 'r.test/agent@sha256:2' }, installDevice: '/dev/vda', ...spec },
+    ...(Object.keys(status).length === 0 ? {} : { status }),
+  } as KubeObject);
+}
+
+/** The provider at work, until its signal aborts. */
+export function runBootstrap(
+  ports: { readonly kube: Kube; readonly clock: Clock; readonly random: Random },
+  signal: AbortSignal,
+): {
+  readonly stores: BootstrapStores;
+  readonly events: readonly RunEvent[];
+  readonly ended: Promise<unknown>;
+} {
+  const stores = bootstrapStores(ports);
+  const events: RunEvent[] = [];
+  const emit = (body: object): void =>
+    void events.push({ ...body, at: ports.clock.now(), run: 'test' } as RunEvent);
+  const address = { inventoryUrl: 'https://inventory.test:8443', ca: 'PEM' };
+  const controllers = bootstrapControllers({ ...ports, ...address, stores, emit });
+  const ended = runControllers(
+    { ...ports, emit, signal },
+    { name: 'bootstrap', controllers },
+  ).catch((error: unknown) => error);
+  return { stores, events, ended };
+}
