@@ -19,6 +19,7 @@ import { asAgentError } from '../engine/failures.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
+import { seconds } from '../model/duration.ts';
 import type { Ports } from '../ports/ports.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
@@ -35,6 +36,9 @@ export interface RunWorld extends AsyncDisposable {
   readonly flush: () => Promise<void>;
 }
 
+/** Of who only checks: an installation has time. */
+const checkLimit = seconds(10);
+
 type Mask = (text: string) => string;
 type Emit = EventHub['emit'];
 
@@ -44,7 +48,7 @@ interface WorldContext {
   readonly mask: Mask;
   /** Connections to the service that are open already. */
   readonly toService: Connection | undefined;
-  /** Nothing is logged: what runs is no installation. */
+  /** Nothing is logged, and nobody out of reach is asked for long: what runs is no installation. */
   readonly isQuiet?: boolean;
 }
 
@@ -77,9 +81,10 @@ export async function openWorld(
   const watchers = isQuiet ? undefined : await watchersFor(config, { environment, network, hub });
   opened.defer(() => watchers?.close());
   for (const sink of watchers?.sinks ?? []) hub.add(sink);
-  const webPort = web({ ...common, connection: network });
+  const far = { ...common, connection: network, ...(isQuiet ? { openLimit: checkLimit } : {}) };
+  const webPort = web(far);
   const kube = kubeFor(config, { host, inventory, emit: hub.emit });
-  const objects = objectsFor(config, { ...common, connection: network });
+  const objects = objectsFor(config, far);
   const imageRelay = loopbackRelay({ web: webPort, clock });
   opened.defer(async () => {
     await Promise.allSettled([inventory.close(), webPort.close(), kube.close()]);
@@ -150,7 +155,7 @@ function kubeFor(
 
 function objectsFor(
   { s3 }: Config,
-  how: Pick<ObjectsOptions, 'clock' | 'random' | 'onRetry' | 'connection'>,
+  how: Pick<ObjectsOptions, 'clock' | 'random' | 'onRetry' | 'connection' | 'openLimit'>,
 ): Objects {
   const { endpoint, region, accessKeyId, secretAccessKey } = s3;
   const isAnonymous = accessKeyId === '' || secretAccessKey === undefined;

@@ -74,6 +74,13 @@ describe('bootwright doctor', () => {
     expect(answer.exitCode).not.toBe(0);
   });
 
+  it('says why an image cannot be had, and does not wait for it as an installation would', async () => {
+    await using host = await open();
+    const image = ['--image.url', 'http://127.0.0.1:1/metal.raw', '--image.allowUnverified'];
+    const found = (await doctor(host, [...host.words, ...image])).found.get('image/choose');
+    expect(found).toMatchObject({ state: 'failed', code: 'web.unreachable' });
+  });
+
   it('checks the host alone where no flags are given', async () => {
     await using host = await open();
     const answer = await doctor(host, []);
