@@ -3,6 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
+import { checkInstallState } from '../../src/capi/admission/install-state.ts';
+import { checkManifests } from '../../src/capi/admission/manifests.ts';
 import { readPkcs10 } from '../../src/cluster/csr/pkcs10.ts';
 import { fileLayer } from '../../src/config/yaml-file.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
@@ -61,6 +63,16 @@ const osConfig = text(
   ...['  - containerfileArch: NoArch', '    content: |', '      FROM configs AS final'],
   ...['      RUN dnf install -y tcpdump && ostree container commit'],
 );
+const installConfig = text(
+  ...['apiVersion: v1', 'metadata: {name: demo}', 'baseDomain: example.com'],
+  ...['controlPlane: {replicas: 3}', 'platform:', '  none: {}', `pullSecret: '{"auths":{}}'`],
+);
+const secretOf = (files: Readonly<Record<string, Buffer>>) => ({
+  metadata: { name: 'a', annotations: { 'bootwright.io/manifest-folder': 'manifests' } },
+  data: Object.fromEntries(
+    Object.entries(files).map(([name, bytes]) => [name, bytes.toString('base64')]),
+  ),
+});
 const ignition = {
   ignition: { version: '3.4.0' },
   storage: {
@@ -109,6 +121,17 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
   },
   kubeconfig: { right: [kubeconfig], read: read(readKubeconfig) },
   'layering objects': { right: [osConfig], read: (input) => lintBytes('o.yaml', input) },
+  'manifest Secrets': {
+    right: [osConfig, json({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })],
+    read: (input) => checkManifests([secretOf({ 'a.yaml': input, 'b.json': input })]),
+  },
+  'install state': {
+    right: [installConfig, json({ '*installconfig.InstallConfig': { file: { Data: 'YQ==' } } })],
+    read: (input) =>
+      checkInstallState(
+        secretOf({ 'install-config.yaml': input, '.openshift_install_state.json': input }),
+      ),
+  },
   containerfile: {
     right: [
       text('FROM configs AS final', 'COPY a /b', 'RUN <<E', 'dnf install a', 'E', 'LABEL a=$b'),

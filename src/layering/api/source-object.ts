@@ -17,7 +17,7 @@ export type { SourceFile } from './source-text.ts';
 /** An object as it was read, with the lines of its parts. */
 export interface SourceObject {
   readonly value: Fields;
-  /** `FILE:LINE` of a part, or of the nearest existing part around it. */
+  /** `FILE:LINE`, or `FILE:LINE:COLUMN` where that was asked for, of a part, or of the nearest existing part around it. */
   readonly place: (path: Path) => string;
   /**
    * `FILE:LINE` of a line, from 1, of a text. Only a literal block keeps the lines of its text; of another style
@@ -43,10 +43,11 @@ export const readObjects = (file: SourceFile, wanted?: string): readonly SourceO
     return read;
   });
 
-/** The same, with what cannot be read in its place. */
+/** The same, with what cannot be read in its place; `columns` writes each place as `FILE:LINE:COLUMN`. */
 export function readDocuments(
   file: SourceFile,
   wanted = 'an object',
+  { columns = false } = {},
 ): readonly (SourceObject | SourceFinding)[] {
   const { path } = file;
   // The parser that knows lines takes seconds for a rendered MachineConfig of a real cluster.
@@ -58,8 +59,10 @@ export function readDocuments(
   const lines = new LineCounter();
   // What is missing at the end is missing in the last line that says something.
   const end = text.trimEnd().length;
-  const at: At = (offset, down = 0) =>
-    `${path}:${lines.linePos(Math.min(offset, end)).line + down}`;
+  const at: At = (offset, down = 0) => {
+    const { line, col } = lines.linePos(Math.min(offset, end));
+    return `${path}:${line + down}${columns ? `:${down === 0 ? col : 1}` : ''}`;
+  };
   return parsedYaml(text, lines)
     .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
     .map((document) => {

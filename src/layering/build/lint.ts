@@ -67,7 +67,7 @@ function looksLikeContainerfile({ path, text }: SourceFile): boolean {
 }
 
 /** The findings of an object that should be a MachineOSConfig. */
-function lintObject(source: SourceObject): readonly LintFinding[] {
+export function lintObject(source: SourceObject): readonly LintFinding[] {
   const otherwise = kindFinding(source);
   if (otherwise !== undefined) return [lintFindingOf(otherwise)];
   const { value, place } = source;

@@ -32,7 +32,7 @@ export interface BuildRequests {
 }
 
 /** Pools that the operator brings by itself. */
-const operatorPools = ['master', 'worker', 'arbiter'];
+export const operatorPools = ['master', 'worker', 'arbiter'];
 
 /** A Secret that the operator makes of the cluster's pull secret, where a MachineOSConfig names none. */
 const madeByOperator = 'global-pull-secret-copy';
@@ -141,7 +141,8 @@ function requireNewerSecrets(
   );
 }
 
-function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
+/** A MachineOSConfig that names only a Secret that somebody has to give. */
+export function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
   const { baseImagePullSecret, ...spec } = config.spec;
   const isMade = baseImagePullSecret?.name === madeByOperator;
   return isMade ? { ...config, spec } : config;

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../ports/kube.ts';
+import { bootstrapConfigFindings, controlPlaneFindings, healthCheckWarning } from './specs.ts';
+
+type Change = Readonly<Record<string, unknown>>;
+
+const image = `registry.example.com/release@sha256:${'a'.repeat(64)}`;
+const reference = { apiGroup: 'infrastructure.example.com', kind: 'HostTemplate', name: 'masters' };
+const configSpec = { agent: { image }, installDevice: '/dev/vda' };
+
+const controlPlane = (change: Change = {}): KubeObject => ({
+  metadata: { name: 'demo', namespace: 'demo' },
+  spec: {
+    ...{ replicas: 3, distributionVersion: '4.19.7', releaseImage: image, configSpec },
+    machineTemplate: { spec: { infrastructureRef: reference } },
+    installStateSecretRef: { name: 'demo-install-state' },
+    ...change,
+  },
+});
+
+const withReference = (change: Change): Change => ({
+  machineTemplate: { spec: { infrastructureRef: { ...reference, ...change } } },
+});
+
+const fieldsOf = (texts: readonly string[]): readonly string[] =>
+  texts.map((text) => text.split(':')[0] ?? '');
+
+describe('R30 to R37, R51: OpenShiftControlPlane', () => {
+  it.each<readonly [what: string, change: Change, ...fields: string[]]>([
+    ['that is right', {}],
+    ['of a single node', { replicas: 1 }],
+    ['without a number, which is 3', { replicas: undefined }],
+    ['of two', { replicas: 2 }, 'spec.replicas'],
+    ['of none', { replicas: 0 }, 'spec.replicas'],
+    ['of an image that is none', { releaseImage: 'a b' }, 'spec.releaseImage'],
+    [
+      'of an incomplete reference',
+      withReference({ name: '', apiGroup: undefined }),
+      'spec.machineTemplate.spec.infrastructureRef.apiGroup',
+      'spec.machineTemplate.spec.infrastructureRef.name',
+    ],
+    ['without a state', { installStateSecretRef: {} }, 'spec.installStateSecretRef.name'],
+    [
+      'of a disk elsewhere',
+      { configSpec: { installDevice: '/etc/a' } },
+      'spec.configSpec.installDevice',
+    ],
+    [
+      'of a disk by a way around',
+      { configSpec: { installDevice: '/dev/../etc/a' } },
+      'spec.configSpec.installDevice',
+    ],
+    ['of no disk', { configSpec: {} }, 'spec.configSpec.installDevice'],
+    ['of no disk, into the system that runs', { configSpec: { writeMode: 'ExistingRoot' } }],
+    [
+      'with an override that is no Ignition',
+      { configSpec: { ...configSpec, ignitionConfigOverride: '{"ignition":{"version":"9"}}' } },
+      'spec.configSpec.ignitionConfigOverride',
+    ],
+    [
+      'with an override',
+      { configSpec: { ...configSpec, ignitionConfigOverride: '{"ignition":{"version":"3.2.0"}}' } },
+    ],
+  ])('%s', (...[, change, ...fields]) => {
+    const { errors, warnings } = controlPlaneFindings(controlPlane(change as Change), undefined);
+    expect([fieldsOf(errors), warnings]).toEqual([fields, []]);
+  });
+
+  it('is warned of a release by its tag', () => {
+    const { errors, warnings } = controlPlaneFindings(
+      controlPlane({ releaseImage: 'registry.example.com/release:4.19.7' }),
+      undefined,
+    );
+    expect([errors, fieldsOf(warnings)]).toEqual([[], ['spec.releaseImage']]);
+  });
+
+  it.each<readonly [what: string, change: Change, ...fields: string[]]>([
+    ['more masters', { replicas: 5 }],
+    ['fewer masters', { replicas: 1 }, 'spec.replicas'],
+    [
+      'another template',
+      withReference({ name: 'other' }),
+      'spec.machineTemplate.spec.infrastructureRef',
+    ],
+    ['another order of members', withReference({ apiGroup: reference.apiGroup })],
+    ['the mode that is the default', { bootstrap: { mode: 'Pivot' } }],
+    ['another mode', { bootstrap: { mode: 'Dedicated' } }, 'spec.bootstrap.mode'],
+    [
+      'other labels of Machines',
+      {
+        machineTemplate: {
+          metadata: { labels: { a: 'b' } },
+          spec: { infrastructureRef: reference, deletion: { nodeDrainTimeoutSeconds: 3 } },
+        },
+      },
+    ],
+    ['another state', { installStateSecretRef: { name: 'other' } }, 'spec.installStateSecretRef'],
+    [
+      'a new release',
+      {
+        releaseImage: image.replaceAll('a'.repeat(64), 'b'.repeat(64)),
+        distributionVersion: '4.19.8',
+      },
+    ],
+  ])('changes: %s', (...[, change, ...fields]) => {
+    expect(
+      fieldsOf(controlPlaneFindings(controlPlane(change as Change), controlPlane()).errors),
+    ).toEqual(fields);
+  });
+});
+
+describe('OpenShiftBootstrapConfig', () => {
+  const config = (spec: Change, status?: Change): KubeObject => ({
+    ...{ kind: 'OpenShiftBootstrapConfig', metadata: { name: 'a' }, spec },
+    ...(status === undefined ? {} : { status }),
+  });
+  const changed = { ...configSpec, installDevice: '/dev/vdb' };
+
+  it.each([
+    ['before its data Secret is there', {}, []],
+    ['after it is there', { dataSecretName: 'a' }, ['spec']],
+  ])('changes %s', (_, status, fields) => {
+    const { errors } = bootstrapConfigFindings(config(changed), config(configSpec, status));
+    expect(fieldsOf(errors)).toEqual(fields);
+  });
+
+  it('is checked in a template too, which may always change', () => {
+    const template = (spec: Change): KubeObject => ({
+      ...{ kind: 'OpenShiftBootstrapConfigTemplate', metadata: { name: 'a' } },
+      ...{ spec: { template: { spec } }, status: { dataSecretName: 'a' } },
+    });
+    expect(bootstrapConfigFindings(template(changed), template(configSpec)).errors).toEqual([]);
+    const { errors } = bootstrapConfigFindings(template({}), undefined);
+    expect(fieldsOf(errors)).toEqual(['spec.template.spec.installDevice']);
+  });
+});
+
+describe('MachineHealthCheck', () => {
+  it.each([
+    [undefined, true],
+    [600, true],
+    [3599, true],
+    [3600, false],
+    [0, false],
+  ])('with a start-up time of %s s: %s', (nodeStartupTimeoutSeconds, isWarned) => {
+    const checks = nodeStartupTimeoutSeconds === undefined ? {} : { nodeStartupTimeoutSeconds };
+    const warning = healthCheckWarning({ metadata: { name: 'a' }, spec: { checks } });
+    expect(warning !== undefined).toBe(isWarned);
+  });
+});

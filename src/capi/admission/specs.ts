@@ -1,0 +1,155 @@
+import { AgentError } from '../../model/failure.ts';
+import { digestOf, readImageName } from '../../lib/image-name.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { isSubdomain } from '../../layering/api/schema.ts';
+import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+
+/** What is wrong with a field of an object, and what is worth saying of it. */
+export interface SpecFindings {
+  /** `FIELD: WHY`. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** How many masters a cluster may have; two need an arbiter or fencing, which are not offered. */
+export const masterCounts: readonly number[] = [1, 3, 4, 5];
+
+/** Whether two values hold the same. */
+export const isEqual = (one: unknown, other: unknown): boolean =>
+  canonical(one) === canonical(other);
+
+/** Two objects are the same whatever the order of their members. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(
+          Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        )
+      : part,
+  );
+}
+
+/** The findings of an OpenShiftControlPlane; `before` is what it was (R31, R37, R51). */
+export function controlPlaneFindings(
+  controlPlane: KubeObject,
+  before: KubeObject | undefined,
+): SpecFindings {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  const replicas = replicasOf(controlPlane);
+  if (!masterCounts.includes(replicas))
+    errors.push(`spec.replicas: must be 1, 3, 4 or 5, and not ${replicas}`);
+  if (before !== undefined && replicas < replicasOf(before))
+    errors.push(
+      `spec.replicas: masters cannot be removed: it is ${replicasOf(before)} and cannot become ${replicas}`,
+    );
+  if (before !== undefined && replicasOf(before) === 1 && replicas > 1)
+    warnings.push('spec.replicas: a cluster of a single node was installed for that');
+  const image = textAt(controlPlane, 'spec', 'releaseImage');
+  if (readImageName(image) === undefined)
+    errors.push('spec.releaseImage: this is not the name of an image');
+  else if (digestOf(image) === undefined)
+    warnings.push(
+      'spec.releaseImage: name it by its digest: a tag may mean another release tomorrow, and mirrors serve digests only',
+    );
+  errors.push(...referenceErrors(controlPlane, before));
+  const configSpec = partOf(controlPlane, 'spec', 'configSpec');
+  errors.push(
+    ...configErrors({ metadata: controlPlane.metadata, spec: configSpec }, 'spec.configSpec'),
+  );
+  return { errors, warnings };
+}
+
+const replicasOf = (controlPlane: KubeObject): number =>
+  partOf(controlPlane, 'spec', 'replicas') === undefined
+    ? 3
+    : countAt(controlPlane, 'spec', 'replicas');
+
+const templateRef = ['machineTemplate', 'spec', 'infrastructureRef'] as const;
+const frozen = [templateRef, ['bootstrap', 'mode'], ['installStateSecretRef']] as const;
+
+function referenceErrors(
+  controlPlane: KubeObject,
+  before: KubeObject | undefined,
+): readonly string[] {
+  const at = (path: readonly string[]): string => `spec.${path.join('.')}`;
+  const missing = ['apiGroup', 'kind', 'name'].filter(
+    (member) => textAt(controlPlane, 'spec', ...templateRef, member) === '',
+  );
+  const errors = missing.map((member) => `${at([...templateRef, member])}: is required`);
+  const stateName = textAt(controlPlane, 'spec', 'installStateSecretRef', 'name');
+  if (!isSubdomain(stateName))
+    errors.push('spec.installStateSecretRef.name: is required, the name of a Secret');
+  if (before === undefined) return errors;
+  for (const path of frozen) {
+    const [was, is] = [before, controlPlane].map(
+      (one) => partOf(one, 'spec', ...path) ?? (path[0] === 'bootstrap' ? 'Pivot' : undefined),
+    );
+    if (!isEqual(was, is)) errors.push(`${at(path)}: cannot be changed`);
+  }
+  return errors;
+}
+
+/** The findings of an OpenShiftBootstrapConfig, or of the template of one. */
+export function bootstrapConfigFindings(
+  config: KubeObject,
+  before: KubeObject | undefined,
+): SpecFindings {
+  const isTemplate = config.kind === 'OpenShiftBootstrapConfigTemplate';
+  const path = isTemplate ? ['spec', 'template', 'spec'] : ['spec'];
+  const spec = partOf(config, ...path);
+  const errors = [...configErrors({ metadata: config.metadata, spec }, path.join('.'))];
+  // A template may change: Machines of it take what it is when they are made.
+  if (
+    !isTemplate &&
+    before !== undefined &&
+    hasDataSecret(before) &&
+    !isEqual(before['spec'], spec)
+  )
+    errors.push(
+      'spec: cannot be changed, since the host got its Ignition already: replace its Machine',
+    );
+  return { errors, warnings: [] };
+}
+
+const hasDataSecret = (config: KubeObject): boolean =>
+  textAt(config, 'status', 'dataSecretName') !== '';
+
+/** The errors of how a host is installed. */
+function configErrors(config: KubeObject, path: string): readonly string[] {
+  const errors: string[] = [];
+  const override = textAt(config, 'spec', 'ignitionConfigOverride');
+  const problem = override === '' ? undefined : ignitionProblem(override);
+  if (problem !== undefined) errors.push(`${path}.ignitionConfigOverride: ${problem}`);
+  const device = textAt(config, 'spec', 'installDevice');
+  const isExisting = textAt(config, 'spec', 'writeMode') === 'ExistingRoot';
+  if (device === '' && !isExisting)
+    errors.push(`${path}.installDevice: is required unless writeMode is ExistingRoot`);
+  if (device !== '' && (!/^\/dev\/[^\s]+$/.test(device) || /\/\.{0,2}(\/|$)/.test(device)))
+    errors.push(`${path}.installDevice: must be a path below /dev`);
+  return errors;
+}
+
+function ignitionProblem(text: string): string | undefined {
+  try {
+    parseValidConfig(text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AgentError) return error.message;
+    throw error;
+  }
+}
+
+/** The shortest start-up time that no installation on bare metal takes as long as. */
+const shortestStartup = 3600;
+
+/** A hint where a MachineHealthCheck would delete hosts that are being installed; core's default is 600 s (v1beta2, `nodeStartupTimeoutSeconds`). */
+export function healthCheckWarning(check: KubeObject): string | undefined {
+  const seconds =
+    partOf(check, 'spec', 'checks', 'nodeStartupTimeoutSeconds') === undefined
+      ? 600
+      : countAt(check, 'spec', 'checks', 'nodeStartupTimeoutSeconds');
+  if (seconds === 0 || seconds >= shortestStartup) return undefined;
+  return `MachineHealthCheck ${check.metadata.name} replaces a host that is no node after ${seconds} s, while it is being installed: set spec.checks.nodeStartupTimeoutSeconds to 0, or to ${shortestStartup} or more`;
+}
