@@ -11,7 +11,17 @@ export interface InputFinding {
   readonly why: string;
   /** It is taken all the same. */
   readonly isWarning?: true;
+  /** Something is there twice. */
+  readonly isDuplicate?: true;
 }
+
+/** The findings for a condition: the first of them, and how many more there are. */
+export function findingsLine(findings: readonly InputFinding[]): string {
+  const more = findings.length > mostShown ? `; and ${findings.length - mostShown} more` : '';
+  return `${findings.slice(0, mostShown).map(findingInSecret).join('; ')}${more}`;
+}
+
+const mostShown = 5;
 
 /** `data[FILE]:LINE:COLUMN: WHY`, as the API server shows it. */
 export function findingText({ file, line, column, why }: InputFinding): string {

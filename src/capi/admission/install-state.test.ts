@@ -30,7 +30,9 @@ const secret = (files: Readonly<Record<string, string>>): KubeObject => ({
 });
 
 const found = (files: Readonly<Record<string, string>>, agreeing = {}): readonly string[] =>
-  checkInstallState(secret(files), agreeing).map(findingText);
+  checkInstallState(secret(files), agreeing).map(
+    (one) => `${one.isWarning ? 'warning ' : ''}${findingText(one)}`,
+  );
 
 describe('R17, R18, R33, R52: the Secret with the state of the installer', () => {
   it.each<readonly [what: string, text: string, ...found: string[]]>([
@@ -69,12 +71,12 @@ describe('R17, R18, R33, R52: the Secret with the state of the installer', () =>
     [
       'has two platforms',
       config.replace('  none: {}', '  none: {}\n  aws: {}'),
-      'data[install-config.yaml]:8:1: platform is expected, with one platform below it',
+      'warning data[install-config.yaml]:8:1: platform is expected, with one platform below it',
     ],
     [
       'has no pull secret',
       config.replace('{"auths":{}}', 'x'),
-      'data[install-config.yaml]:10:1: pullSecret is expected, JSON with auths',
+      'warning data[install-config.yaml]:10:1: pullSecret is expected, JSON with auths',
     ],
     [
       'has a second document',

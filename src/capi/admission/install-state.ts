@@ -7,6 +7,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { findingAt, type InputFinding } from './finding.ts';
 import { filesOfSecret } from './manifests.ts';
+import { masterCounts } from './specs.ts';
 
 /** Keys of the Secret with what the installer starts from (openshift/installer, `pkg/asset/store`, `pkg/asset/installconfig`). */
 export const installStateKeys = {
@@ -87,7 +88,10 @@ function readConfig(
       findings: [findingAt(at, '', 'an install-config is expected, and the file is empty')],
     };
   if (isSourceFinding(read)) return { findings: [findingAt(at, read.place, read.problem)] };
-  const findings = configFindings(read).map(([path, why]) => findingAt(at, read.place(path), why));
+  const findings: InputFinding[] = configFindings(read).map(({ path, why, ...more }) => ({
+    ...findingAt(at, read.place(path), why),
+    ...more,
+  }));
   if (second !== undefined) {
     const place = isSourceFinding(second) ? second.place : second.place([]);
     findings.push(findingAt(at, place, 'one document is expected'));
@@ -103,25 +107,46 @@ function readConfig(
   };
 }
 
-type Problem = readonly [path: readonly string[], why: string];
+interface Problem {
+  readonly path: readonly string[];
+  readonly why: string;
+  /** The installer has the last word. */
+  readonly isWarning?: true;
+}
 
 const dnsLabel = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 function configFindings({ value }: SourceObject): readonly Problem[] {
-  const problems: Problem[] = [];
   const { apiVersion, metadata, controlPlane, baseDomain, platform, pullSecret } = value;
-  if (apiVersion !== 'v1') problems.push([['apiVersion'], 'apiVersion: v1 is expected']);
-  if (!dnsLabel.test(textOf(fieldsOf(metadata)['name'])))
-    problems.push([['metadata', 'name'], 'metadata.name is expected, the name of the cluster']);
-  if (textOf(baseDomain) === '') problems.push([['baseDomain'], 'baseDomain is expected']);
   const { replicas = 3 } = fieldsOf(controlPlane);
-  if (typeof replicas !== 'number' || ![1, 3, 4, 5].includes(replicas))
-    problems.push([['controlPlane', 'replicas'], 'controlPlane.replicas must be 1, 3, 4 or 5']);
-  if (Object.keys(fieldsOf(platform)).length !== 1)
-    problems.push([['platform'], 'platform is expected, with one platform below it']);
-  if (!isPullSecret(textOf(pullSecret)))
-    problems.push([['pullSecret'], 'pullSecret is expected, JSON with auths']);
-  return problems;
+  const isCount = typeof replicas === 'number' && masterCounts.includes(replicas);
+  const rules: readonly (readonly [isRight: boolean, problem: Problem])[] = [
+    [apiVersion === 'v1', { path: ['apiVersion'], why: 'apiVersion: v1 is expected' }],
+    [
+      dnsLabel.test(textOf(fieldsOf(metadata)['name'])),
+      { path: ['metadata', 'name'], why: 'metadata.name is expected, the name of the cluster' },
+    ],
+    [
+      isCount,
+      { path: ['controlPlane', 'replicas'], why: 'controlPlane.replicas must be 1, 3, 4 or 5' },
+    ],
+    [
+      textOf(baseDomain) !== '',
+      { path: ['baseDomain'], why: 'baseDomain is expected', isWarning: true },
+    ],
+    [
+      Object.keys(fieldsOf(platform)).length === 1,
+      {
+        ...{ path: ['platform'], why: 'platform is expected, with one platform below it' },
+        isWarning: true,
+      },
+    ],
+    [
+      isPullSecret(textOf(pullSecret)),
+      { path: ['pullSecret'], why: 'pullSecret is expected, JSON with auths', isWarning: true },
+    ],
+  ];
+  return rules.flatMap(([isRight, problem]) => (isRight ? [] : [problem]));
 }
 
 function isPullSecret(text: string): boolean {

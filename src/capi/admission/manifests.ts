@@ -227,6 +227,7 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly InputFi
           secret: name,
           file,
           why: `the Secret ${first} has a file of this name too`,
+          isDuplicate: true,
         });
     }
   }
@@ -244,10 +245,8 @@ function twice({ place, title, ...at }: FoundManifest, first: FoundManifest): In
   const where = first.secret === at.secret ? '' : ` of the Secret ${first.secret}`;
   const { line = 1 } = findingAt(first, first.place, '');
   const { secret, file } = at;
-  return findingAt(
-    ...[{ secret, file }, place],
-    `${title} is given twice: also in data[${first.file}]:${line}${where}`,
-  );
+  const why = `${title} is given twice: also in data[${first.file}]:${line}${where}`;
+  return { ...findingAt({ secret, file }, place, why), isDuplicate: true };
 }
 
 /**

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { secrets } from '../../cluster/kinds.ts';
 import { selectorText } from '../../cluster/label-selector.ts';
-import { yamlIn } from '../../lib/yaml-text.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { type ControlPlane, ownNames } from '../api.ts';
+import { type InputFinding, findingsLine } from '../admission/finding.ts';
+import { checkInstallState } from '../admission/install-state.ts';
+import { checkManifests, checkReferences } from '../admission/manifests.ts';
+import { capiNames, type ControlPlane, ownNames } from '../api.ts';
 import { secretText } from './assets.ts';
 import type { Finding } from './status.ts';
 
@@ -50,7 +52,7 @@ export function verdictOn(
 ): InputsVerdict {
   const installState = stateFinding(controlPlane, state);
   const manifests = secretsOfManifests.flatMap(manifestsIn);
-  const found = manifestsFinding(secretsOfManifests, manifests);
+  const found = manifestsFinding(secretsOfManifests);
   const installConfig = secretText(state, stateKeys.installConfig);
   const stateText = secretText(state, stateKeys.state);
   const inputs: InstallInputs = {
@@ -66,7 +68,7 @@ export function verdictOn(
 }
 
 function stateFinding(
-  { spec: { installStateSecretRef, replicas = 3 } }: ControlPlane,
+  { metadata: { labels }, spec: { installStateSecretRef, replicas = 3 } }: ControlPlane,
   state: KubeObject | undefined,
 ): Finding {
   const { name } = installStateSecretRef;
@@ -74,25 +76,20 @@ function stateFinding(
   if (state === undefined) return wrong('SecretNotFound', `Secret ${name} is not there; make it`);
   const installConfig = secretText(state, stateKeys.installConfig);
   const keys = `${stateKeys.installConfig} or ${stateKeys.state}`;
-  if (installConfig === undefined) {
-    return secretText(state, stateKeys.state) === undefined
-      ? wrong('KeyMissing', `Secret ${name} has no key ${keys}`)
-      : { isRight: true, reason: 'Valid' };
-  }
-  const config = Object(yamlIn(installConfig)) as {
-    readonly apiVersion?: unknown;
-    readonly controlPlane?: { readonly replicas?: unknown };
-  };
-  if (config.apiVersion === undefined)
-    return wrong('ParseFailed', `${name}/${stateKeys.installConfig} is no install-config`);
-  const masters = config.controlPlane?.replicas ?? 3;
-  return masters === replicas
+  if (installConfig === undefined && secretText(state, stateKeys.state) === undefined)
+    return wrong('KeyMissing', `Secret ${name} has no key ${keys}`);
+  const cluster = labels?.[capiNames.clusterName];
+  const own = errorsOf(checkInstallState(state));
+  if (own.length > 0) return wrong('ParseFailed', findingsLine(own));
+  const agreeing = { replicas, ...(cluster === undefined ? {} : { cluster }) };
+  const differing = errorsOf(checkInstallState(state, agreeing));
+  return differing.length === 0
     ? { isRight: true, reason: 'Valid' }
-    : wrong(
-        'ReplicasMismatch',
-        `install-config has ${JSON.stringify(masters)} replicas of the control plane, spec.replicas is ${replicas}`,
-      );
+    : wrong('ReplicasMismatch', findingsLine(differing));
 }
+
+const errorsOf = (findings: readonly InputFinding[]): readonly InputFinding[] =>
+  findings.filter(({ isWarning }) => !isWarning);
 
 function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
   const folder = secret.metadata.annotations?.[ownNames.manifestFolder];
@@ -103,20 +100,12 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
     .map((name) => ({ folder, name, content: secretText(secret, name) ?? '' }));
 }
 
-function manifestsFinding(
-  all: readonly KubeObject[],
-  manifests: readonly InstallManifest[],
-): Finding {
+/** The same check as at admission, where other Secrets are seen late (R50). */
+function manifestsFinding(all: readonly KubeObject[]): Finding {
   if (all.length === 0) return { isRight: true, reason: 'NoneSelected' };
-  const without = all.filter((secret) => manifestsIn(secret).length === 0);
-  if (without.length > 0) {
-    const names = without.map(({ metadata }) => metadata.name).join(', ');
-    const message = `${names}: annotation ${ownNames.manifestFolder} is manifests or openshift, and a Secret has a file`;
-    return { isRight: false, reason: 'Invalid', message };
-  }
-  const paths = manifests.map(({ folder, name }) => `${folder}/${name}`);
-  const twice = paths.find((path, at) => paths.indexOf(path) !== at);
-  return twice === undefined
-    ? { isRight: true, reason: 'Valid' }
-    : { isRight: false, reason: 'Duplicate', message: `${twice} is in two Secrets` };
+  const own = errorsOf(checkManifests(all));
+  const errors = own.length > 0 ? own : errorsOf(checkReferences(all));
+  if (errors.length === 0) return { isRight: true, reason: 'Valid' };
+  const reason = errors.every(({ isDuplicate }) => isDuplicate) ? 'Duplicate' : 'Invalid';
+  return { isRight: false, reason, message: findingsLine(errors) };
 }
