@@ -449,6 +449,9 @@ function addCapi(capi: ProgramCommand): void {
       required('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma'),
     )
     .option('--namespace <NAME>', 'work in one namespace; default: in all')
+    .option('--inventory-address <ADDR>', 'answer the agents of hosts on HOST:PORT')
+    .option('--inventory-url <URL>', 'where hosts reach that address')
+    .option('--certificate-folder <DIR>', 'tls.crt, tls.key and ca.crt of what is served')
     .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
     .reads({
       POD_NAMESPACE: 'namespace of the leases; from metadata.namespace',

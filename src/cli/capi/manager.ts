@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path/posix';
 import { systemClock } from '../../adapters/clock.ts';
+import { readFileOf } from '../../adapters/file-access.ts';
 import { type HealthServer, serveHealth } from '../../adapters/health-server.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import { calmTimeouts } from '../../adapters/kube/api-server.ts';
 import { kubeCluster } from '../../adapters/kube/kube.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemRandom } from '../../adapters/random.ts';
+import { serveRoutes } from '../../adapters/route-server.ts';
+import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
+import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
+import { inventoryRoutes } from '../../capi/inventory/routes.ts';
 import {
   type Provider,
   type ProviderName,
@@ -17,6 +23,7 @@ import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
 import { kept } from '../../reconcile/kept.ts';
+import { notesOf } from '../../reconcile/manager.ts';
 import { commandCredentials } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
 import { type EventHub, withoutJournal } from '../run-context.ts';
@@ -30,6 +37,11 @@ interface ManagerCall extends WatchedCall {
   readonly kubeconfig?: string;
   /** The one namespace whose clusters it works on. */
   readonly namespace?: string;
+  readonly inventoryAddress?: string;
+  /** Where hosts reach it. */
+  readonly inventoryUrl?: string;
+  /** With `tls.crt`, `tls.key` and, where hosts are to trust it by that, `ca.crt`. */
+  readonly certificateFolder?: string;
   readonly healthAddress?: string;
   /** Log at level debug. */
   readonly verbose: boolean;
@@ -56,7 +68,9 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     });
     open.defer(kube.close);
     const ports = { ...common, kube, emit, ...(namespace === undefined ? {} : { namespace }) };
-    const providers = names.flatMap((name) => providerOf(name, ports, environment));
+    const providers: Provider[] = [];
+    if (names.includes('bootstrap')) providers.push(await bootstrapOf({ call, open }, ports));
+    if (names.includes('control-plane')) providers.push(controlPlaneOf(ports, environment));
     const served = await healthOf(health);
     if (served !== undefined) open.defer(served.close);
     await runProviders(
@@ -68,12 +82,41 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
 
 type ProviderPorts = Omit<Parameters<typeof controlPlaneControllers>[0], 'installer' | 'openGuest'>;
 
-function providerOf(
-  name: ProviderName,
-  ports: ProviderPorts,
-  environment: Environment,
-): readonly Provider[] {
-  if (name !== 'control-plane') return [];
+/** The bootstrap provider, with the inventory that its hosts report to. */
+async function bootstrapOf(
+  { call, open }: { readonly call: ManagerCall; readonly open: AsyncDisposableStack },
+  { namespace, ...ports }: ProviderPorts,
+): Promise<Provider> {
+  const listen = addressIn('--inventory-address', call.inventoryAddress);
+  const { inventoryUrl = '', certificateFolder } = call;
+  if (listen === undefined || !/^https?:\/\//.test(inventoryUrl)) {
+    const message = '--controllers bootstrap needs --inventory-address and --inventory-url';
+    throw flagFailure('cli.bad-flag', message, {
+      hint: 'write --inventory-address :8443 --inventory-url https://HOST:8443, where hosts reach HOST',
+    });
+  }
+  const stores = bootstrapStores(ports, namespace);
+  const folder = certificateFolder === undefined ? {} : { certificateFolder };
+  const note = notesOf(ports.emit, 'bootstrap/serve-inventory');
+  const served = { listen, routes: inventoryRoutes({ ...ports, stores }), ...folder };
+  const { close } = await serveRoutes(served, note);
+  open.defer(close);
+  const ca = certificateFolder === undefined ? undefined : await authorityIn(certificateFolder);
+  const name = 'bootstrap' as const;
+  return { name, controllers: bootstrapControllers({ ...ports, stores, inventoryUrl, ca }) };
+}
+
+/** By what hosts trust the inventory; undefined where the authorities of their systems are enough. */
+async function authorityIn(folder: string): Promise<string | undefined> {
+  try {
+    return (await readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' })).toString();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function controlPlaneOf(ports: ProviderPorts, environment: Environment): Provider {
   const { emit } = ports;
   const controllers = controlPlaneControllers({
     ...ports,
@@ -84,7 +127,7 @@ function providerOf(
         followTimeouts: () => calmTimeouts,
       }),
   });
-  return [{ name, controllers }];
+  return { name: 'control-plane', controllers };
 }
 
 /** A program of this machine instead of the payload's own image. */

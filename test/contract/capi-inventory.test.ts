@@ -1,0 +1,295 @@
+// The inventory of the bootstrap provider, asked by the product's own client over a real socket.
+import { gzipSync } from 'node:zlib';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
+import { type BootstrapConfig, bootstrapConfigs } from '../../src/capi/api.ts';
+import { conditionOf } from '../../src/capi/conditions.ts';
+import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
+import { secrets } from '../../src/cluster/kinds.ts';
+import { parseValidConfig } from '../../src/ignition/parse.ts';
+import type { Stage } from '../../src/model/stage.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import {
+  namespace,
+  putCluster,
+  putHost,
+  putSecret,
+  runBootstrap,
+} from '../support/capi-cluster.ts';
+import { fakeClock, settle } from '../support/fake-clock.ts';
+import { fakeKube, type FakeKube } from '../support/fake-kube.ts';
+import { fakeRandom } from '../support/fake-random.ts';
+import { quickClock } from '../support/quick-clock.ts';
+
+const { signal } = new AbortController();
+const cluster = `cluster-${namespace}`;
+const pointer = (role: string): string =>
+  JSON.stringify({
+    ignition: {
+      version: '3.2.0',
+      config: { merge: [{ source: `https://api-int.demo.test:22623/config/${role}` }] },
+      security: { tls: { certificateAuthorities: [{ source: 'data:;base64,T0xE' }] } },
+    },
+  });
+const running = {
+  initialization: { controlPlaneInitialized: true },
+  conditions: [
+    { type: 'ConfigServerAvailable', status: 'True', reason: 'Answers', lastTransitionTime: '' },
+  ],
+};
+
+let kube: FakeKube;
+let clock: ReturnType<typeof fakeClock>;
+let server: RouteServer;
+let stop: AbortController;
+
+beforeEach(async () => {
+  kube = fakeKube();
+  clock = fakeClock({ auto: false, start: Date.UTC(2026, 10, 27) });
+  stop = new AbortController();
+  putSecret(kube, 'plane-install-assets', {
+    'master.ign': pointer('master'),
+    'worker.ign': pointer('worker'),
+    'kubeconfig-noingress': 'kind: Config',
+  });
+  const assets = assetsSecret();
+  const packed = gzipSync('{"ignition":{"version":"3.2.0"}}').toString('base64');
+  const data = { ...(assets['data'] as object), 'bootstrap.ign.gz': packed };
+  kube.put(secrets, { ...assets, data });
+  putCluster(kube);
+  putHost(kube, 'm0', { role: 'bootstrap' });
+  putHost(kube, 'm1', { role: 'master' });
+  putHost(kube, 'w0', {
+    spec: { nodeRegistration: { name: 'node-w0', providerID: 'metal3://$METADATA_UUID' } },
+  });
+  const { stores } = runBootstrap({ kube, clock, random: fakeRandom() }, stop.signal);
+  await settle(80);
+  const listen = { host: '127.0.0.1', port: 0 };
+  server = await serveRoutes(
+    { listen, routes: inventoryRoutes({ kube, clock, stores }) },
+    () => undefined,
+  );
+});
+afterEach(async () => {
+  stop.abort(new Error('the test has ended'));
+  await server.close();
+});
+
+const secretOf = (name: string): KubeObject =>
+  kube.objectsOf(secrets).find(({ metadata }) => metadata.name === name) ??
+  expect.fail(`there is no Secret ${name}`);
+const assetsSecret = (): KubeObject => secretOf('plane-install-assets');
+const tokenOf = (name: string): string => {
+  const { token } = secretOf(`${name}-agent`)['data'] as { readonly token: string };
+  return Buffer.from(token, 'base64').toString();
+};
+
+/** The client of an agent. */
+const agent = (name: string, token = tokenOf(name)) =>
+  inventoryV2({
+    ...{ url: server.url, clusterId: cluster, infraEnvId: cluster, hostId: `config-${name}` },
+    token: { reveal: () => token } as never,
+    ...{ clock: quickClock(), random: systemRandom },
+  });
+
+const host = (name: string) => ({ infraEnvId: cluster, hostId: `config-${name}` });
+const statusOf = (name: string): BootstrapConfig['status'] =>
+  (
+    kube
+      .objectsOf(bootstrapConfigs)
+      .find(({ metadata }) => metadata.name === name) as BootstrapConfig
+  ).status;
+const report = (...[by, of, stage, info = '']: readonly [string, string, Stage, string?]) =>
+  agent(by).report(host(of), { stage, info }, signal);
+
+describe('an agent', () => {
+  it('R44: reports stages, which become the conditions of its config by one write each', async () => {
+    const before = kube.writes.length;
+    await report('m1', 'm1', 'Starting installation');
+    await report('m1', 'm1', 'Installing', 'master');
+    await report('m1', 'm1', 'Writing image to disk', '61%');
+    expect(kube.writes.length - before).toBe(3);
+    expect(statusOf('m1')?.progress).toMatchObject({
+      ...{ stage: 'Writing image to disk', percent: 61, attempt: 1 },
+    });
+    const ready = conditionOf(statusOf('m1')?.conditions, 'Ready');
+    expect(ready).toMatchObject({ status: 'False', reason: 'WritingImageToDisk' });
+    expect(conditionOf(statusOf('m1')?.conditions, 'AgentReporting')?.reason).toBe('Reporting');
+  });
+
+  it('R45: fails with its stage, and begins another attempt afterwards', async () => {
+    await report('m1', 'm1', 'Writing image to disk', '5%');
+    const why = `image.write-failed: ${tokenOf('m1')} no space`;
+    await report('m1', 'm1', 'Failed', why);
+    const ready = conditionOf(statusOf('m1')?.conditions, 'Ready');
+    expect(ready).toMatchObject({ reason: 'InstallationFailed' });
+    expect(ready?.message).toMatch(/^Writing image to disk: image\.write-failed: /);
+    expect(JSON.stringify(statusOf('m1'))).not.toContain(tokenOf('m1'));
+    await report('m1', 'm1', 'Starting installation');
+    expect(statusOf('m1')?.progress).toMatchObject({ stage: 'Starting installation', attempt: 2 });
+    expect(statusOf('m1')?.progress?.percent).toBeUndefined();
+  });
+
+  it('cannot go back, and may say the same again', async () => {
+    await report('m1', 'm1', 'Rebooting');
+    const writes = kube.writes.length;
+    await report('m1', 'm1', 'Rebooting');
+    await expect(report('m1', 'm1', 'Installing')).rejects.toMatchObject({
+      code: 'inventory.refused',
+    });
+    expect(kube.writes.length).toBe(writes);
+  });
+
+  it('says only a percentage that is news', async () => {
+    await report('m1', 'm1', 'Writing image to disk', '10%');
+    const writes = kube.writes.length;
+    await report('m1', 'm1', 'Writing image to disk', '12%');
+    expect(kube.writes.length).toBe(writes);
+    await report('m1', 'm1', 'Writing image to disk', '16%');
+    await clock.advance(1000);
+    await report('m1', 'm1', 'Writing image to disk', '17%');
+    expect(kube.writes.length).toBe(writes + 2);
+  });
+
+  it('is written although another has just written the same object', async () => {
+    const restore = kube.holdViews();
+    await report('m1', 'm1', 'Installing', 'master');
+    await report('m1', 'm1', 'Writing image to disk', '5%');
+    expect(statusOf('m1')?.progress?.stage).toBe('Writing image to disk');
+    restore();
+  });
+
+  it('fetches the Ignition of its role', async () => {
+    const { body } = await agent('m1').hostIgnition('master', signal);
+    expect(await text(body)).toBe(pointer('master'));
+  });
+
+  it('gets its Ignition as a worker once the cluster runs, with the certificate of the day and its own name', async () => {
+    await expect(agent('w0').hostIgnition('worker', signal)).rejects.toMatchObject({
+      context: { status: 409 },
+    });
+    putCluster(kube, { plane: running });
+    const assets = assetsSecret();
+    const data = { ...(assets['data'] as object), 'machine-config-server-ca': 'TkVX' };
+    kube.put(secrets, { ...assets, data });
+    const { body } = await agent('w0').hostIgnition('worker', signal);
+    const { config } = parseValidConfig(await text(body));
+    expect(config.ignition.security?.tls?.certificateAuthorities).toEqual([
+      { source: expect.stringContaining('TkVX') as string },
+    ]);
+    expect(config.ignition.config?.merge?.[0]?.source).toContain('/config/worker');
+    expect(config.storage?.files?.map(({ path }) => path)).toEqual([
+      '/etc/hostname',
+      '/etc/bootwright/register-node.sh',
+    ]);
+    await expect(agent('w0').cluster(signal)).resolves.toMatchObject({ kind: 'AddHostsCluster' });
+  });
+
+  it('of a paused cluster is asked to come again', async () => {
+    putCluster(kube, { spec: { paused: true } });
+    await settle(80);
+    const answer = await ask('m1', `infra-envs/${cluster}/hosts/config-m1/progress`, {
+      current_stage: 'Installing',
+    });
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(statusOf('m1')?.progress).toBeUndefined();
+  });
+});
+
+describe('the bootstrap host', () => {
+  it('R2: reads hosts, files and credentials of its cluster, and reports for the others', async () => {
+    const inventory = agent('m0');
+    const listed = await inventory.namedHosts('master', signal);
+    expect(listed.map(({ id, name }) => [id, name])).toEqual([
+      ['config-m0', 'm0'],
+      ['config-m1', 'm1'],
+    ]);
+    expect((await inventory.enabledHosts(signal)).map(({ name }) => name)).toEqual([
+      'm0',
+      'm1',
+      'node-w0',
+    ]);
+    const file = await inventory.clusterFile('bootstrap.ign', signal);
+    expect(JSON.parse(await text(file.body))).toHaveProperty('ignition');
+    expect(await text((await inventory.kubeconfig(signal)).body)).toBe('kind: Config');
+    await report('m0', 'm1', 'Configuring');
+    await report('m0', 'm1', 'Joined');
+    expect(statusOf('m1')?.progress?.stage).toBe('Joined');
+    await inventory.uploadControllerLogs(Uint8Array.from([1]), signal);
+    await inventory.clusterLogsState('requested', signal);
+  });
+});
+
+/** A raw request with a token of a host, or with another. */
+const ask = (
+  ...[name, path, body, token = tokenOf(name)]: readonly [string, string, unknown?, string?]
+) =>
+  fetch(`${server.url}/api/assisted-install/v2/${path}`, {
+    method: body === undefined ? 'GET' : 'PUT',
+    headers: token === '' ? {} : { 'X-Secret-Key': token },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+
+describe('who may ask for what', () => {
+  const stage = { current_stage: 'Installing' };
+  const progress = (env: string, id: string) => `infra-envs/${env}/hosts/${id}/progress`;
+  it.each([
+    ['no token', '', `clusters/${cluster}`, undefined, 401],
+    ['another token', 'x'.repeat(43), `clusters/${cluster}`, undefined, 401],
+    ['a token without end', 'x'.repeat(5000), `clusters/${cluster}`, undefined, 401],
+  ] as const)('%s', async (...[, token, path, body, status]) => {
+    expect((await ask('w0', path, body, token)).status).toBe(status);
+  });
+
+  it.each([
+    ['w0', progress(cluster, 'config-m1'), stage, 403],
+    ['m1', progress(cluster, 'config-m0'), stage, 403],
+    ['m0', progress(cluster, 'config-none'), stage, 403],
+    ['m0', progress('cluster-other', 'config-m1'), stage, 403],
+    ['w0', progress(cluster, '..'), stage, 404],
+    ['w0', progress(cluster, 'config-w0'), { current_stage: 'Sleeping' }, 422],
+    ['w0', progress(cluster, 'config-w0'), '{"current_stage":', 422],
+    ['w0', progress(cluster, 'config-w0'), 'x'.repeat(20_000), 413],
+    ['w0', progress(cluster, 'config-w0'), { current_stage: 'Installing', progress_info: 7 }, 422],
+    ['w0', `clusters/${cluster}/hosts?with-inventory=true`, undefined, 403],
+    ['w0', `clusters/${cluster}/hosts?role=master`, undefined, 200],
+    ['w0', 'clusters/cluster-other', undefined, 403],
+    ['m1', `clusters/${cluster}/downloads/files?file_name=bootstrap.ign`, undefined, 403],
+    [
+      'm1',
+      `clusters/${cluster}/downloads/credentials?file_name=kubeconfig-noingress`,
+      undefined,
+      403,
+    ],
+    ['m0', `clusters/${cluster}/downloads/files?file_name=..%2Fkubeadmin-password`, undefined, 422],
+    ['m0', `clusters/${cluster}/downloads/files?file_name=constructor`, undefined, 422],
+    ['m0', `clusters/${cluster}/downloads/credentials?file_name=kubeconfig`, undefined, 409],
+    ['w0', `infra-env/${cluster}/hosts/config-m1/downloads/ignition`, undefined, 403],
+    ['w0', `infra-env/${cluster}/hosts/config-w0/downloads/ignition`, undefined, 409],
+  ] as const)('%s: %s', async (...[name, path, body, status]) => {
+    expect((await ask(name, path, body)).status).toBe(status);
+  });
+
+  it('a host that asks for too much waits, and no other does', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 110 }, () => ask('w0', `clusters/${cluster}`)),
+    );
+    expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+    expect((await ask('m1', `clusters/${cluster}`)).status).toBe(200);
+    await clock.advance(1000);
+    expect((await ask('w0', `clusters/${cluster}`)).status).toBe(200);
+  });
+
+  it('a token dies with its config, and once the host is done', async () => {
+    const token = tokenOf('w0');
+    await report('m0', 'w0', 'Done');
+    await settle(80);
+    expect((await ask('w0', `clusters/${cluster}`, undefined, token)).status).toBe(401);
+    const other = tokenOf('m1');
+    kube.drop({ kind: bootstrapConfigs, namespace, name: 'm1' });
+    expect((await ask('m1', `clusters/${cluster}`, undefined, other)).status).toBe(401);
+  });
+});
