@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { asAgentError } from '../engine/failures.ts';
 import type { RunEventBody } from '../engine/events.ts';
-import { masker } from '../lib/masker.ts';
+import { installerMask } from '../lib/installer-mask.ts';
 import { minutes, renderDuration } from '../model/duration.ts';
-import { Secret } from '../model/secret.ts';
 import { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import {
@@ -22,9 +21,6 @@ import {
 /** It takes seconds; the rest is for a machine with much else to do. */
 const limit = minutes(10);
 
-/** Secrets are longer than this, words of a configuration that may be printed are not. */
-const shortestSecret = 12;
-
 /** The program that `OPENSHIFT_INSTALL` names. */
 export function payloadInstaller(
   program: string,
@@ -37,7 +33,7 @@ export function payloadInstaller(
     make: async (inputs, signal) => {
       const runs = installerRuns(inputs);
       const folder = await mkdtemp(join(tmpdir(), 'bootwright-installer-'));
-      const mask = maskOf(inputs);
+      const mask = installerMask(inputs);
       try {
         for (const run of runs) {
           await lay(folder, run);
@@ -99,21 +95,8 @@ async function runOnce(
   if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
 }
 
-/** Takes out of its lines what is secret in what it was given: each long word of a value that is no name. */
-function maskOf({ installConfig = '', state = '' }: InstallInputs): (text: string) => string {
-  const { mask, register } = masker();
-  const secrets = [installConfig, state].flatMap((text) => [
-    ...text.matchAll(/pullSecret\\?"?:\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|(\S.*))/g),
-    ...text.matchAll(/\\*"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
-  ]);
-  for (const found of secrets) {
-    const value = found.slice(1).find((one) => Boolean(one)) ?? '';
-    if (value.length >= shortestSecret) register(new Secret(value));
-  }
-  return mask;
-}
-
-async function filesIn(folder: string): Promise<InstallFiles> {
+/** The files that count in the folder of the installer. */
+export async function filesIn(folder: string): Promise<InstallFiles> {
   const read = async (name: string): Promise<readonly (readonly [string, Uint8Array])[]> => {
     const content = await readFile(join(folder, name)).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -50,6 +50,9 @@ const clusterRules = {
     rule('infrastructure.cluster.x-k8s.io', ['*'], [[...read, 'create', 'patch', 'delete']]),
     // The installer of the release runs in one, and its end is told from its pod.
     rule('batch', ['jobs'], [[...read, 'create', 'delete']]),
+    // Their pods run by an account that may make a Secret, and nothing else.
+    rule('', ['serviceaccounts'], [['create', 'delete']]),
+    rule(rbacGroup, ['roles', 'rolebindings'], [['create', 'delete']]),
     rule('', ['pods'], [['list']]),
     rule('', ['pods/log'], [['get']]),
   ],
@@ -226,6 +229,7 @@ const podSpec = ({ args, ports: names }: Provider): object => ({
       name: 'manager',
       image,
       args: ['capi', 'manager', ...args],
+      env: [{ name: 'BOOTWRIGHT_IMAGE', value: image }],
       ports: names.map((name) => ({ name, containerPort: ports[name] })),
       readinessProbe: { httpGet: { path: '/readyz', port: 'health' } },
       livenessProbe: { httpGet: { path: '/healthz', port: 'health' } },

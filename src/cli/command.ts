@@ -295,3 +295,31 @@ export const pageOutput = (
 /** The option `--format`; the first form is the default. */
 export const format = (...forms: readonly [string, ...string[]]): Option =>
   new Option('--format <FORMAT>', 'output format').choices(forms).default(forms[0]);
+
+/** An option that a command needs. */
+export const required = (flags: string, summary: string): Option =>
+  new Option(flags, `${summary}; required`).makeOptionMandatory();
+
+/** Of the programs that run in a pod. */
+export const inPod = (command: ProgramCommand): ProgramCommand =>
+  command
+    .option(
+      '--kubeconfig <FILE>',
+      'kubeconfig of the cluster; default: the service account of the pod',
+    )
+    .option('--verbose', 'log at level debug')
+    .option('--metrics <ADDR>', 'serve Prometheus metrics on HOST:PORT');
+
+/** What says who watches a run. */
+export const watchersEnvironment = {
+  NOTIFY_SOCKET: 'socket of systemd, which sets it, and WATCHDOG_USEC',
+  'OTEL_EXPORTER_OTLP_ENDPOINT …': 'collector of OpenTelemetry, for spans',
+  TRACEPARENT: 'the span that they belong to',
+} as const;
+
+/** The service of a cluster's API, as every pod has it, and who watches. */
+export const podEnvironment = {
+  ...watchersEnvironment,
+  KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
+  KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
+} as const;

@@ -5,15 +5,16 @@ import {
   commonExitCodes,
   format,
   type HelpRow,
+  inPod,
   pageOutput,
+  podEnvironment,
   ProgramCommand,
+  required,
   type CallContext,
+  watchersEnvironment,
 } from './command.ts';
+import { addCapi } from './capi/commands.ts';
 import { exitCodeOf, failureText, print, printError } from './messages.ts';
-
-/** An option that a command needs. */
-const required = (flags: string, summary: string): Option =>
-  new Option(flags, `${summary}; required`).makeOptionMandatory();
 
 const repeatable = (flags: string, summary: string): Option =>
   new Option(flags, `${summary}; repeatable`).argParser(
@@ -23,30 +24,6 @@ const repeatable = (flags: string, summary: string): Option =>
 /** Of what works on a cluster from outside. */
 const administrator = (): Option =>
   required('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
-
-/** Of the programs that run in a pod. */
-const inPod = (command: ProgramCommand): ProgramCommand =>
-  command
-    .option(
-      '--kubeconfig <FILE>',
-      'kubeconfig of the cluster; default: the service account of the pod',
-    )
-    .option('--verbose', 'log at level debug')
-    .option('--metrics <ADDR>', 'serve Prometheus metrics on HOST:PORT');
-
-/** What says who watches a run. */
-const watchersEnvironment = {
-  NOTIFY_SOCKET: 'socket of systemd, which sets it, and WATCHDOG_USEC',
-  'OTEL_EXPORTER_OTLP_ENDPOINT …': 'collector of OpenTelemetry, for spans',
-  TRACEPARENT: 'the span that they belong to',
-} as const;
-
-/** The service of a cluster's API, as every pod has it, and who watches. */
-const podEnvironment = {
-  ...watchersEnvironment,
-  KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
-  KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
-} as const;
 
 /** The proxies of whoever runs the command. */
 const proxyEnvironment = {
@@ -434,31 +411,6 @@ function addNode(node: ProgramCommand): void {
   )
     .reads(podEnvironment)
     .runs(async () => (await import('./node-controller.ts')).runNodeController);
-}
-
-/** The providers of Cluster API, and what installs by them. */
-function addCapi(capi: ProgramCommand): void {
-  inPod(
-    capi.add(
-      'manager',
-      'in the management cluster: run the providers',
-      'Run by a deployment for each provider. Of a flag that is given twice the last one counts. It ends by a signal only; the next run continues.',
-    ),
-  )
-    .addOption(
-      required('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma'),
-    )
-    .option('--namespace <NAME>', 'work in one namespace; default: in all')
-    .option('--inventory-address <ADDR>', 'answer the agents of hosts on HOST:PORT')
-    .option('--inventory-url <URL>', 'where hosts reach that address')
-    .option('--certificate-folder <DIR>', 'tls.crt, tls.key and ca.crt of what is served')
-    .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
-    .reads({
-      POD_NAMESPACE: 'namespace of the leases; from metadata.namespace',
-      OPENSHIFT_INSTALL: "the installer as a program; default: Jobs of the payload's own image",
-      ...podEnvironment,
-    })
-    .runs(async () => (await import('./capi/manager.ts')).runCapiManager);
 }
 
 function addCompletion(program: ProgramCommand): void {

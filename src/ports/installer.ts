@@ -5,6 +5,8 @@ export interface InstallManifest {
   readonly folder: 'manifests' | 'openshift';
   readonly name: string;
   readonly content: string;
+  /** The Secret that it is in. */
+  readonly secret: string;
 }
 
 /** What the installer makes the files of a cluster of. One of `installConfig` and `state` is there. */
@@ -12,6 +14,8 @@ export interface InstallInputs {
   readonly installConfig?: string;
   /** Text of `.openshift_install_state.json`. */
   readonly state?: string;
+  /** The Secret that they are in. */
+  readonly stateSecret: string;
   readonly manifests: readonly InstallManifest[];
   readonly releaseImage: string;
   /** A single node bootstraps in place. */

@@ -136,7 +136,8 @@ interface CapiRun {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly installer?: ReturnType<typeof fakeInstaller>;
+  /** Null: Jobs run the installer of the release. */
+  readonly installer?: ReturnType<typeof fakeInstaller> | null;
   /** The API of the cluster that is installed. */
   readonly guest?: FakeKube;
 }
@@ -151,7 +152,8 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
   const ports = { kube, clock, random: fakeRandom(), emit };
   const close = (): Promise<void> => Promise.resolve();
   const controllers = controlPlaneControllers({
-    ...{ ...ports, installer, openGuest: () => ({ ...guest, close }) },
+    ...{ ...ports, openGuest: () => ({ ...guest, close }) },
+    ...{ installer: installer ?? undefined, ownImage: 'r.test/bootwright:1' },
   });
   await startControllers({ ...ports, signal }, { name: 'test', controllers }).catch(
     () => undefined,

@@ -36,6 +36,8 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly namespace?: string;
   /** The installer as a program; Jobs of the payload's own run it unless given. */
   readonly installer: Installer | undefined;
+  /** The image of this program, for those Jobs. */
+  readonly ownImage?: string | undefined;
   readonly openGuest: OpenGuest;
 }
 
@@ -51,7 +53,7 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
   const stores = controlPlaneStores({ kube, clock }, namespace);
   const reads = [
     ...[stores.controlPlanes, stores.clusters, stores.machines, stores.configs],
-    ...stores.secrets,
+    ...[...stores.secrets, stores.jobs],
   ];
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
   let addKey: Queue['add'] = () => undefined;
@@ -77,7 +79,7 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },
       ...{ idle: 'every control plane has its files', about: (key) => `files of ${key}` },
       ...assetsController(
-        { ...scope, note: notesOf(emit, assetsId), installer },
+        { ...scope, note: notesOf(emit, assetsId), installer, ownImage: ports.ownImage },
         { stores, board },
       ),
     },
@@ -260,6 +262,6 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
   const labelled = addOf(
     ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
   );
-  for (const store of [stores.machines, stores.configs]) store.onChange(labelled);
+  for (const store of [stores.machines, stores.configs, stores.jobs]) store.onChange(labelled);
   for (const store of stores.secrets) store.onChange(labelled);
 }

@@ -59,6 +59,7 @@ export function verdictOn(
     ...(installConfig === undefined ? {} : { installConfig }),
     ...(stateText === undefined ? {} : { state: stateText }),
     manifests,
+    stateSecret: controlPlane.spec.installStateSecretRef.name,
     releaseImage: controlPlane.spec.releaseImage,
     isSingleNode: controlPlane.spec.replicas === 1,
   };
@@ -97,7 +98,12 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
   const { data = {} } = secret as { readonly data?: Readonly<Record<string, string>> };
   return Object.keys(data)
     .sort()
-    .map((name) => ({ folder, name, content: secretText(secret, name) ?? '' }));
+    .map((name) => ({
+      folder,
+      name,
+      content: secretText(secret, name) ?? '',
+      secret: secret.metadata.name,
+    }));
 }
 
 /** The same check as at admission, where other Secrets are seen late (R50). */

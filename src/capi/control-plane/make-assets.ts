@@ -7,10 +7,13 @@ import type { Result } from '../../reconcile/queue.ts';
 import { ownNames } from '../api.ts';
 import { assetsSecret } from './assets.ts';
 import { areAssetsDue } from './decide.ts';
+import { factsOf } from './facts.ts';
 import { readInputs } from './inputs.ts';
-import { ownerOf } from './machines.ts';
+import { isOwnedBy, ownerOf } from './machines.ts';
 import { type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
+import { stepByJobs, removeJobs } from './run-jobs.ts';
 import {
+  clusterKey,
   type ControlPlaneStores,
   type ControlPlaneView,
   readView,
@@ -34,6 +37,7 @@ export interface AssetsBoard {
 
 interface AssetsScope extends ControlPlaneScope {
   readonly installer: Installer | undefined;
+  readonly ownImage: string | undefined;
 }
 
 interface AssetsShared {
@@ -56,12 +60,14 @@ export function assetsController(
     atOnce: mostRuns,
     reconcile: async (key, signal) => {
       const view = storedView(stores, refOf(key));
-      if (view === undefined || !isDue(scope, view)) return {};
+      if (view === undefined) return {};
+      await endJobs(scope, { stores, view }, signal);
+      if (!isDue(scope, view)) return {};
       const given = await givenFor(scope, view, signal);
       if (given === undefined || hasFailed(board.failures.get(key), given)) return {};
       try {
         const result = await make(scope, given, signal);
-        board.failures.delete(key);
+        if (board.failures.delete(key)) board.changed(key);
         return result;
       } catch (error) {
         signal.throwIfAborted();
@@ -103,7 +109,11 @@ async function givenFor(
 
 async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Promise<Result> {
   const { kube, clock, installer, note } = scope;
-  if (installer === undefined) return {};
+  if (installer === undefined) {
+    const { controlPlane, cluster } = given.view;
+    if (cluster !== undefined) await stepByJobs(scope, { ...given, controlPlane, cluster }, signal);
+    return {};
+  }
   const files = await installer.make(given.inputs, signal);
   const view = await readView(kube, given.view.controlPlane, signal);
   if (view?.cluster === undefined || !isDue(scope, view)) return {};
@@ -119,6 +129,22 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
   await kube.create({ kind: secrets, namespace }, secret, signal);
   note('info', `the files of control plane ${namespace}/${name} are made`, { hash: given.hash });
   return {};
+}
+
+/** Nothing of the Jobs is needed once the files are there. */
+async function endJobs(
+  { kube, clock }: AssetsScope,
+  { stores, view }: { readonly stores: ControlPlaneStores; readonly view: ControlPlaneView },
+  signal: AbortSignal,
+): Promise<void> {
+  const { controlPlane, cluster } = view;
+  const { namespace, uid } = controlPlane.metadata;
+  const facts = factsOf(view, clock.now());
+  if (cluster === undefined || !facts.hasAssets || facts.isPaused) return;
+  const found = stores.jobs
+    .by('cluster', clusterKey(namespace, cluster.metadata.name))
+    .filter((job) => isOwnedBy(job, uid));
+  if (found.length > 0) await removeJobs(kube, { controlPlane, found }, signal);
 }
 
 /** By what is seen of the control plane alone. */

@@ -1,4 +1,4 @@
-import { secrets } from '../../cluster/kinds.ts';
+import { jobs, secrets } from '../../cluster/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -17,6 +17,7 @@ import {
   ownNames,
   type OwnerReference,
 } from '../api.ts';
+import { assetsApp } from './assets-job.ts';
 import { isOwnedBy } from './machines.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
@@ -43,6 +44,8 @@ export interface ControlPlaneStores {
   readonly configs: Informer<'cluster'>;
   /** Secrets of clusters, manifests and install states. */
   readonly secrets: readonly Informer[];
+  /** Those of the installer, by namespace and cluster. */
+  readonly jobs: Informer<'cluster'>;
 }
 
 /** Where objects of a cluster are, as one text. */
@@ -77,6 +80,11 @@ export function controlPlaneStores(
       labelled(ownNames.installManifests),
       labelled(ownNames.installState),
     ],
+    jobs: informer(
+      ports,
+      { kind: jobs, ...place, labelSelector: `app=${assetsApp}` },
+      { cluster: clusterOf },
+    ),
   };
 }
 

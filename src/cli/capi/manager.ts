@@ -121,6 +121,7 @@ function controlPlaneOf(ports: ProviderPorts, environment: Environment): Provide
   const controllers = controlPlaneControllers({
     ...ports,
     installer: installerIn(environment, emit),
+    ownImage: environment['BOOTWRIGHT_IMAGE'],
     openGuest: (kubeconfig) =>
       kubeCluster({
         ...{ ...common, emit, keep: kept, credentials: () => Promise.resolve(kubeconfig) },

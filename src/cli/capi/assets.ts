@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { systemClock } from '../../adapters/clock.ts';
+import { filesIn } from '../../adapters/payload-installer.ts';
+import { kubeCluster } from '../../adapters/kube/kube.ts';
+import { systemRandom } from '../../adapters/random.ts';
+import { readFileOf } from '../../adapters/file-access.ts';
+import { controlPlaneType } from '../../capi/api.ts';
+import { assetsSecret } from '../../capi/control-plane/assets.ts';
+import { installerLog } from '../../capi/control-plane/assets-job.ts';
+import { isTaken } from '../../capi/control-plane/perform.ts';
+import { secrets } from '../../cluster/kinds.ts';
+import type { Environment } from '../../config/environment.ts';
+import { discarded, installerFailure } from '../../ports/installer.ts';
+import { commandCredentials } from '../cluster.ts';
+import { withoutJournal } from '../run-context.ts';
+
+/** Arguments of `capi assets`. */
+interface AssetsCall {
+  readonly folder: string;
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly controlPlane: string;
+  readonly uid: string;
+  readonly inputsHash: string;
+  readonly mcoImage?: string;
+  readonly coreosImage?: string;
+  readonly environment: Environment;
+}
+
+/**
+ * Keeps what the installer made as a Secret, whose creation is what counts: another run may have been earlier. Resolves with the
+ * exit code; 2 where the installer discarded manifests, or a file is missing.
+ */
+export async function runCapiAssets(call: AssetsCall): Promise<number> {
+  const { folder, namespace, cluster, controlPlane: name, uid, inputsHash } = call;
+  return withoutJournal({ level: 'info', stream: 'stderr' }, async ({ emit, signal }) => {
+    const log = await readFileOf({ at: join(folder, installerLog), kind: 'settings' });
+    const lost = discarded(log.toString());
+    if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
+    const { mcoImage: mco, coreosImage: coreOs } = call;
+    const secret = assetsSecret(
+      await filesIn(folder),
+      {
+        ...{ namespace, cluster, inputsHash },
+        owner: { ...controlPlaneType, name, uid, controller: true },
+        images: {
+          ...(mco === undefined ? {} : { mco }),
+          ...(coreOs === undefined ? {} : { coreOs }),
+        },
+      },
+      systemClock.now(),
+    );
+    const kube = kubeCluster({
+      ...{ clock: systemClock, random: systemRandom, emit },
+      credentials: await commandCredentials(call.environment, undefined),
+    });
+    try {
+      await kube.create({ kind: secrets, namespace }, secret, signal);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+    } finally {
+      await kube.close();
+    }
+  });
+}

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { installerMask } from './installer-mask.ts';
+
+const auth = 'dXNlcjpwYXNzd29yZA==';
+
+it.each([
+  ['an install-config', { installConfig: `pullSecret: '{"auths":{"r.test":{"auth":"${auth}"}}}'` }],
+  ['a state', { state: JSON.stringify({ config: { pullSecret: `{"auth":"${auth}"}` } }) }],
+])('takes the secrets of %s out of a line', (_, given) => {
+  const mask = installerMask(given);
+  expect(mask(`cannot pull with ${auth}: refused`)).toBe('cannot pull with ***: refused');
+  expect(mask('level=info msg="Consuming Install Config"')).toContain('Install Config');
+});

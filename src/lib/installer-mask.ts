@@ -1,0 +1,25 @@
+import { Secret } from '../model/secret.ts';
+import { masker } from './masker.ts';
+
+/** Secrets are longer than this, words of a configuration that may be printed are not. */
+const shortestSecret = 12;
+
+/** Takes out of what the installer writes what is secret in its install-config and state. */
+export function installerMask({
+  installConfig = '',
+  state = '',
+}: {
+  readonly installConfig?: string;
+  readonly state?: string;
+}): (text: string) => string {
+  const { mask, register } = masker();
+  const secrets = [installConfig, state].flatMap((text) => [
+    ...text.matchAll(/pullSecret\\?"?:\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|(\S.*))/g),
+    ...text.matchAll(/\\*"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
+  ]);
+  for (const found of secrets) {
+    const value = found.slice(1).find((one) => Boolean(one)) ?? '';
+    if (value.length >= shortestSecret) register(new Secret(value));
+  }
+  return mask;
+}
