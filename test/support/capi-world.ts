@@ -1,4 +1,5 @@
 import { controlPlaneControllers } from '../../src/capi/control-plane/controllers.ts';
+import { controlPlaneStores } from '../../src/capi/control-plane/view.ts';
 import {
   bootstrapConfigs,
   type ControlPlane,
@@ -152,6 +153,7 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
   const ports = { kube, clock, random: fakeRandom(), emit };
   const close = (): Promise<void> => Promise.resolve();
   const controllers = controlPlaneControllers({
+    stores: controlPlaneStores(ports, undefined),
     ...{ ...ports, openGuest: () => ({ ...guest, close }) },
     ...{ installer: installer ?? undefined, ownImage: 'r.test/bootwright:1' },
   });

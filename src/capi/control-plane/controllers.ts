@@ -22,7 +22,6 @@ import { type Finding, type Findings, statusOf } from './status.ts';
 import {
   clusterOwner,
   type ControlPlaneStores,
-  controlPlaneStores,
   type ControlPlaneView,
   readView,
   refOf,
@@ -32,8 +31,8 @@ import {
 /** What the control-plane provider works with. */
 interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly emit: Emit;
-  /** The one namespace that it works in; all unless given. */
-  readonly namespace?: string;
+  /** Followed by the controllers; the webhooks read them too. */
+  readonly stores: ControlPlaneStores;
   /** The installer as a program; Jobs of the payload's own run it unless given. */
   readonly installer: Installer | undefined;
   /** The image of this program, for those Jobs. */
@@ -49,11 +48,10 @@ const decideAgain = seconds(10);
 
 /** The control-plane provider: keeps Machines of control planes, makes what they are installed from, and follows their clusters. */
 export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
-  const { kube, clock, emit, namespace, installer, openGuest } = ports;
-  const stores = controlPlaneStores({ kube, clock }, namespace);
+  const { kube, clock, emit, stores, installer, openGuest } = ports;
   const reads = [
     ...[stores.controlPlanes, stores.clusters, stores.machines, stores.configs],
-    ...[...stores.secrets, stores.jobs],
+    ...[stores.secrets, stores.manifests, stores.installStates, stores.jobs, stores.healthChecks],
   ];
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
   let addKey: Queue['add'] = () => undefined;
@@ -263,5 +261,6 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
     ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
   );
   for (const store of [stores.machines, stores.configs, stores.jobs]) store.onChange(labelled);
-  for (const store of stores.secrets) store.onChange(labelled);
+  for (const store of [stores.secrets, stores.manifests, stores.installStates])
+    store.onChange(labelled);
 }

@@ -1,5 +1,5 @@
 import { jobs, secrets } from '../../cluster/kinds.ts';
-import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Ports } from '../../ports/ports.ts';
 import {
@@ -13,6 +13,7 @@ import {
   controlPlanes,
   kubeconfigSecretName,
   type Machine,
+  machineHealthChecks,
   machines,
   ownNames,
   type OwnerReference,
@@ -42,8 +43,13 @@ export interface ControlPlaneStores {
   /** By namespace and cluster. */
   readonly machines: Informer<'cluster'>;
   readonly configs: Informer<'cluster'>;
-  /** Secrets of clusters, manifests and install states. */
-  readonly secrets: readonly Informer[];
+  /** Secrets of clusters. */
+  readonly secrets: Informer;
+  /** By namespace. */
+  readonly manifests: Informer<'namespace'>;
+  readonly installStates: Informer;
+  /** By namespace. */
+  readonly healthChecks: Informer<'namespace'>;
   /** Those of the installer, by namespace and cluster. */
   readonly jobs: Informer<'cluster'>;
 }
@@ -63,23 +69,22 @@ export function controlPlaneStores(
   namespace: string | undefined,
 ): ControlPlaneStores {
   const place = namespace === undefined ? {} : { namespace };
-  const all = (kind: KubeKind): Informer => informer(ports, { kind, ...place });
-  const labelled = (labelSelector: string): Informer =>
-    informer(ports, { kind: secrets, ...place, labelSelector });
-  return {
-    controlPlanes: informer(
+  const all = (selection: KubeSelection): Informer => informer(ports, { ...selection, ...place });
+  const byNamespace = (selection: KubeSelection): Informer<'namespace'> =>
+    informer(
       ports,
-      { kind: controlPlanes, ...place },
+      { ...selection, ...place },
       { namespace: ({ metadata }) => [metadata.namespace ?? ''] },
-    ),
-    clusters: all(clusters),
+    );
+  return {
+    controlPlanes: byNamespace({ kind: controlPlanes }),
+    healthChecks: byNamespace({ kind: machineHealthChecks }),
+    clusters: all({ kind: clusters }),
     machines: informer(ports, { kind: machines, ...place }, { cluster: clusterOf }),
     configs: informer(ports, { kind: bootstrapConfigs, ...place }, { cluster: clusterOf }),
-    secrets: [
-      labelled(capiNames.clusterName),
-      labelled(ownNames.installManifests),
-      labelled(ownNames.installState),
-    ],
+    secrets: all({ kind: secrets, labelSelector: capiNames.clusterName }),
+    manifests: byNamespace({ kind: secrets, labelSelector: ownNames.installManifests }),
+    installStates: all({ kind: secrets, labelSelector: ownNames.installState }),
     jobs: informer(
       ports,
       { kind: jobs, ...place, labelSelector: `app=${assetsApp}` },
@@ -105,13 +110,12 @@ export function storedView(
   if (controlPlane === undefined) return undefined;
   const owner = clusterOwner(controlPlane)?.name ?? '';
   const key = clusterKey(namespace, owner);
-  const [ofClusters] = stores.secrets;
   return viewOf(controlPlane, {
     cluster: stores.clusters.get(owner, namespace),
     machines: stores.machines.by('cluster', key),
     configs: stores.configs.by('cluster', key),
-    assets: ofClusters?.get(assetsSecretName(name), namespace),
-    kubeconfig: ofClusters?.get(kubeconfigSecretName(owner), namespace),
+    assets: stores.secrets.get(assetsSecretName(name), namespace),
+    kubeconfig: stores.secrets.get(kubeconfigSecretName(owner), namespace),
   });
 }
 

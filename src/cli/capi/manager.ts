@@ -11,7 +11,12 @@ import { systemRandom } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
 import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
 import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
+import {
+  bootstrapAdmissionRoutes,
+  controlPlaneAdmissionRoutes,
+} from '../../capi/admission/review.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
+import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
 import {
   type Provider,
@@ -37,6 +42,7 @@ interface ManagerCall extends WatchedCall {
   readonly kubeconfig?: string;
   /** The one namespace whose clusters it works on. */
   readonly namespace?: string;
+  readonly webhookAddress?: string;
   readonly inventoryAddress?: string;
   /** Where hosts reach it. */
   readonly inventoryUrl?: string;
@@ -70,7 +76,10 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     const ports = { ...common, kube, emit, ...(namespace === undefined ? {} : { namespace }) };
     const providers: Provider[] = [];
     if (names.includes('bootstrap')) providers.push(await bootstrapOf({ call, open }, ports));
-    if (names.includes('control-plane')) providers.push(controlPlaneOf(ports, environment));
+    const stores = controlPlaneStores(ports, namespace);
+    if (names.includes('control-plane'))
+      providers.push(controlPlaneOf(ports, { environment, stores }));
+    await serveWebhooks({ call, open, emit }, { names, stores });
     const served = await healthOf(health);
     if (served !== undefined) open.defer(served.close);
     await runProviders(
@@ -80,7 +89,10 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   });
 }
 
-type ProviderPorts = Omit<Parameters<typeof controlPlaneControllers>[0], 'installer' | 'openGuest'>;
+type ProviderPorts = Pick<
+  Parameters<typeof controlPlaneControllers>[0],
+  'kube' | 'clock' | 'random' | 'emit'
+> & { readonly namespace?: string };
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
 async function bootstrapOf(
@@ -116,10 +128,53 @@ async function authorityIn(folder: string): Promise<string | undefined> {
   }
 }
 
-function controlPlaneOf(ports: ProviderPorts, environment: Environment): Provider {
+/** Answers the API server about objects of the providers that run here. */
+async function serveWebhooks(
+  { call, open, emit }: WebhookPlace,
+  {
+    names,
+    stores,
+  }: { readonly names: readonly ProviderName[]; readonly stores: ControlPlaneStores },
+): Promise<void> {
+  const listen = addressIn('--webhook-address', call.webhookAddress);
+  if (listen === undefined) return;
+  const { certificateFolder } = call;
+  if (certificateFolder === undefined) {
+    throw flagFailure('cli.bad-flag', '--webhook-address needs --certificate-folder', {
+      hint: 'give a folder with tls.crt and tls.key: an API server asks by HTTPS alone',
+    });
+  }
+  const routes = [
+    ...(names.includes('bootstrap') ? bootstrapAdmissionRoutes() : []),
+    ...(names.includes('control-plane')
+      ? controlPlaneAdmissionRoutes({
+          manifestSecrets: (namespace) => stores.manifests.by('namespace', namespace),
+          controlPlanes: (namespace) => stores.controlPlanes.by('namespace', namespace),
+          healthChecks: (namespace) => stores.healthChecks.by('namespace', namespace),
+        })
+      : []),
+  ];
+  const note = notesOf(emit, 'capi/serve-webhooks');
+  const { close } = await serveRoutes({ listen, routes, certificateFolder }, note);
+  open.defer(close);
+}
+
+interface WebhookPlace {
+  readonly call: ManagerCall;
+  readonly open: AsyncDisposableStack;
+  readonly emit: EventHub['emit'];
+}
+
+function controlPlaneOf(
+  ports: ProviderPorts,
+  {
+    environment,
+    stores,
+  }: { readonly environment: Environment; readonly stores: ControlPlaneStores },
+): Provider {
   const { emit } = ports;
   const controllers = controlPlaneControllers({
-    ...ports,
+    ...{ ...ports, stores },
     installer: installerIn(environment, emit),
     ownImage: environment['BOOTWRIGHT_IMAGE'],
     openGuest: (kubeconfig) =>
