@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import { systemClock } from '../adapters/clock.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
@@ -14,6 +13,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
+import { listenAddressOf } from '../lib/listen-address.ts';
 import { masker } from '../lib/masker.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { secretValues } from '../lib/secret-values.ts';
@@ -77,8 +77,10 @@ interface PageSource extends AsyncDisposable {
   readonly follow: (page: LivePage, signal: AbortSignal) => Promise<void>;
 }
 
-async function serviceOf({ argv, environment }: WatchCall): Promise<PageSource> {
-  const { config, notes } = await loadConfig(readSettings(watchFlags(argv), environment));
+/** Follows the cluster of a service, by the version of its interface that `service.api` names. */
+export async function serviceOf(call: Omit<WatchCall, 'listen'>): Promise<PageSource> {
+  const settings = readSettings(watchFlags(call.argv), call.environment);
+  const { config, notes } = await loadConfig(settings);
   for (const note of notes) printNote('note', note);
   requireTarget(config);
   const inventory = openInventory(config, { network: networkOf(config) });
@@ -230,11 +232,8 @@ export function watchFlags(argv: readonly string[]): readonly string[] {
  * @throws AgentError `cli.bad-flag`
  */
 export function addressIn(text: string): PageAddress {
-  const [, name = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  const host = name === '' ? '127.0.0.1' : name.replace(/^\[(.*)\]$/, '$1');
-  const port = Number(digits);
-  const isAddress = isIP(host) !== 0 || /^[a-z0-9][a-z0-9.-]*$/i.test(host);
-  if (digits !== '' && port <= 65_535 && isAddress) return { host, port };
+  const address = listenAddressOf(text);
+  if (address !== undefined) return { host: '127.0.0.1', ...address };
   throw flagFailure('cli.bad-flag', `\`watch\`: --listen: ${JSON.stringify(text)} is no address`, {
     hint: 'write ADDRESS:PORT, 127.0.0.1:8080 for example; port 0 takes a free one',
   });

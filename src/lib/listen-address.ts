@@ -1,6 +1,6 @@
 /** `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, with a port of 0 to 65535. */
 export const listenPattern =
-  /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]*)):(0|[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
+  /^(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]*)):(0|[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
 
 /** Where a server listens. */
 export interface ListenAddress {
