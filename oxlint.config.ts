@@ -58,6 +58,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   adapters: ['http', 'host', 'kube', 'objects', 'image-relay', 'logging', 'metrics', 'tracing'],
   cluster: ['csr'],
+  cli: ['doctor', 'layer', 'logs', 'capi', 'program'],
 };
 
 /** Each package is used in one place, where its subject is. */

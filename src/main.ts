@@ -1,5 +1,5 @@
 import { outputStream } from './cli/messages.ts';
-import { start } from './cli/start.ts';
+import { start } from './cli/program/start.ts';
 
 const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { setSourceMapsSupport } = process.getBuiltinModule('node:module');
@@ -26,10 +26,10 @@ const exitCode = await start({
   // Stack traces show lines of the sources. The maps of the start alone would take a third of it, those of the controller
   // megabytes for as long as it runs.
   beforeCommand: () => setSourceMapsSupport(true),
-  loadCommands: () => import('./cli/commands.ts'),
+  loadCommands: () => import('./cli/program/commands.ts'),
   loadProgram: (of) => {
     if (of === 'install') setSourceMapsSupport(true);
-    return import('./cli/program.ts');
+    return import('./cli/program/program.ts');
   },
 });
 // Output that could not be written has set its own.

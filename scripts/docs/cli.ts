@@ -1,5 +1,5 @@
 import { commonExitCodes, type HelpRow, type ProgramCommand } from '../../src/cli/command.ts';
-import { bootwright } from '../../src/cli/commands.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { codeCell, table } from './markdown.ts';
 
@@ -62,7 +62,7 @@ export const cliPage = (): string =>
   [
     '# Commands',
     '',
-    'This page is written by `npm run docs` from `src/cli/commands.ts`, of which parsing, `bootwright help COMMAND`,',
+    'This page is written by `npm run docs` from `src/cli/program/commands.ts`, of which parsing, `bootwright help COMMAND`,',
     'completion and the man page ([bootwright.1](bootwright.1)) are made too. The flags of an install are in',
     '[configuration.md](configuration.md#flags), errors in [errors.md](errors.md).',
     '',
@@ -128,7 +128,7 @@ const linked = (text: string): string =>
 export function manPage(): string {
   const flags = Object.entries(program.sections).filter(([title]) => title.startsWith('Flags'));
   return [
-    '.\\" Written by npm run docs from src/cli/commands.ts.',
+    '.\\" Written by npm run docs from src/cli/program/commands.ts.',
     `.TH BOOTWRIGHT 1 "" "bootwright ${version}" "User Commands"`,
     '.SH NAME',
     `bootwright \\- ${roff(program.description())}`,

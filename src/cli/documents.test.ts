@@ -8,7 +8,7 @@ import { images, osConfigObject, pool } from '../../test/layering/samples.ts';
 import { originFile, ostreeStagedOutput, sum } from '../../test/support/os-samples.ts';
 import { poolProgress } from '../layering/roll-out/progress.ts';
 import { plainOstree } from '../os/plain-ostree.ts';
-import { bootwright } from './commands.ts';
+import { bootwright } from './program/commands.ts';
 import { documents } from './documents.ts';
 import { renderJournalJson } from './journal.ts';
 import { renderPoolsJson } from './layer/status.ts';

@@ -1,10 +1,52 @@
 import * as z from 'zod';
 import { OsStatus } from '../os/status.ts';
-import { BundleDocument } from './logs/read.ts';
+import { StatusDocument } from './status.ts';
 
 const v = z.literal(1).describe('version of this form');
 const text = z.string().describe('empty where there is none');
+const word = z.string();
 const problem = z.object({ code: z.string(), message: z.string(), hint: z.string() });
+
+/** As far as a date can be (ECMA-262, time values). */
+const instant = z.number().min(0).max(8.64e15).describe('milliseconds since 1970');
+
+/** What a bundle of logs says of itself: its first file. A field is never removed within one version. */
+export const BundleManifest = z.object({
+  v,
+  ...{ version: word, run: word, role: word },
+  host: word.describe('id of the host; empty where none was given'),
+  cluster: word.describe('id of the cluster; empty where none was given'),
+  since: instant
+    .optional()
+    .describe('milliseconds since 1970; left out of a run that did not begin'),
+  ended: instant,
+  failure: z.object({ code: word, kind: word, message: word, hint: word }),
+  step: z
+    .object({ id: word, title: word, since: instant, attempts: z.int() })
+    .optional()
+    .describe('the step that the run failed by'),
+  wait: z
+    .object({ step: word, sentence: word, status: word, since: instant, limit: z.number() })
+    .optional()
+    .describe('what was waited for last'),
+  restart: StatusDocument.shape.restart,
+  files: z.array(
+    z.object({
+      name: word,
+      what: word,
+      bytes: z.int().optional().describe('left out of a file that is not there'),
+      of: z.int().optional().describe('bytes that there were; the end of them is kept'),
+      missing: word.optional().describe('why it is not there'),
+    }),
+  ),
+});
+export type BundleManifest = z.infer<typeof BundleManifest>;
+
+/** What `logs read --format json` prints. */
+export const BundleDocument = BundleManifest.extend({
+  missing: z.array(z.object({ name: word, why: word })).describe('files that are not whole'),
+});
+export type BundleDocument = z.infer<typeof BundleDocument>;
 
 /** What `layer lint --format json` prints. */
 export const LintDocument = z.object({

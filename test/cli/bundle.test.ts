@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bootwright } from '../../src/cli/commands.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { bootwright } from '../../src/cli/commands.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 
 const page = join(import.meta.dirname, '../../docs/bootwright.1');
 const execute = promisify(execFile);

@@ -5,7 +5,7 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { bootwright } from '../../src/cli/commands.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 import {
   machineConfigPools,
   machineConfigs,

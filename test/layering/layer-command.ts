@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
-import { bootwright } from '../../src/cli/commands.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 import { machineConfigObject, osConfigObject } from './samples.ts';
 
 /** A user of `bootwright layer` with a folder of files, and what the commands print. */

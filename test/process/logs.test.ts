@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHost, singleIds } from '../../mocks/lab/single-host.ts';
-import { BundleDocument } from '../../src/cli/logs/read.ts';
+import { BundleDocument } from '../../src/cli/documents.ts';
 import { readArchive } from '../../src/lib/archive.ts';
 import { bundle, fullBut, interpose, onceRan, runUnder, writeIn } from './faulty-run.ts';
 

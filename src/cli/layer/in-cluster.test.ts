@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { layeredCluster, masterBuild } from '../../../test/layering/layered-pool.ts';
 import { planRollback } from '../../layering/hand-over/rollback.ts';
-import { bootwright } from '../commands.ts';
+import { bootwright } from '../program/commands.ts';
 import { renderRollback } from './in-cluster.ts';
 
 describe('the text of layer rollback', () => {

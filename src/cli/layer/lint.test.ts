@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { osConfigManifest } from '../../../test/layering/manifests.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
-import { bootwright } from '../commands.ts';
+import { bootwright } from '../program/commands.ts';
 
 let folder: string;
 let printed: string;

@@ -16,7 +16,8 @@ import { secretValues } from '../../lib/secret-values.ts';
 import { runHistoryOf } from '../../reporting/run-history.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import { collectLogs } from './collect.ts';
-import { BundleManifest, manifestFile } from './read.ts';
+import { BundleManifest } from '../documents.ts';
+import { manifestFile } from './read.ts';
 
 let root = '';
 beforeEach(() => {

@@ -31,10 +31,11 @@ import {
 import { askCheck } from '../doctor/check.ts';
 import { renderFinding } from '../doctor/doctor.ts';
 import { hostChecks, systemCheck } from '../doctor/host-checks.ts';
+import { BundleManifest } from '../documents.ts';
 import { renderPlan } from '../plan.ts';
 import { everyStep } from '../plan-text.ts';
 import { restartOf } from '../status.ts';
-import { BundleManifest, manifestFile } from './read.ts';
+import { manifestFile } from './read.ts';
 
 /** A run that has failed, and what is left of it. */
 export interface FailedRun {

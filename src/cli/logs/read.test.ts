@@ -6,8 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { minutes } from '../../model/duration.ts';
-import { bootwright } from '../commands.ts';
-import { type BundleDocument, BundleManifest, renderBundle } from './read.ts';
+import { bootwright } from '../program/commands.ts';
+import { type BundleDocument, BundleManifest } from '../documents.ts';
+import { renderBundle } from './read.ts';
 
 let folder = '';
 let printed = '';

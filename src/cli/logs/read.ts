@@ -1,57 +1,15 @@
-import * as z from 'zod';
 import { readBundle } from '../../adapters/bundle-file.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
 import type { FilesCall } from '../command.ts';
+import { type BundleDocument, BundleManifest } from '../documents.ts';
 import { cliFailure } from '../failures.ts';
 import { print, printJson } from '../messages.ts';
-import { restartLines, StatusDocument } from '../status.ts';
-
-/** As far as a date can be (ECMA-262, time values). */
-const instant = z.number().min(0).max(8.64e15).describe('milliseconds since 1970');
-const text = z.string();
-
-/** What a bundle of logs says of itself: its first file. A field is never removed within one version. */
-export const BundleManifest = z.object({
-  v: z.literal(1).describe('version of this form'),
-  ...{ version: text, run: text, role: text },
-  host: text.describe('id of the host; empty where none was given'),
-  cluster: text.describe('id of the cluster; empty where none was given'),
-  since: instant
-    .optional()
-    .describe('milliseconds since 1970; left out of a run that did not begin'),
-  ended: instant,
-  failure: z.object({ code: text, kind: text, message: text, hint: text }),
-  step: z
-    .object({ id: text, title: text, since: instant, attempts: z.int() })
-    .optional()
-    .describe('the step that the run failed by'),
-  wait: z
-    .object({ step: text, sentence: text, status: text, since: instant, limit: z.number() })
-    .optional()
-    .describe('what was waited for last'),
-  restart: StatusDocument.shape.restart,
-  files: z.array(
-    z.object({
-      name: text,
-      what: text,
-      bytes: z.int().optional().describe('left out of a file that is not there'),
-      of: z.int().optional().describe('bytes that there were; the end of them is kept'),
-      missing: text.optional().describe('why it is not there'),
-    }),
-  ),
-});
-export type BundleManifest = z.infer<typeof BundleManifest>;
+import { restartLines } from '../status.ts';
 
 /** The name of that file. */
 export const manifestFile = 'manifest.json';
-
-/** What `logs read --format json` prints. */
-export const BundleDocument = BundleManifest.extend({
-  missing: z.array(z.object({ name: text, why: text })).describe('files that are not whole'),
-});
-export type BundleDocument = z.infer<typeof BundleDocument>;
 
 /**
  * Says what a bundle of logs says happened, in at most ten lines.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { connection } from '../adapters/http/connection.ts';
+import { connection } from '../../adapters/http/connection.ts';
 import { bootwright, type CommandCall, runCommand } from './commands.ts';
-import type { ReportRequest } from './first-report.ts';
+import type { ReportRequest } from '../first-report.ts';
 import type { InstallCall } from './program.ts';
 import { start } from './start.ts';
 

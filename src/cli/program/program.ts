@@ -1,9 +1,9 @@
-import type { Environment } from '../config/environment.ts';
-import { loadConfig, requireInstallable } from '../config/load.ts';
-import type { CommandSettings } from '../config/sources.ts';
+import type { Environment } from '../../config/environment.ts';
+import { loadConfig, requireInstallable } from '../../config/load.ts';
+import type { CommandSettings } from '../../config/sources.ts';
 import type { InstallStart } from './install.ts';
-import { exitCodeOf, failureText, printError } from './messages.ts';
-import type { FailedStart } from './service.ts';
+import { exitCodeOf, failureText, printError } from '../messages.ts';
+import type { FailedStart } from '../service.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {
@@ -31,7 +31,7 @@ export async function runInstall({ settings, ...start }: InstallCall): Promise<n
 
 /** Reports what is wrong before an install begins, as far as the service is named. */
 export async function reportFailedStart(start: FailedStart): Promise<void> {
-  const { reportStartFailure: report } = await import('./service.ts');
+  const { reportStartFailure: report } = await import('../service.ts');
   return report(start);
 }
 
@@ -41,7 +41,7 @@ export async function runController(
   kubeconfig?: string,
 ): Promise<number> {
   try {
-    const { runController: run } = await import('./controller.ts');
+    const { runController: run } = await import('../controller.ts');
     return await run({
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
       ...{ verbose: false, environment },

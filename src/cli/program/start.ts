@@ -1,18 +1,18 @@
-import { derive, journalPathOf, requireComplete } from '../config/complete.ts';
-import { type Environment, isControllerEnvironment } from '../config/environment.ts';
-import { configFailure } from '../config/failures.ts';
-import { asksHelp, wordsBehindFlags } from '../config/flags.ts';
-import { type Layer, mergeLayers, proxiesOf, textIn } from '../config/settings.ts';
-import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
-import { asAgentError } from '../engine/failures.ts';
-import { Secret } from '../model/secret.ts';
-import { version } from '../model/version.ts';
+import { derive, journalPathOf, requireComplete } from '../../config/complete.ts';
+import { type Environment, isControllerEnvironment } from '../../config/environment.ts';
+import { configFailure } from '../../config/failures.ts';
+import { asksHelp, wordsBehindFlags } from '../../config/flags.ts';
+import { type Layer, mergeLayers, proxiesOf, textIn } from '../../config/settings.ts';
+import { type CommandSettings, defaultConfigFile, readSettings } from '../../config/sources.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { Secret } from '../../model/secret.ts';
+import { version } from '../../model/version.ts';
 import type * as Commands from './commands.ts';
-import type { ReportRequest, SentReport } from './first-report.ts';
-import { exitCodeOf, failureText } from './messages.ts';
+import type { ReportRequest, SentReport } from '../first-report.ts';
+import { exitCodeOf, failureText } from '../messages.ts';
 import type { Program } from './program.ts';
-import type { FailedStart } from './service.ts';
-import { type StopSignal, stopSignal } from './stop-signal.ts';
+import type { FailedStart } from '../service.ts';
+import { type StopSignal, stopSignal } from '../stop-signal.ts';
 
 /** What the start of the program needs of the process. */
 export interface StartContext {

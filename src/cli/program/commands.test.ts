@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import packageJson from '../../package.json' with { type: 'json' };
-import { flagRows, ownFlagRows } from '../config/flag-table.ts';
-import { allFlagNames } from '../config/flags.ts';
-import { version } from '../model/version.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { flagRows, ownFlagRows } from '../../config/flag-table.ts';
+import { allFlagNames } from '../../config/flags.ts';
+import { version } from '../../model/version.ts';
 import { bootwright } from './commands.ts';
 
 const program = bootwright();

@@ -1,8 +1,8 @@
 import type { Option } from 'commander';
-import { installFlags, type OfferedFlag } from '../config/flags.ts';
-import { flagName } from '../config/go-flags.ts';
-import type { ProgramCommand } from './command.ts';
-import { shellQuoted } from './messages.ts';
+import { installFlags, type OfferedFlag } from '../../config/flags.ts';
+import { flagName } from '../../config/go-flags.ts';
+import type { ProgramCommand } from '../command.ts';
+import { shellQuoted } from '../messages.ts';
 
 /** The completion scripts of shells, by the tree of commands. They are whole: none calls the program. */
 export const completionScripts: Readonly<Record<string, (program: ProgramCommand) => string>> = {

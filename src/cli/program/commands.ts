@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
-import { flagRows, ownFlagRows } from '../config/flag-table.ts';
-import { flagName } from '../config/go-flags.ts';
+import { flagRows, ownFlagRows } from '../../config/flag-table.ts';
+import { flagName } from '../../config/go-flags.ts';
 import {
   commonExitCodes,
   format,
@@ -12,9 +12,9 @@ import {
   required,
   type CallContext,
   watchersEnvironment,
-} from './command.ts';
-import { addCapi } from './capi/commands.ts';
-import { exitCodeOf, failureText, print, printError } from './messages.ts';
+} from '../command.ts';
+import { addCapi } from '../capi/commands.ts';
+import { exitCodeOf, failureText, print, printError } from '../messages.ts';
 
 const repeatable = (flags: string, summary: string): Option =>
   new Option(flags, `${summary}; repeatable`).argParser(
@@ -100,7 +100,7 @@ function addInstall(program: ProgramCommand): void {
     .ends(installEnds)
     .example('bootwright plan -r worker --boot-device /dev/sda', 'read what would happen')
     .example('bootwright plan -r bootstrap --format dot | dot -Tsvg > plan.svg', 'draw it')
-    .runs(async () => (await import('./plan.ts')).runPlan);
+    .runs(async () => (await import('../plan.ts')).runPlan);
 }
 
 function addConfig(program: ProgramCommand): void {
@@ -110,18 +110,18 @@ function addConfig(program: ProgramCommand): void {
     .addOption(format('text', 'json'))
     .installFlags()
     .example('bootwright config show --config host.yaml', 'see which value wins, and why')
-    .runs(async () => (await import('./config.ts')).runConfigShow);
+    .runs(async () => (await import('../config.ts')).runConfigShow);
   config
     .add('validate', 'list all that an install would refuse of the configuration')
     .addOption(format('text', 'json'))
     .installFlags()
     .ends(installEnds)
     .example('bootwright config validate --config host.yaml', 'all findings at once')
-    .runs(async () => (await import('./config.ts')).runConfigValidate);
+    .runs(async () => (await import('../config.ts')).runConfigValidate);
   config
     .add('schema', 'print the JSON Schema of a configuration file')
     .example('bootwright config schema > bootwright.schema.json', 'for an editor')
-    .runs(async () => (await import('./config.ts')).runConfigSchema);
+    .runs(async () => (await import('../config.ts')).runConfigSchema);
 }
 
 function addObservers(program: ProgramCommand): void {
@@ -134,7 +134,7 @@ function addObservers(program: ProgramCommand): void {
     .addOption(format('text', 'json'))
     .installFlags()
     .example('bootwright doctor --config host.yaml', 'on the live host, before the install')
-    .runs(async () => (await import('./doctor/doctor.ts')).runDoctor);
+    .runs(async () => (await import('../doctor/doctor.ts')).runDoctor);
   program
     .add(
       'status',
@@ -144,7 +144,7 @@ function addObservers(program: ProgramCommand): void {
     .addOption(format('text', 'json'))
     .installFlags()
     .example('bootwright status', 'beside a running agent')
-    .runs(async () => (await import('./status.ts')).runStatus);
+    .runs(async () => (await import('../status.ts')).runStatus);
 }
 
 /** The page of an installation. */
@@ -188,7 +188,7 @@ function addWatch(program: ProgramCommand): void {
       'bootwright watch --kubeconfig management.kubeconfig --cluster demo/demo',
       'follow a Cluster of Cluster API',
     )
-    .runs(async () => (await import('./watch.ts')).runWatch);
+    .runs(async () => (await import('../watch.ts')).runWatch);
 }
 
 /** What reads the records of an earlier run. */
@@ -198,7 +198,7 @@ function addRecords(program: ProgramCommand): void {
     .addOption(format('text', 'json'))
     .installFlags()
     .example('bootwright journal --host.root /mnt', 'of a system that is mounted')
-    .runs(async () => (await import('./journal.ts')).runJournal);
+    .runs(async () => (await import('../journal.ts')).runJournal);
   program
     .add('logs', 'read the logs that a failed install left')
     .add(
@@ -212,7 +212,7 @@ function addRecords(program: ProgramCommand): void {
       'bootwright logs read /opt/install-dir/bundle-20261124T124100Z.tar.gz',
       'see what failed',
     )
-    .runs(async () => (await import('./logs/read.ts')).runLogsRead);
+    .runs(async () => (await import('../logs/read.ts')).runLogsRead);
 }
 
 function addController(program: ProgramCommand): void {
@@ -229,7 +229,7 @@ function addController(program: ProgramCommand): void {
       OPENSHIFT_VERSION: 'version of the cluster',
       ...podEnvironment,
     })
-    .runs(async () => (await import('./controller.ts')).runController);
+    .runs(async () => (await import('../controller.ts')).runController);
 }
 
 const osConfig = (): Option => required('--os-config <FILE>', 'file with the MachineOSConfig');
@@ -266,11 +266,11 @@ function addBuilds(layer: ProgramCommand): void {
       'bootwright layer lint --format sarif mosc.yaml > lint.sarif',
       'write them for a service that shows them beside the code',
     )
-    .runs(async () => (await import('./layer/lint.ts')).runLayerLint);
+    .runs(async () => (await import('../layer/lint.ts')).runLayerLint);
   buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
     .addOption(required('--out <DIR>', 'directory for the build context, empty or absent'))
     .example(`bootwright layer render ${buildLine} --out context`, 'write what podman build takes')
-    .runs(async () => (await import('./layer/render.ts')).runLayerRender);
+    .runs(async () => (await import('../layer/render.ts')).runLayerRender);
   layer
     .add('name', 'print the name of the MachineOSBuild that the cluster would create')
     .addOption(osConfig())
@@ -286,7 +286,7 @@ function addBuilds(layer: ProgramCommand): void {
       'bootwright layer name --os-config mosc.yaml --pool pool.yaml --images osimageurl.yaml',
       'print one name',
     )
-    .runs(async () => (await import('./layer/name.ts')).runLayerName);
+    .runs(async () => (await import('../layer/name.ts')).runLayerName);
 }
 
 /** What makes an image on this machine. */
@@ -302,7 +302,7 @@ function addImages(layer: ProgramCommand): void {
     .option('--digestfile <FILE>', 'write the digest of the pushed image to this file')
     .option('--on-host', 'in a privileged container: build on its host')
     .example(`bootwright layer build ${buildLine}`, 'build with the storage of the user')
-    .runs(async () => (await import('./layer/build.ts')).runLayerBuild);
+    .runs(async () => (await import('../layer/build.ts')).runLayerBuild);
   images(
     layer.add(
       'push',
@@ -314,7 +314,7 @@ function addImages(layer: ProgramCommand): void {
       `bootwright layer push ${buildLine} --authfile pull-secret.json`,
       'push what was built',
     )
-    .runs(async () => (await import('./layer/build.ts')).runLayerPush);
+    .runs(async () => (await import('../layer/build.ts')).runLayerPush);
 }
 
 /** What works on a cluster. */
@@ -333,7 +333,7 @@ function addPools(layer: ProgramCommand): void {
       'bootwright layer status --kubeconfig kubeconfig --pool worker --format json',
       'one pool, for a script',
     )
-    .runs(async () => (await import('./layer/status.ts')).runLayerStatus);
+    .runs(async () => (await import('../layer/status.ts')).runLayerStatus);
   layer
     .add('rollback', 'return a pool to the OS of its release')
     .addOption(administrator())
@@ -347,7 +347,7 @@ function addPools(layer: ProgramCommand): void {
       'print what would happen',
     )
     .example('bootwright layer rollback --kubeconfig kubeconfig --pool worker --yes', 'do it')
-    .runs(async () => (await import('./layer/in-cluster.ts')).runLayerRollback);
+    .runs(async () => (await import('../layer/in-cluster.ts')).runLayerRollback);
   layer
     .add(
       'unpause',
@@ -363,7 +363,7 @@ function addPools(layer: ProgramCommand): void {
     })
     .reads(proxyEnvironment)
     .example('bootwright layer unpause --kubeconfig kubeconfig', 'unpause what was left')
-    .runs(async () => (await import('./layer/in-cluster.ts')).runLayerUnpause);
+    .runs(async () => (await import('../layer/in-cluster.ts')).runLayerUnpause);
 }
 
 const onHost = (command: ProgramCommand): ProgramCommand =>
@@ -377,7 +377,7 @@ const reboot = ['--reboot', 'reboot the host at the end, if a change needs it'] 
 function addNode(node: ProgramCommand): void {
   onHost(node.add('status', 'print what the host runs and what it boots next'))
     .example('bootwright node status --format json', 'for a script')
-    .runs(async () => (await import('./node.ts')).runNodeStatus);
+    .runs(async () => (await import('../node.ts')).runNodeStatus);
   onHost(node.add('apply', 'stage an image for the next boot'))
     .argument('<IMAGE>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
     .option('--record', 'record the image for the Machine Config Daemon')
@@ -388,11 +388,11 @@ function addNode(node: ProgramCommand): void {
       'bootwright node apply registry.example.com/os@sha256:… --reboot',
       'boot into an image',
     )
-    .runs(async () => (await import('./node.ts')).runNodeApply);
+    .runs(async () => (await import('../node.ts')).runNodeApply);
   onHost(node.add('rollback', 'drop the staged image, or return to the previous one'))
     .option(...reboot)
     .example('bootwright node rollback --reboot', 'return to the previous image')
-    .runs(async () => (await import('./node.ts')).runNodeRollback);
+    .runs(async () => (await import('../node.ts')).runNodeRollback);
   inPod(
     node.add(
       'agent',
@@ -401,7 +401,7 @@ function addNode(node: ProgramCommand): void {
     ),
   )
     .reads({ NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment })
-    .runs(async () => (await import('./node-agent.ts')).runNodeAgent);
+    .runs(async () => (await import('../node-agent.ts')).runNodeAgent);
   inPod(
     node.add(
       'controller',
@@ -410,7 +410,7 @@ function addNode(node: ProgramCommand): void {
     ),
   )
     .reads(podEnvironment)
-    .runs(async () => (await import('./node-controller.ts')).runNodeController);
+    .runs(async () => (await import('../node-controller.ts')).runNodeController);
 }
 
 function addCompletion(program: ProgramCommand): void {

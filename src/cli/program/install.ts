@@ -1,28 +1,28 @@
-import { fileJournal } from '../adapters/journal.ts';
-import { processIdentity, type StatusFile, statusFile } from '../adapters/status-file.ts';
-import { journalPathFor, statusPathFor } from '../config/complete.ts';
-import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
-import type { RunEventBody, Sink } from '../engine/events.ts';
-import { asAgentError, reportOf } from '../engine/failures.ts';
-import type { Journal } from '../engine/journal.ts';
-import { mainLine, type Role } from '../engine/role.ts';
-import { runRole } from '../engine/run.ts';
-import { seconds } from '../model/duration.ts';
-import { type Masker, masker } from '../lib/masker.ts';
-import { secretValues } from '../lib/secret-values.ts';
-import { version } from '../model/version.ts';
-import type { Reporter } from '../reporting/reporter.ts';
-import { type RunHistory, runHistoryOf } from '../reporting/run-history.ts';
-import { runStatusOf } from '../reporting/run-status.ts';
-import { chooseRole } from '../roles/choose.ts';
-import type { InstallWorld } from '../steps/step.ts';
-import type { SentReport } from './first-report.ts';
-import { openWorld, type RunWorld } from './install-world.ts';
-import { exitCodeOf, failureText, printError } from './messages.ts';
-import { withdrawal } from '../steps/host/confirm-installation.ts';
-import { readBootId } from '../steps/host-commands.ts';
-import { reporterFor, takeAgentLock } from './service.ts';
-import type { StopSignal } from './stop-signal.ts';
+import { fileJournal } from '../../adapters/journal.ts';
+import { processIdentity, type StatusFile, statusFile } from '../../adapters/status-file.ts';
+import { journalPathFor, statusPathFor } from '../../config/complete.ts';
+import { fingerprintOf, installNotes, type LoadedConfig } from '../../config/load.ts';
+import type { RunEventBody, Sink } from '../../engine/events.ts';
+import { asAgentError, reportOf } from '../../engine/failures.ts';
+import type { Journal } from '../../engine/journal.ts';
+import { mainLine, type Role } from '../../engine/role.ts';
+import { runRole } from '../../engine/run.ts';
+import { seconds } from '../../model/duration.ts';
+import { type Masker, masker } from '../../lib/masker.ts';
+import { secretValues } from '../../lib/secret-values.ts';
+import { version } from '../../model/version.ts';
+import type { Reporter } from '../../reporting/reporter.ts';
+import { type RunHistory, runHistoryOf } from '../../reporting/run-history.ts';
+import { runStatusOf } from '../../reporting/run-status.ts';
+import { chooseRole } from '../../roles/choose.ts';
+import type { InstallWorld } from '../../steps/step.ts';
+import type { SentReport } from '../first-report.ts';
+import { openWorld, type RunWorld } from '../install-world.ts';
+import { exitCodeOf, failureText, printError } from '../messages.ts';
+import { withdrawal } from '../../steps/host/confirm-installation.ts';
+import { readBootId } from '../../steps/host-commands.ts';
+import { reporterFor, takeAgentLock } from '../service.ts';
+import type { StopSignal } from '../stop-signal.ts';
 
 /** What an install is given beside its configuration. */
 export interface InstallStart {
@@ -82,7 +82,7 @@ async function leaveBundle(
   if (stop.exitCode() !== undefined) return undefined;
   if (asAgentError(failure).code === 'cli.already-running') return undefined;
   try {
-    const { collectLogs } = await import('./logs/collect.ts');
+    const { collectLogs } = await import('../logs/collect.ts');
     const { signal } = stop;
     return await collectLogs({ loaded, role, ports, history, failure, secrets, signal });
   } catch (thrown) {
