@@ -101,8 +101,9 @@ export function whyNoFollower({ service, images }: Config): string {
 /** Whether this host gives its cluster a controller. Without a service there is nothing for one on a single node. */
 export const deploysController = condition<Config>(
   'there is an inventory service, or several control-plane nodes and the image of this program',
-  ({ service, images, cluster }) =>
-    !service.url.isEmpty || (images.self !== '' && cluster.controlPlaneCount !== 1),
+  ({ service, images, cluster, controller: { withoutService } }) =>
+    (!service.url.isEmpty && !withoutService) ||
+    ((images.self !== '' || withoutService) && cluster.controlPlaneCount !== 1),
 );
 
 /** Whether the controller of the cluster does what this host leaves. A dry host goes nowhere. */

@@ -169,7 +169,7 @@ describe('an agent', () => {
 
   it('gets its Ignition as a worker once the cluster runs, with the certificate of the day and its own name', async () => {
     await expect(agent('w0').hostIgnition('worker', signal)).rejects.toMatchObject({
-      context: { status: 409 },
+      code: 'inventory.not-ready',
     });
     putCluster(kube, { plane: running });
     const assets = assetsSecret();

@@ -14,6 +14,11 @@ export const inventoryFailures = {
     title: 'The inventory service does not have the requested record',
     hint: 'check the ids of cluster, infra-env and host, and that the host is bound to the cluster; a service from before August 2021 needs --service.api v1',
   },
+  'inventory.not-ready': {
+    kind: 'remote',
+    title: 'The inventory service does not have what is asked for yet',
+    hint: 'look at what the message waits for; the agent asks again until it is there',
+  },
   'inventory.refused': {
     kind: 'remote',
     isFinal: true,

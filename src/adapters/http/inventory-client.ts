@@ -182,7 +182,7 @@ async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<
     notBefore: answer.retryAfter,
     failure: ({ attempts, elapsed }) =>
       inventoryFailure(
-        codeFor(status),
+        codeFor(status, answer),
         `${nameOf(request)} answered ${status}${said === '' ? '' : `: ${said}`}`,
         { context: { url: shown(request.url), status, ...hostStatusIn(said), attempts, elapsed } },
       ),
@@ -195,10 +195,14 @@ function hostStatusIn(said: string): { readonly hostStatus?: string } {
   return hostStatus === undefined ? {} : { hostStatus };
 }
 
-function codeFor(status: number): Parameters<typeof inventoryFailure>[0] {
+function codeFor(
+  status: number,
+  { retryAfter }: Pick<HttpResponse, 'retryAfter'>,
+): Parameters<typeof inventoryFailure>[0] {
   if (status === 401 || status === 403) return 'inventory.denied';
   if (status === 404) return 'inventory.not-found';
-  if (status === 409) return 'inventory.refused';
+  // Only what comes by itself is worth asking for again: assisted-service says no time.
+  if (status === 409) return retryAfter === undefined ? 'inventory.refused' : 'inventory.not-ready';
   if (status >= 300 && status < 400) return 'inventory.unreadable';
   if (status >= 400 && status < 500 && retriesFor(status) === 0) return 'inventory.rejected';
   return 'inventory.unreachable';

@@ -27,7 +27,9 @@ const fileInterval: Millis = seconds(1);
 const servicePause: Millis = seconds(10);
 
 /** Answers of the service that become another one when the cluster is far enough. */
-const notYet: ReadonlySet<string> = new Set(['inventory.not-found', 'inventory.refused']);
+const notYet: ReadonlySet<string> = new Set([
+  ...['inventory.not-found', 'inventory.not-ready', 'inventory.refused'],
+]);
 
 /**
  * The kubeconfig of the cluster: the host's own file, or else that of the inventory service, which

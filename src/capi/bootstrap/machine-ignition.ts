@@ -173,6 +173,8 @@ function agentArgv(input: MachineInput): readonly string[] {
     ...['--pid=host', '--net=host', '--log-driver=none', ...shared],
     ...(pullSecret === undefined ? [] : ['--authfile', paths.pullSecret]),
     ...[agentImage, '-r', role],
+    // Nodes call nobody outside of their cluster: the control-plane provider reads how far they are.
+    ...(role === 'bootstrap' ? ['--controller.withoutService'] : []),
     ...flagsOf(input),
     ...agentArgs,
   ];

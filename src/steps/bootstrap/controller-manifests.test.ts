@@ -49,6 +49,30 @@ describe('bootstrap/add-controller-manifests', () => {
     });
   });
 
+  it('gives a controller without a service nothing of the one that hosts report to', async () => {
+    const host = ready();
+    const given = {
+      ...config,
+      service: { url: 'https://svc.example', token: new Secret(token), caFile: '/etc/ca.crt' },
+      images: { controller: 'registry.example/bootwright:1' },
+      controller: { withoutService: true },
+    };
+    await runStep(addControllerManifests, { config: given, host, facts });
+    const texts = [...host.files.keys()].map((path) => host.textOf(path) ?? '').join('\n');
+    for (const one of ['svc.example', token, '/etc/ca.crt']) expect(texts).not.toContain(one);
+    expect(
+      parse(host.textOf(`${directory}/assisted-installer-controller-pod.yaml`) ?? ''),
+    ).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            containers: [{ image: 'registry.example/bootwright:1', args: ['controller'] }],
+          },
+        },
+      },
+    });
+  });
+
   it('shows the token to root alone, and to nobody else', async () => {
     const host = ready();
     const { events } = await runStep(addControllerManifests, { config, host, facts });

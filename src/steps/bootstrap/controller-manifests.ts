@@ -1,5 +1,6 @@
 import { controllerName, controllerNamespace, controllerToken } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
+import { SecretUrl } from '../../lib/secret-url.ts';
 import { basicCredentials, shownUrl } from '../../lib/shown-url.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import {
@@ -115,8 +116,9 @@ const ownObjects: typeof objects = {
 
 /** Every manifest of the controller, in the order in which they are written. */
 export const controllerManifests = (
-  config: Config,
-  version = config.cluster.openshiftVersion,
+  given: Config,
+  version = given.cluster.openshiftVersion,
+  config = asController(given),
 ): readonly ManifestFile[] =>
   Object.entries({ ...objects, ...(isOwnController(config) ? ownObjects : {}) }).map(
     ([name, make]) => ({
@@ -125,6 +127,16 @@ export const controllerManifests = (
       mode: name === 'secret' ? 0o600 : 0o644,
     }),
   );
+
+/** What the controller is given; nothing of a service that hosts alone may call. */
+const asController = (config: Config): Config =>
+  config.controller.withoutService
+    ? {
+        ...config,
+        service: { ...config.service, url: new SecretUrl(''), token: undefined, caFile: '' },
+        images: { ...config.images, self: controllerImage(config) },
+      }
+    : config;
 
 /** bootkube applies the manifests in it to the new cluster. */
 const manifestDirectory = '/opt/openshift/manifests';

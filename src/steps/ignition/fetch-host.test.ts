@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { webFailure } from '../../adapters/http/failures.ts';
+import { inventoryFailure, webFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { downloadOf } from '../../../test/support/download.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
@@ -50,6 +51,16 @@ describe('ignition/fetch-host', () => {
     const digest = createHash('sha256').update(saved).digest('hex');
     expect(await isSaved(scope, { path, sha256: digest })).toBe(isKept);
     expect(hidden).toEqual(isKept ? ['$6$0123456789abcdef$ghijk'] : []);
+  });
+
+  it('waits for a service that has none for this host yet', async () => {
+    const inventory = fakeInventory({ ignition: pointer });
+    const early = inventoryFailure('inventory.not-ready', 'the control plane is not initialized');
+    inventory.failing('hostIgnition', early);
+    const clock = fakeClock();
+    const { value } = await runStep(fetchHost, { config, host: fakeHost(), inventory, clock });
+    expect(value).toMatchObject({ path });
+    expect(clock.slept).toContain(10_000);
   });
 
   it('asks for the master config on the bootstrap host', async () => {

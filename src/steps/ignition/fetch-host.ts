@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
 import type { RoleName } from '../../model/role.ts';
 import type { Download } from '../../ports/inventory.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { ignitionSourceFailure } from './failures.ts';
 import { chooseSource, explainSource, type IgnitionPorts } from './sources.ts';
@@ -150,21 +153,37 @@ export async function isSaved(
   return true;
 }
 
+/** A worker of Cluster API may be there long before its cluster is. */
+const longestGate = hours(24);
+
 /** Fetches the Ignition of this host. */
 export const fetchHost = step({
   id: 'ignition/fetch-host',
   title: "Fetch this host's Ignition",
   stage: 'Installing',
   stageInfo: hostRole,
-  uses: ['host', 'inventory', 'objects', 'web'],
+  uses: ['host', 'inventory', 'objects', 'web', 'clock'],
   gives: HostIgnition,
   isKept: isSaved,
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
-  limit: minutes(45),
+  limit: longestGate + minutes(45),
+  waitsFor:
+    'a service that has no Ignition for this host yet (409 with Retry-After), at most 24 hours',
   explain: (config) => `${explainSource(config)}, to ${hostIgnitionPath(config)}`,
   run: async (scope) => {
-    const { saved, warnings } = await saveHostIgnition(scope);
+    const beat = heartbeatOf(scope);
+    const poll = async (): Promise<PollResult<SavedIgnition>> => {
+      try {
+        return { done: await saveHostIgnition(scope) };
+      } catch (error) {
+        if (!(error instanceof AgentError) || error.code !== 'inventory.not-ready') throw error;
+        beat();
+        return { status: error.message };
+      }
+    };
+    const limits = { within: longestGate, every: seconds(10) };
+    const { saved, warnings } = await scope.until('the service has the Ignition', poll, limits);
     noteWarnings(scope, warnings);
     return saved;
   },

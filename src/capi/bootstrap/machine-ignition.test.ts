@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { readFlags } from '../../config/flags.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { readFileContent } from '../../ignition/resource.ts';
+import { machineIgnition, type MachineInput, unitWord } from './machine-ignition.ts';
+import { nodeIgnition } from './node-ignition.ts';
+
+const input: MachineInput = {
+  role: 'worker',
+  ...{ clusterId: 'c-1', infraEnvId: 'c-1', hostId: 'h-1' },
+  inventoryUrl: 'https://inventory.test:8443/',
+  token: 'planted-token-17',
+  agentImage: 'r.test/agent@sha256:2',
+};
+
+const configOf = (more: Partial<MachineInput> = {}) =>
+  parseValidConfig(machineIgnition({ ...input, ...more })).config;
+const unitOf = (more: Partial<MachineInput> = {}): string =>
+  configOf(more).systemd?.units?.[0]?.contents ?? '';
+const commandOf = (more: Partial<MachineInput> = {}): string =>
+  unitOf(more)
+    .split('\n')
+    .find((line) => line.startsWith('ExecStart=')) ?? '';
+
+/** The words behind the image, as systemd would hand them to podman; quoted ones are not split. */
+const flagsOf = (more: Partial<MachineInput> = {}): readonly string[] => {
+  const line = commandOf(more);
+  const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare]) =>
+    (quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? '').replaceAll('%%', '%').replaceAll('$$', '$'),
+  );
+  return words.slice(words.indexOf(input.agentImage) + 1);
+};
+
+describe('the Ignition of a live system', () => {
+  it('runs the agent with flags that it knows', () => {
+    const flags = flagsOf({
+      role: 'bootstrap',
+      ...{ inventoryCa: 'PEM', installDevice: '/dev/disk/by-id/a', existingRoot: 'r.test/os' },
+      ...{ openshiftVersion: '4.19.7', controlPlaneCount: 3, mcoImage: 'r.test/mco' },
+      kernelArguments: ['console=ttyS0', 'a="b c"'],
+      keyfiles: { 'eth0.nmconnection': 'x' },
+    });
+    const { layer, notes } = readFlags(flags);
+    expect(notes).toEqual([]);
+    expect(Object.fromEntries([...layer].map(([key, { value }]) => [key, String(value)]))).toEqual({
+      role: 'bootstrap',
+      'service.url': expect.any(String) as string,
+      ...{ 'cluster.id': 'c-1', 'cluster.infraEnvId': 'c-1', 'cluster.hostId': 'h-1' },
+      'service.tokenFile': '/etc/bootwright/token',
+      'service.caFile': '/etc/bootwright/ca.crt',
+      'disk.device': '/dev/disk/by-id/a',
+      'image.existingRoot': 'r.test/os',
+      'cluster.openshiftVersion': '4.19.7',
+      'cluster.controlPlaneCount': '3',
+      'images.mco': 'r.test/mco',
+      'images.controller': 'r.test/agent@sha256:2',
+      'controller.withoutService': 'true',
+      'image.writerArgs': '--append-karg,console=ttyS0,--append-karg,a="b c",--copy-network',
+    });
+  });
+
+  it('has no secret among the words of a command', () => {
+    const secret = {
+      pullSecret: '{"auths":{"r.test":{"auth":"planted-auth"}}}',
+      proxy: { httpsProxy: 'http://user:planted-proxy@proxy.test' },
+    };
+    expect(unitOf(secret)).not.toMatch(/planted/);
+    expect(commandOf(secret)).toContain('--authfile /root/.docker/config.json');
+    const secretFiles = (configOf(secret).storage?.files ?? []).filter(
+      ({ mode }) => (mode ?? 0) % 64 !== 0,
+    );
+    expect(secretFiles).toEqual([]);
+    const proxy = Buffer.from(
+      readFileContent(configOf(secret), '/etc/bootwright/proxy.env'),
+    ).toString();
+    expect(proxy).toBe('HTTPS_PROXY="http://user:planted-proxy@proxy.test"\n');
+  });
+
+  it.each([
+    ['plain/word:1', 'plain/word:1'],
+    ['100%', '100%%'],
+    ['$HOME', '"$$HOME"'],
+    ['two words', '"two words"'],
+    ['a"b\\c', String.raw`"a\"b\\c"`],
+    ['a\nb', String.raw`"a\x0ab"`],
+    ['', '""'],
+  ])('writes %j as a word of a unit', (word, written) => {
+    expect(unitWord(word)).toBe(written);
+  });
+
+  it('merges what the user gives over it, and refuses what is no Ignition', () => {
+    const override = JSON.stringify({
+      ignition: { version: '3.4.0' },
+      storage: { files: [{ path: '/etc/motd', contents: { source: 'data:,x' } }] },
+    });
+    const config = configOf({ override });
+    expect(config.ignition.version).toBe('3.4.0');
+    expect(config.storage?.files?.map(({ path }) => path)).toContain('/etc/motd');
+    expect(config.systemd?.units).toHaveLength(1);
+    expect(() =>
+      configOf({ override: '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"x"}]}}' }),
+    ).toThrow(expect.objectContaining({ code: 'ignition.invalid' }) as Error);
+  });
+});
+
+describe('the Ignition of a node', () => {
+  const pointer =
+    '{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[{"source":"data:,old"}]}}}}';
+
+  it('is the pointer, byte for byte, where nothing is known of it', () => {
+    expect(nodeIgnition({ pointer })).toBe(pointer);
+    expect(nodeIgnition({ pointer, providerID: '', nodeRegistration: {} })).toBe(pointer);
+  });
+
+  it('trusts the authority of the day alone', () => {
+    const { config } = parseValidConfig(nodeIgnition({ pointer, configServerCa: 'NEW' }));
+    expect(config.ignition.security?.tls?.certificateAuthorities).toEqual([
+      { source: `data:text/plain;charset=utf-8;base64,${Buffer.from('NEW').toString('base64')}` },
+    ]);
+  });
+
+  it("registers the Machine's provider ID, labels and a name that only the host knows", () => {
+    const nodeRegistration = {
+      name: '$METADATA_NAME',
+      labels: { "it's": 'x', b: '$METADATA_UUID' },
+    };
+    const { config } = parseValidConfig(
+      nodeIgnition({ pointer, providerID: 'metal3://ns/bmh/m', nodeRegistration }),
+    );
+    const script = Buffer.from(
+      readFileContent(config, '/etc/bootwright/register-node.sh'),
+    ).toString();
+    expect(script).toContain("name='$METADATA_NAME'");
+    expect(script).toContain("id='metal3://ns/bmh/m'");
+    expect(script).toContain(String.raw`labels='it'\''s=x,b=$METADATA_UUID'`);
+    expect(config.storage?.files?.map(({ path }) => path)).not.toContain('/etc/hostname');
+  });
+});
