@@ -58,6 +58,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'controller/wait-for-counts': { endedBy: 'itself' },
   'controller/wait-for-end': { endedBy: 'service' },
   'host/confirm-installation': { endedBy: 'itself', failsOn: ['install.cancelled'] },
+  'ignition/fetch-host': { endedBy: 'others' },
   'image/overwrite-os': { endedBy: 'itself' },
   'layering/check-served-config': { endedBy: 'itself', failsOn: ['layering.other-image-served'] },
   'layering/find-worker-image': { endedBy: 'itself' },

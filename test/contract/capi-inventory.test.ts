@@ -1,4 +1,9 @@
 // The inventory of the bootstrap provider, asked by the product's own client over a real socket.
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +15,7 @@ import { conditionOf } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
+import { readFileContent } from '../../src/ignition/resource.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import {
@@ -196,6 +202,51 @@ describe('an agent', () => {
     });
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '30']);
     expect(statusOf('m1')?.progress).toBeUndefined();
+  });
+});
+
+describe('a host whose agent cannot start', () => {
+  it('R43: reports why its image cannot be pulled, and why podman could not run it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'bootwright-agent-'));
+    try {
+      const value = Buffer.from((secretOf('w0')['data'] as { value: string }).value, 'base64');
+      const { config } = parseValidConfig(value);
+      const script = Buffer.from(readFileContent(config, '/etc/bootwright/agent.sh'))
+        .toString()
+        .replaceAll('/etc/bootwright/', `${folder}/`)
+        .replaceAll('https://inventory.test:8443', server.url)
+        .replace(/cacert = "[^"]*"\\n/, '');
+      await writeFile(join(folder, 'agent.sh'), script);
+      await writeFile(join(folder, 'token'), tokenOf('w0'));
+      const said = String.raw`echo 'Error: "registry" says\ no' >&2; exit 125`;
+      const podman = `if [ -e ${folder}/pulled ]; then exit 0; fi; [ "$1" = image ] && exit 1; touch ${folder}/pulled; ${said}`;
+      const programs = {
+        podman,
+        sleep: 'exit 0',
+        systemctl: 'echo running',
+        journalctl: 'echo lines',
+      };
+      for (const [name, text] of Object.entries(programs))
+        await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+        promisify(execFile)('bash', [join(folder, 'agent.sh'), ...args], {
+          env: { PATH: `${folder}:${process.env['PATH'] ?? ''}`, ...env },
+        });
+      await run(['pull', 'r.test/agent'], {});
+      expect(statusOf('w0')?.progress).toMatchObject({
+        ...{ stage: 'Failed', message: 'the agent did not start: Error: registry says no' },
+      });
+      await run(['report'], { SERVICE_RESULT: 'exit-code', EXIT_STATUS: '4', INVOCATION_ID: 'i' });
+      expect(statusOf('w0')?.progress?.message).toContain('registry');
+      await run(['report'], {
+        SERVICE_RESULT: 'exit-code',
+        EXIT_STATUS: '126',
+        INVOCATION_ID: 'i',
+      });
+      expect(statusOf('w0')?.progress?.message).toBe('the agent did not start: lines');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
 

@@ -173,7 +173,7 @@ describe('conditions', () => {
       'True Reporting',
       'False OSImageRolloutFailed',
     ],
-  ])('of %j after %d ms', (host, later, reporting, ready) => {
+  ])('of %j after %d ms', (...[host, later, reporting, ready]) => {
     const status = { initialization: made, ...(host === undefined ? {} : { progress: host }) };
     expect(reasons(status, later)).toEqual([
       'DataSecretAvailable=True Available',
