@@ -15,7 +15,8 @@ import {
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { nodes, secrets } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, nodes, secrets } from '../../cluster/kinds.ts';
+import { keyPair, pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
 import { seconds } from '../../model/duration.ts';
 import {
   bootstrapConfigs,
@@ -155,6 +156,60 @@ describe('a control plane of three', () => {
     await pass();
     expect(controlPlaneIn(kube)?.status).toMatchObject({
       ...{ replicas: 1, readyReplicas: 1, availableReplicas: 1, unavailableReplicas: 0 },
+    });
+    await end();
+  });
+});
+
+/** A worker of day 2, as core and the bootstrap provider have made it. */
+function worker(kube: FakeKube, name: string, stage: string): void {
+  const metadata = { name, namespace: capiNamespace, labels: { [capiNames.clusterName]: 'demo' } };
+  const ref = (kind: string) => ({ apiGroup: 'x', kind, name });
+  kube.put(machines, {
+    ...{ metadata, spec: { clusterName: 'demo', bootstrap: { configRef: ref('c') } } },
+  });
+  kube.put(bootstrapConfigs, {
+    metadata,
+    spec: {},
+    status: { initialization: { dataSecretCreated: true } },
+  });
+  report(kube, name, stage);
+}
+
+describe('the cluster that is installed', () => {
+  it('has the first certificate request of a host approved, and no other', async () => {
+    const { kube, guest, pass, end } = atWork();
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Rebooting');
+    worker(kube, 'w0', 'Rebooting');
+    const csr = async (name: string, node: string): Promise<void> => {
+      const subject = `O=system:nodes, CN=system:node:${node}`;
+      const pem = await pkcs10({ subject, names: [], keys: await keyPair() });
+      guest.put(certificateSigningRequests, signingRequestObject('client', pem, { name }));
+    };
+    await csr('csr-1', 'w0');
+    await csr('csr-2', 'stranger');
+    await pass();
+    await csr('csr-3', 'w0');
+    await pass();
+    const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
+    expect(approved.map(({ name }) => name)).toEqual(['csr-1']);
+    await end();
+  });
+
+  it('shows of its nodes how far hosts are that say nothing more', async () => {
+    const { kube, guest, pass, end } = atWork();
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Rebooting');
+    worker(kube, 'w0', 'Rebooting');
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] };
+    await pass();
+    guest.put(nodes, { metadata: { name: 'w0' }, status });
+    await pass();
+    expect(
+      kube.objectsOf(bootstrapConfigs).find((one) => one.metadata.name === 'w0'),
+    ).toMatchObject({
+      status: { progress: { stage: 'Done' } },
     });
     await end();
   });

@@ -15,6 +15,7 @@ import { secretText } from './assets.ts';
 import { type AssetsBoard, assetsController, type FailedRun } from './make-assets.ts';
 import { type ControlPlaneAction, decide, type Seen } from './decide.ts';
 import { type ControlPlaneFacts, factsOf } from './facts.ts';
+import type { GuestSeen } from './guest-hosts.ts';
 import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
@@ -102,18 +103,18 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     board.failures.delete(key);
     return {};
   }
-  const { seen, findings } = await observe(work, { key, view }, signal);
+  const { seen, findings, guest } = await observe(work, { key, view }, signal);
   let latest = view;
   let failure: AgentError | undefined;
   try {
     await performActions<Seen, ControlPlaneAction>(
       {
-        ...{ seen, decide, table: actionsOn(scope, () => latest) },
+        ...{ seen, decide, table: actionsOn({ ...scope, guest }, () => latest) },
         readAgain: async (_, inner) => {
           const now = await readView(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
           latest = now;
-          return { ...seen, view: now };
+          return { ...seen, view: now, guest: seenOf(guest) };
         },
       },
       signal,
@@ -151,7 +152,12 @@ const right: Finding = { isRight: true, reason: 'Found' };
 interface Observed {
   readonly seen: Seen;
   readonly findings: Findings;
+  /** Where it answers. */
+  readonly guest?: Guest | undefined;
 }
+
+const seenOf = (guest: Guest | undefined): GuestSeen | undefined =>
+  guest && { nodes: guest.nodes.all(), requests: guest.requests.all() };
 
 /** All that a decision needs beside the objects of the management cluster. */
 async function observe(
@@ -170,15 +176,17 @@ async function observe(
   const inputs = needsInputs ? await readInputs(kube, controlPlane, signal) : undefined;
   const guest = await guestOf(guests, { key, view, facts });
   const gap = guest?.gap();
+  const answering = gap === undefined ? guest : undefined;
   return {
+    guest: answering,
     seen: {
-      ...{ view, now, hasTemplate: template.isRight },
-      isAnswering: guest !== undefined && gap === undefined,
+      ...{ view, now, hasTemplate: template.isRight, isAnswering: answering !== undefined },
+      guest: seenOf(answering),
     },
     findings: {
       ...{ template, ...inputFindings(inputs, board.failures.get(key)) },
       // The bootstrap host answers no worker.
-      hasConfigServer: facts.isBootstrapComplete && guest !== undefined && hasConfigServer(guest),
+      hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
       ...(gap === undefined ? {} : { guestGap: gap }),
     },
   };

@@ -1,6 +1,13 @@
 import { type ControlPlane, type Machine, ownNames } from '../api.ts';
 import { conditionOf } from '../conditions.ts';
 import { type ControlPlaneFacts, factsOf } from './facts.ts';
+import {
+  type Approval,
+  approvals,
+  type GuestSeen,
+  type NodeReport,
+  nodeReports,
+} from './guest-hosts.ts';
 import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
 import type { ControlPlaneView } from './view.ts';
 
@@ -12,6 +19,8 @@ export interface Seen {
   readonly hasTemplate: boolean;
   /** The API of the guest answers. */
   readonly isAnswering: boolean;
+  /** What the guest shows; undefined while it does not answer. */
+  readonly guest?: GuestSeen | undefined;
 }
 
 interface OnMachine {
@@ -29,15 +38,13 @@ export type ControlPlaneAction =
   | { readonly type: 'create-machine'; readonly target: string; readonly machine: NewMachine }
   | ({ readonly type: 'delete-machine' } & OnMachine)
   | ({ readonly type: 'propagate' } & OnMachine)
-  | ({ readonly type: 'mark-up-to-date' } & OnMachine);
+  | ({ readonly type: 'mark-up-to-date' } & OnMachine)
+  | NodeReport
+  | Approval;
 
 /** What is to be done now; nothing while it is paused. */
-export function decide({
-  view,
-  now,
-  hasTemplate,
-  isAnswering,
-}: Seen): readonly ControlPlaneAction[] {
+export function decide(seen: Seen): readonly ControlPlaneAction[] {
+  const { view, now, hasTemplate, isAnswering, guest } = seen;
   const facts = factsOf(view, now);
   const { controlPlane } = view;
   const target = controlPlane.metadata.name;
@@ -52,6 +59,7 @@ export function decide({
     ...(isAnswering && view.kubeconfig === undefined
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
+    ...(guest === undefined ? [] : [...nodeReports(view, guest), ...approvals(view, guest)]),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { nodes } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { countAt } from '../../layering/api/cluster-object.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -13,6 +13,8 @@ export interface Guest {
   readonly kube: Kube;
   readonly nodes: Informer;
   readonly configServers: Informer;
+  /** Requests for certificates. */
+  readonly requests: Informer;
   /** Why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
 }
@@ -38,7 +40,9 @@ const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets
 const configServerPlace = { kind: daemonSets, namespace: 'openshift-machine-config-operator' };
 
 /** Whether a config server of a master answers; where the cluster shows none, whether a master is ready that could run one. */
-export function hasConfigServer({ nodes: ofNodes, configServers }: Guest): boolean {
+export function hasConfigServer(guest: Guest | undefined): boolean {
+  if (guest === undefined) return false;
+  const { nodes: ofNodes, configServers } = guest;
   const [servers] = configServers.all();
   if (servers !== undefined) return countAt(servers, 'status', 'numberReady') > 0;
   return ofNodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
@@ -73,7 +77,8 @@ export function guestsOf(
       { kube, clock },
       { ...configServerPlace, fieldSelector: 'metadata.name=machine-config-server' },
     );
-    const stores = [nodeStore, configServers];
+    const requests = informer({ kube, clock }, { kind: certificateSigningRequests });
+    const stores = [nodeStore, configServers, requests];
     for (const store of stores) {
       store.onChange(() => changed(key));
       store.onGap(() => changed(key));
@@ -81,7 +86,7 @@ export function guestsOf(
     // A kubeconfig that cannot be read shows as a gap.
     const runs = stores.map((store) => store.run(stop.signal).catch(() => undefined));
     return {
-      ...{ kube, uid, configServers, nodes: nodeStore },
+      ...{ kube, uid, configServers, requests, nodes: nodeStore },
       gap: () => nodeStore.gap()?.reason,
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));

@@ -1,4 +1,7 @@
-import { secrets } from '../../cluster/kinds.ts';
+import { readPkcs10 } from '../../cluster/csr/pkcs10.ts';
+import { approved, readSigningRequest } from '../../cluster/csr/signing-request.ts';
+import { keyRefusal } from '../../cluster/csr/verify.ts';
+import { certificateSigningRequests, nodes, secrets } from '../../cluster/kinds.ts';
 import { wholeSeconds } from '../../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
@@ -7,7 +10,9 @@ import type { ActionTable } from '../../reconcile/actions.ts';
 import { type Note, patchOf } from '../../reconcile/write.ts';
 import {
   assetKeys,
+  type BootstrapConfig,
   bootstrapConfigs,
+  type BootstrapConfigStatus,
   bootstrapConfigType,
   capiNames,
   type Cluster,
@@ -19,9 +24,14 @@ import {
   ownNames,
   type OwnedMetadata,
 } from '../api.ts';
+import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
+import { decideProgress } from '../bootstrap/progress.ts';
+import { ladderOf } from '../bootstrap/stores.ts';
 import { contractKind, type ContractKind } from '../contract-kinds.ts';
 import { secretText } from './assets.ts';
 import type { ControlPlaneAction } from './decide.ts';
+import type { Guest } from './guest.ts';
+import { type Approval, approvals, type NodeReport } from './guest-hosts.ts';
 import {
   cloneOf,
   clonedKind,
@@ -56,6 +66,8 @@ const fieldManager = 'bootwright-control-plane';
 /** What writes work with. */
 export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly note: Note;
+  /** The cluster that is installed, where it is followed. */
+  readonly guest?: Guest | undefined;
 }
 
 /** An infrastructure template with the kind of what is made of it. */
@@ -128,6 +140,8 @@ export function actionsOn(
       createMachine({ scope, view: latest() }, machine, signal),
     propagate: ({ target }, signal) => propagate({ scope, view: latest() }, target, signal),
     'mark-up-to-date': ({ machine }, signal) => markUpToDate(scope, machine, signal),
+    'report-node': (report, signal) => reportNode({ scope, view: latest() }, report, signal),
+    'approve-request': (approval, signal) => approve({ scope, view: latest() }, approval, signal),
     'publish-kubeconfig': (_, signal) => publishKubeconfig(scope, latest(), signal),
   };
 }
@@ -236,6 +250,60 @@ async function markUpToDate(
   };
   const options = { manager: fieldManager, subresource: 'status' };
   await kube.apply(withUid(manifest, machine), signal, options);
+}
+
+/** What a node shows becomes the progress of its host, by the rules of any report. */
+async function reportNode(
+  { scope: { kube, clock, note }, view: { controlPlane } }: Place,
+  { config, machine, stage }: NodeReport,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace = '' } = config.metadata;
+  const change = (before: BootstrapConfig): BootstrapConfigStatus | undefined => {
+    const now = clock.now();
+    const context = { ladder: ladderOf({ machine, controlPlane }), now, isOwn: false };
+    const decision = decideProgress(before.status?.progress, { stage, info: '' }, context);
+    if (decision.kind !== 'changed') return undefined;
+    return statusAfter(before, { progress: decision.progress }, now);
+  };
+  const ref = { kind: bootstrapConfigs, namespace, name };
+  await writeStatus(kube, { ref, seen: config, change }, signal);
+  note('info', `the node of ${name} is there`, { stage });
+}
+
+const approval = {
+  reason: 'NodeCSRApprove',
+  message: 'This CSR was approved by the Bootwright control-plane provider',
+};
+
+/** A request is read again, with its node and its key, right before it is approved. */
+async function approve(
+  { scope: { guest, clock, note }, view }: Place,
+  { request }: Approval,
+  signal: AbortSignal,
+): Promise<void> {
+  if (guest === undefined) return;
+  const { name, uid } = request.metadata;
+  const { claim } = request;
+  const [found, node] = await Promise.all([
+    guest.kube.get({ kind: certificateSigningRequests, name }, signal),
+    guest.kube.get({ kind: nodes, name: claim.node }, signal),
+  ]);
+  const asked = found && readSigningRequest(found);
+  if (found === undefined || asked?.uid !== uid) return;
+  const content = readPkcs10(asked?.pem ?? '');
+  if (content === undefined || keyRefusal(content) !== undefined) return;
+  const others = guest.nodes.all().filter(({ metadata }) => metadata.name !== claim.node);
+  const otherRequests = guest.requests.all().filter(({ metadata }) => metadata.uid !== uid);
+  const now = {
+    nodes: node === undefined ? others : [...others, node],
+    requests: [...otherRequests, found],
+  };
+  if (!approvals(view, now).some(({ target }) => target === uid)) return;
+  const next = approved(found, { ...approval, at: clock.now() });
+  const ref = { kind: certificateSigningRequests, name };
+  await guest.kube.replace(ref, next, { subresource: 'approval', signal });
+  note('info', `certificate request ${name} is approved`, { node: claim.node });
 }
 
 /** The kubeconfig of a Cluster (Cluster API contract). */

@@ -28,6 +28,8 @@ export interface ControlPlaneView {
   readonly cluster: Cluster | undefined;
   /** Those that it made and that are there, also while they are being deleted. */
   readonly machines: readonly Machine[];
+  /** All of the cluster. */
+  readonly allMachines: readonly Machine[];
   /** Configs of the whole cluster, by their names. */
   readonly configs: ReadonlyMap<string, BootstrapConfig>;
   /** The Secret with the installer's files, also one of an earlier control plane of the name. */
@@ -164,6 +166,7 @@ function viewOf(controlPlane: ControlPlane, parts: Parts): ControlPlaneView {
   const { cluster, assets, kubeconfig } = parts;
   return {
     ...{ controlPlane, cluster, assets, kubeconfig },
+    allMachines: parts.machines as readonly Machine[],
     machines: (parts.machines as readonly Machine[]).filter((machine) => isOwnedBy(machine, uid)),
     configs: new Map(
       (parts.configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),

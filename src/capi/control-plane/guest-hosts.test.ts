@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { controlPlaneOf } from '../../../test/support/capi-world.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import type { BootstrapConfig, Machine } from '../api.ts';
+import { nodeReports } from './guest-hosts.ts';
+import type { ControlPlaneView } from './view.ts';
+
+const machineOf = (
+  more: Partial<Machine['spec']> = {},
+  status: Machine['status'] = {},
+): Machine => ({
+  metadata: { name: 'w0', uid: 'w0' },
+  spec: {
+    ...{ clusterName: 'demo', bootstrap: { configRef: { apiGroup: '', kind: '', name: 'w0' } } },
+    infrastructureRef: { apiGroup: '', kind: '', name: 'w0' },
+    ...more,
+  },
+  status,
+});
+
+const configIn = (stage: string): BootstrapConfig => ({
+  metadata: { name: 'w0' },
+  spec: { agent: { image: 'a' } },
+  status: {
+    initialization: { dataSecretCreated: true },
+    ...(stage === '' ? {} : { progress: { stage, stageStartedAt: '', updatedAt: '', attempt: 1 } }),
+  },
+});
+
+const viewOf = (machine: Machine, stage: string): ControlPlaneView => ({
+  ...{ controlPlane: controlPlaneOf(), cluster: undefined, machines: [], assets: undefined },
+  ...{ allMachines: [machine], configs: new Map([['w0', configIn(stage)]]), kubeconfig: undefined },
+});
+
+const node = (name: string, isReady: boolean, providerID?: string): KubeObject => ({
+  metadata: { name },
+  spec: providerID === undefined ? {} : { providerID },
+  status: {
+    conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
+    addresses: [{ type: 'InternalIP', address: '10.0.0.7' }],
+  },
+});
+
+describe('what a node shows of its host', () => {
+  it.each<[string, Machine, string, KubeObject, string | undefined]>([
+    ['by the name of the Machine', machineOf(), 'Rebooting', node('w0', false), 'Joined'],
+    ['once it is ready', machineOf(), 'Joined', node('w0', true), 'Done'],
+    ['no more than was known', machineOf(), 'Joined', node('w0', false), undefined],
+    ['not while the host itself reports', machineOf(), 'Installing', node('w0', true), undefined],
+    ['not of a host that failed', machineOf(), 'Failed', node('w0', true), undefined],
+    ['not by another name', machineOf(), 'Rebooting', node('other.test', true), undefined],
+    [
+      'by the id of its provider',
+      machineOf({ providerID: 'lab://w0' }),
+      ...(['Rebooting', node('n7', true, 'lab://w0'), 'Done'] as const),
+    ],
+    [
+      'not of a node with the name and another id',
+      machineOf({ providerID: 'lab://w0' }),
+      ...(['Rebooting', node('w0', true, 'lab://other'), undefined] as const),
+    ],
+    [
+      'by its address',
+      machineOf({}, { addresses: [{ type: 'InternalIP', address: '10.0.0.7' }] }),
+      ...(['Rebooting', node('n7', true), 'Done'] as const),
+    ],
+    ['after its status was lost by a move', machineOf(), '', node('w0', true), 'Done'],
+  ])('%s', (...[, machine, before, shown, stage]) => {
+    const reports = nodeReports(viewOf(machine, before), { nodes: [shown], requests: [] });
+    expect(reports.map((one) => one.stage)).toEqual(stage === undefined ? [] : [stage]);
+  });
+});

@@ -1,0 +1,166 @@
+import {
+  decideRequests,
+  type KnownCluster,
+  type OpenRequest,
+} from '../../cluster/csr/hosts-requests.ts';
+import { readRequest } from '../../cluster/csr/read-request.ts';
+import { addressesOf, readinessOf } from '../../cluster/node.ts';
+import { canonicalAddress } from '../../lib/address.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import type { BootstrapConfig, Machine } from '../api.ts';
+import type { ControlPlaneView } from './view.ts';
+
+/** What the cluster that is installed shows of its hosts. */
+export interface GuestSeen {
+  readonly nodes: readonly KubeObject[];
+  readonly requests: readonly KubeObject[];
+}
+
+/** A stage that a node shows of its host, which says nothing itself once it has rebooted. */
+export interface NodeReport {
+  readonly type: 'report-node';
+  /** Name of the config. */
+  readonly target: string;
+  readonly config: BootstrapConfig;
+  readonly machine: Machine;
+  readonly stage: 'Joined' | 'Done';
+}
+
+/** A certificate request that a host of the cluster made. */
+export interface Approval {
+  readonly type: 'approve-request';
+  /** Its uid. */
+  readonly target: string;
+  readonly request: OpenRequest;
+}
+
+/** A host with what it is called, and where it is. */
+interface GuestHost {
+  readonly config: BootstrapConfig;
+  readonly machine: Machine;
+  readonly names: readonly string[];
+  readonly addresses: readonly string[];
+}
+
+/** Names of hosts are compared in lower case, as kubelets write them. */
+function hostsOf({ allMachines, configs }: ControlPlaneView): readonly GuestHost[] {
+  return allMachines.flatMap((machine): readonly GuestHost[] => {
+    const { name } = machine.metadata;
+    const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
+    if (config === undefined) return [];
+    const { addresses = [] } = machine.status ?? {};
+    const registered = config.spec.nodeRegistration?.name;
+    const fixed = registered === undefined || registered.includes('$') ? [] : [registered];
+    const isName = ({ type }: { readonly type: string }): boolean =>
+      /^(Hostname|InternalDNS)$/.test(type);
+    const names = [name, ...fixed, ...addresses.filter(isName).map(({ address }) => address)];
+    return [
+      {
+        ...{ config, machine, names: names.map((one) => one.toLowerCase()) },
+        addresses: addresses
+          .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
+          .flatMap(({ address }) => canonicalAddress(address) ?? []),
+      },
+    ];
+  });
+}
+
+/** The node of a host: by the id of its provider, else by a name that no other one has. */
+function nodeOf({ machine, names, addresses }: GuestHost, nodes: readonly KubeObject[]) {
+  const { providerID = '' } = machine.spec;
+  const byId = nodes.find(
+    (node) => providerID !== '' && textAt(node, 'spec', 'providerID') === providerID,
+  );
+  if (byId !== undefined) return byId;
+  const free = nodes.filter(
+    (node) => textAt(node, 'spec', 'providerID') === '' || providerID === '',
+  );
+  const named = free.find(({ metadata }) => names.includes(metadata.name.toLowerCase()));
+  return named ?? free.find((node) => addressesOf(node).some((one) => addresses.includes(one)));
+}
+
+/** Stages in which the host itself says nothing; none at all after the status was not moved with its cluster. */
+const silent: ReadonlySet<string> = new Set([
+  ...['', 'Rebooting', 'Waiting for ignition', 'Configuring', 'Joined'],
+]);
+
+/** What nodes show of hosts that have rebooted. */
+export function nodeReports(view: ControlPlaneView, { nodes }: GuestSeen): readonly NodeReport[] {
+  return hostsOf(view).flatMap((host): readonly NodeReport[] => {
+    const { config, machine } = host;
+    const { initialization, progress } = config.status ?? {};
+    const before = progress?.stage ?? '';
+    if (!silent.has(before) || initialization?.dataSecretCreated !== true) return [];
+    const node = nodeOf(host, nodes);
+    if (node === undefined) return [];
+    const stage = readinessOf(node).isReady ? 'Done' : 'Joined';
+    return stage === before
+      ? []
+      : [{ type: 'report-node', target: config.metadata.name, config, machine, stage }];
+  });
+}
+
+/** As assisted-service names how a host is. */
+function statusOf(stage: string): string {
+  if (stage === 'Done') return 'installed';
+  return stage === 'Failed' ? 'error' : 'installing-in-progress';
+}
+
+/** The hosts of a cluster as the rules for certificate requests know them. */
+function knownCluster(view: ControlPlaneView, { nodes, requests }: GuestSeen): KnownCluster {
+  const hosts = hostsOf(view).map((host) => {
+    const stage = host.config.status?.progress?.stage ?? '';
+    const [name = ''] = host.names;
+    const known: InventoryHost = {
+      ...{ id: host.config.metadata.uid ?? '', infraEnvId: '', role: '', name, stage },
+      ...{ status: statusOf(stage), addresses: host.addresses },
+    };
+    return { ...host, known };
+  });
+  return {
+    hosts: {
+      named: (text) => {
+        const found = hosts.find(({ names }) => names.includes(text.toLowerCase()));
+        return found && { ...found.known, name: text.toLowerCase() };
+      },
+      at: (text) => hosts.find(({ addresses }) => addresses.includes(text))?.known,
+    },
+    nodes: new Map(nodes.map((node) => [node.metadata.name, node])),
+    keys: approvedKeys(requests),
+    mastersToCome: 0,
+  };
+}
+
+/** The key of the first client request of each node that was approved. */
+function approvedKeys(requests: readonly KubeObject[]): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>();
+  const approved = requests
+    .map(readRequest)
+    .filter(({ state, claim }) => state === 'approved' && claim?.purpose === 'client')
+    .toSorted((one, other) =>
+      (one.metadata.creationTimestamp ?? '') < (other.metadata.creationTimestamp ?? '') ? -1 : 1,
+    );
+  for (const { claim } of approved)
+    if (claim !== undefined && !keys.has(claim.node)) keys.set(claim.node, claim.key);
+  return keys;
+}
+
+/**
+ * The certificate requests to approve, by the rules of the controller of an installation: nobody in the cluster approves those of
+ * hosts that come later.
+ */
+export function approvals(view: ControlPlaneView, guest: GuestSeen): readonly Approval[] {
+  const open = guest.requests
+    .map(readRequest)
+    .flatMap(({ state, claim, metadata }) =>
+      state === 'pending' && claim !== undefined ? [{ metadata, claim }] : [],
+    );
+  if (open.length === 0) return [];
+  return decideRequests(open, knownCluster(view, guest), () => undefined).map((request) => ({
+    type: 'approve-request',
+    target: request.metadata.uid ?? '',
+    request,
+  }));
+}
