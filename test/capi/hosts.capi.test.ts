@@ -1,0 +1,162 @@
+// The bootstrap provider before the real Cluster API core: by the roles of its release, asked by an agent's own client.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
+import { bootstrapConfigs, clusters, machines } from '../../src/capi/api.ts';
+import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
+import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
+import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
+import { secrets } from '../../src/cluster/kinds.ts';
+import { parseValidConfig } from '../../src/ignition/parse.ts';
+import { readFileContent } from '../../src/ignition/resource.ts';
+import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { Secret } from '../../src/model/secret.ts';
+import type { Stage } from '../../src/model/stage.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { runControllers } from '../../src/reconcile/manager.ts';
+import { clusterOf } from '../kube/rig.ts';
+import { clusterObjects, controlPlaneObject, machineObjects } from './cluster.ts';
+import { type CapiRig, startCapi } from './rig.ts';
+
+const { signal } = new AbortController();
+const stop = new AbortController();
+let rig: CapiRig;
+let server: RouteServer;
+let failures: string[];
+const ends = new AsyncDisposableStack();
+
+beforeAll(async () => {
+  rig = await startCapi();
+  ends.defer(() => rig[Symbol.asyncDispose]());
+  await rig.deploy();
+  // As the manager of the release: what its roles do not allow it cannot do here either.
+  const user = 'system:serviceaccount:bootwright-bootstrap-system:manager';
+  const kube = clusterOf(
+    await rig.kube.kubeconfigFor({ user: { name: user }, server: rig.kube.url }),
+  );
+  ends.defer(kube.close);
+  const ports = { kube, clock: systemClock, random: systemRandom };
+  const stores = bootstrapStores(ports);
+  failures = [];
+  server = await serveRoutes(
+    { listen: { host: '127.0.0.1', port: 0 }, routes: inventoryRoutes({ ...ports, stores }) },
+    (...note) => failures.push(JSON.stringify(note)),
+  );
+  ends.defer(server.close);
+  const emit = (event: object): void => {
+    const { type, level } = event as { readonly type: string; readonly level?: string };
+    if (type === 'note' && level === 'warn') failures.push(JSON.stringify(event));
+  };
+  const inventoryUrl = server.url;
+  const controllers = bootstrapControllers({ ...ports, stores, emit, inventoryUrl });
+  const ended = runControllers(
+    { ...ports, emit, signal: stop.signal },
+    { name: 'bootstrap', controllers },
+  ).catch(() => undefined);
+  ends.defer(async () => {
+    stop.abort(new Error('the test has ended'));
+    await ended;
+  });
+});
+afterAll(() => ends.disposeAsync());
+
+const put = async (objects: readonly KubeObject[]): Promise<void> => {
+  for (const object of objects) await rig.apply(object);
+};
+const configIn = <T>(namespace: string, find: (config: KubeObject) => T | undefined) =>
+  rig.found({ kind: bootstrapConfigs, namespace }, find);
+const machineIn = <T>(namespace: string, find: (machine: KubeObject) => T | undefined) =>
+  rig.found({ kind: machines, namespace }, find);
+const reasonOf = (object: KubeObject, type: string): string => conditionOf(object, type).reason;
+
+/** The client of the agent that the data Secret of a config describes. */
+async function agentOf(namespace: string, name: string) {
+  const secret = await rig.client.get({ kind: secrets, namespace, name });
+  const value = Buffer.from(textAt(secret, 'data', 'value'), 'base64');
+  const { config } = parseValidConfig(value);
+  const unit = config.systemd?.units?.[0]?.contents ?? '';
+  const flag = (of: string): string => new RegExp(`--${of} (\\S+)`).exec(unit)?.[1] ?? '';
+  const token = Buffer.from(readFileContent(config, '/etc/bootwright/token')).toString();
+  const host = { infraEnvId: flag('infra-env-id'), hostId: flag('host-id') };
+  const inventory = inventoryV2({
+    ...{ url: flag('url'), clusterId: flag('cluster-id'), ...host, token: new Secret(token) },
+    ...{ clock: systemClock, random: systemRandom },
+  });
+  ends.defer(inventory.close);
+  return {
+    inventory,
+    report: (stage: Stage, info = '') => inventory.report(host, { stage, info }, signal),
+  };
+}
+
+describe('a worker', () => {
+  const cluster = 'workers';
+  const place = { namespace: cluster };
+
+  it('T16: gets its data Secret while nothing is known of masters; core takes its name over', async () => {
+    await put(clusterObjects(cluster, rig.guest.port));
+    await put([controlPlaneObject(cluster)]);
+    await put(machineObjects({ cluster, name: 'w0' }));
+    const name = await machineIn(cluster, (machine) => {
+      const found = partOf(machine, 'spec', 'bootstrap', 'dataSecretName');
+      return found === undefined ? undefined : found;
+    });
+    expect(name).toBe('w0');
+    const secret = await rig.client.get({ kind: secrets, ...place, name: 'w0' });
+    expect(secret).toMatchObject({
+      type: 'cluster.x-k8s.io/secret',
+      metadata: { labels: { 'cluster.x-k8s.io/cluster-name': cluster } },
+    });
+  });
+
+  it('R43: reports; config and Machine have it as conditions', async () => {
+    const { report } = await agentOf(cluster, 'w0');
+    await report('Starting installation');
+    await report('Installing', 'worker');
+    await report('Failed', 'disk.busy: /dev/vda is mounted — unmount it');
+    const config = await configIn(cluster, (one) =>
+      reasonOf(one, 'Ready') === 'InstallationFailed' ? one : undefined,
+    );
+    expect(conditionOf(config, 'Ready').message).toMatch(/^Installing: disk\.busy: /);
+    await machineIn(cluster, (one) =>
+      reasonOf(one, 'BootstrapConfigReady') === 'InstallationFailed' ? true : undefined,
+    );
+  });
+
+  it('is paused with its Cluster, reports too, and continues afterwards', async () => {
+    const ref = { kind: clusters, ...place, name: cluster };
+    await rig.client.merge(ref, { spec: { paused: true } });
+    const paused = await configIn(cluster, (one) =>
+      conditionOf(one, 'Paused').status === 'True' ? one : undefined,
+    );
+    await rig.client.merge(ref, { spec: { paused: null } });
+    const after = await configIn(cluster, (one) =>
+      conditionOf(one, 'Paused').status === 'False' ? one : undefined,
+    );
+    expect(partOf(after, 'status', 'progress')).toEqual(partOf(paused, 'status', 'progress'));
+    const { report } = await agentOf(cluster, 'w0');
+    await report('Starting installation');
+    await configIn(cluster, (one) =>
+      partOf(one, 'status', 'progress', 'attempt') === 2 ? true : undefined,
+    );
+  });
+
+  it('loses its token once it is done, and all of it when its Machine is deleted', async () => {
+    const { inventory, report } = await agentOf(cluster, 'w0');
+    await report('Rebooting');
+    const config = await configIn(cluster, (one) => one);
+    const progress = { ...(partOf(config, 'status', 'progress') as object), stage: 'Done' };
+    await rig.client.mergeStatus({ kind: bootstrapConfigs, ...place, name: 'w0' }, { progress });
+    await rig.gone({ kind: secrets, ...place, name: 'w0-agent' });
+    await machineIn(cluster, (one) =>
+      conditionOf(one, 'BootstrapConfigReady').status === 'True' ? true : undefined,
+    );
+    await expect(inventory.cluster(signal)).rejects.toMatchObject({ code: 'inventory.denied' });
+    await rig.client.remove({ kind: machines, ...place, name: 'w0' });
+    await rig.gone({ kind: bootstrapConfigs, ...place, name: 'w0' });
+    await rig.gone({ kind: secrets, ...place, name: 'w0' });
+    expect(failures).toEqual([]);
+  });
+});
