@@ -102,7 +102,7 @@ export async function requestObject(request: KubeletRequest): Promise<KubeObject
 export interface BootIds {
   /** That of the start in which a host is. */
   readonly of: (host: string) => string;
-  /** The host has started anew. */
+  /** The host has started again. */
   readonly renew: (host: string, id: string) => void;
 }
 
@@ -119,7 +119,7 @@ export function bootIds(): BootIds {
   };
 }
 
-// Which programs of pods run on which node, so that they end when the node is drained or starts anew.
+// Which programs of pods run on which node, so that they end when the node is drained or starts again.
 
 /** The programs on the nodes of a cluster. */
 export interface Tenants {

@@ -101,7 +101,7 @@ function installConfig({ members }: Pick<ClusterPlan, 'members'>): string {
   });
 }
 
-/** Name of the MachineConfig of a role, as the machine-config-operator renders it on the bootstrap host and then anew. */
+/** Name of the MachineConfig of a role, as the machine-config-operator renders it on the bootstrap host and then again. */
 export const renderedName = (role: Member['role']): string =>
   `rendered-${role}-0123456789abcdef0123456789abcdef`;
 

@@ -35,7 +35,7 @@ export interface RunningCluster extends AsyncDisposable {
   readonly marks: readonly ReadyMark[];
   /** What the machine-config-server answers to a pool; undefined where it has nothing. */
   readonly served: (pool: string) => Promise<string | undefined>;
-  /** How many jobs of ours run in it. */
+  /** How many of its jobs run. */
   readonly runningJobs: () => number;
   /** What was done to it that must not be done; asks the API server for the last of it. */
   readonly complaints: () => Promise<readonly string[]>;

@@ -44,7 +44,7 @@ const inBare = (name: string): Program | undefined => among(bare, name);
 
 const programs: Programs = { ...bare, ...shellPrograms(inBare), ...transientPrograms(inBare) };
 
-/** The stand-in of a program, or undefined when there is none. */
+/** The stand-in of a program, or undefined if absent. */
 const programNamed = (name: string): Program | undefined => among(programs, name);
 
 /** The options that the agent gives to nsenter before the command. */

@@ -19,7 +19,7 @@ export interface BoundPod {
  * reject with `KubeRefusal` when the server says no; "429 storage is (re)initializing" is retried.
  */
 export interface KubeClient {
-  /** The object, or undefined when there is none, or no such kind. */
+  /** The object, or undefined if absent, or no such kind. */
   readonly get: (ref: KubeRef) => Promise<KubeObject | undefined>;
   readonly list: (selection: KubeSelection) => Promise<readonly KubeObject[]>;
   /** The object names its own apiVersion, kind and namespace. */

@@ -24,7 +24,7 @@ export interface Transport {
 
 /** Where and as whom requests are sent. */
 export interface TransportOptions {
-  /** `https://127.0.0.1:PORT`, asked anew for each request. */
+  /** `https://127.0.0.1:PORT`, asked again for each request. */
   readonly url: () => string;
   readonly ca: string;
   readonly user: PemPair | { readonly token: string };

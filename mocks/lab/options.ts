@@ -54,7 +54,7 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
                    machine of one-master is installed; it boots straight into that image
   --firmware NAME  firmware of the virtual machines, uefi (default) or bios
   --no-service     install a virtual machine that starts from the network, with the files of
-                   deploy/host and deploy/pxe as they are, in about four minutes
+                   deploy/host and deploy/pxe unchanged, in about four minutes
 
 Exits with 0 when the outcome is what the scenario expects, with 1 when it is not, and with 2
 when the lab could not run.

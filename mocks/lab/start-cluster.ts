@@ -90,7 +90,7 @@ export async function startCluster(
     end: async () => {
       const limit = Date.now() + JOB_LIMIT_MILLIS;
       while (cluster.runningJobs() > 0 && Date.now() < limit) await sleep(50);
-      const late = cluster.runningJobs() > 0 ? ['a job of ours did not come to its end'] : [];
+      const late = cluster.runningJobs() > 0 ? ['a job of Bootwright did not end'] : [];
       const marks = cluster.marks.map((mark) => `${JSON.stringify(mark)}\n`).join('');
       await writeFile(join(place.folder, 'cluster.marks.jsonl'), marks);
       return [...(await cluster.complaints()), ...late];

@@ -225,7 +225,7 @@ export const bootstrapRendering = (
 
 // What is read in objects around layering, by the simulated cluster and by its checks.
 
-/** A member of an object, however deep; undefined where there is none. */
+/** A member of an object, however deep; undefined if absent. */
 export function partAt(object: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (part, key) =>
@@ -236,7 +236,7 @@ export function partAt(object: unknown, ...path: readonly string[]): unknown {
   );
 }
 
-/** A text in an object; empty where there is none. */
+/** A text in an object; empty if absent. */
 export function textIn(object: unknown, ...path: readonly string[]): string {
   const part = partAt(object, ...path);
   return typeof part === 'string' ? part : '';

@@ -74,7 +74,7 @@ export const architectureOf = ({ node, architecture }: AgentImageOptions): Archi
 /** What differs from image to image; the rest is in the `Containerfile`. */
 async function labelsFor(base: string): Promise<readonly string[]> {
   const revision = await commit();
-  // A base of ours has no name that others could look up: the bill of materials has what it is made of.
+  // Our own base has no name that others could look up: the bill of materials has what it is made of.
   const [, name, digest] = /^(.+)@(sha256:.+)$/.exec(base) ?? [];
   const labels = {
     version,
@@ -101,7 +101,7 @@ async function commit(): Promise<string | undefined> {
   }
 }
 
-/** Makes a base where one of ours is meant, and gives its name in the store. */
+/** Makes a base where our own is meant, and gives its name in the store. */
 async function makeBase(
   store: ContainerStore,
   base: string,

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /**
- * What a test needs and no package of ours brings: a program, a disk image, a server, a toolchain.
+ * What a test needs and none of our packages brings: a program, a disk image, a server, a toolchain.
  * A part is downloaded or built on first use and kept outside the tree.
  */
 export type Part = CachedPart | MachinePart;

@@ -73,7 +73,7 @@ export interface FileEnd {
 }
 
 /**
- * The last bytes of a file of the host or of Bootwright, however long it is; undefined where there is none.
+ * The last bytes of a file of the host or of Bootwright, however long it is; undefined if absent.
  * @throws AgentError `file.not-read` for what is no regular file, `file.not-ours`; the error of the system
  */
 export async function readEndOf(

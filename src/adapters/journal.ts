@@ -80,7 +80,7 @@ async function goodPart(
 }
 
 /**
- * Text of a journal; undefined where there is none.
+ * Text of a journal; undefined if absent.
  * @throws AgentError `file.not-ours`, `file.too-large`; the error of the system
  */
 export async function readJournalFile(path: string): Promise<string | undefined> {

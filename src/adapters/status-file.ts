@@ -53,7 +53,7 @@ export interface ProcessIdentity {
   readonly bootId: string;
 }
 
-/** The identity of the process that has a pid now, ours unless given; undefined where there is none. */
+/** The identity of the process that has a pid now, ours unless given; undefined if absent. */
 export function processIdentity(pid: number = process.pid): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -3,7 +3,7 @@ import { OsStatus } from '../os/status.ts';
 import { StatusDocument } from './status.ts';
 
 const v = z.literal(1).describe('version of this form');
-const text = z.string().describe('empty where there is none');
+const text = z.string().describe('empty where unknown');
 const word = z.string();
 const problem = z.object({ code: z.string(), message: z.string(), hint: z.string() });
 

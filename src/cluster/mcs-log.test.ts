@@ -82,14 +82,14 @@ describe('reading on in a log', () => {
     ['shorter', zoned],
     ['as long', zoned.padEnd(v4.length * 3, ' ') + '\n'],
     ['longer', zoned + named + zoned + zoned],
-  ])('begins anew with a %s file under the same name, and forgets nobody', (_, other) => {
+  ])('begins again with a %s file under the same name, and forgets nobody', (_, other) => {
     const log = readAll(v4 + v4 + v4, other);
     expect(log.asked).toContain('fe80::5054:ff:fe9a:4739');
     expect(log.asked).toContain('192.168.126.12');
     expect(log.read).toBe(other.length);
   });
 
-  it('begins anew after the file was emptied', () => {
+  it('begins again after the file was emptied', () => {
     expect([...readAll(v4, '', zoned).asked]).toHaveLength(2);
   });
 });

@@ -155,7 +155,7 @@ export const settingTable = {
     url: url('http(s) URL of the Ignition of this host'),
     file: text('file on the host with the Ignition of this host'),
     caFile: text('PEM file with certificates to trust for ignition.url'),
-    sha256: sha256('SHA-256 of the Ignition as it is served'),
+    sha256: sha256('SHA-256 of the Ignition in the bytes that are served'),
   },
   s3: {
     endpoint: url('endpoint of the object store'),

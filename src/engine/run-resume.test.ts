@@ -75,7 +75,7 @@ describe('a run that continues after a crash', () => {
     expect(seen).toEqual([{ path: '/dev/toy' }]);
   });
 
-  it('begins anew after the host was started again', async () => {
+  it('begins again after the host was started again', async () => {
     const journal = memoryJournal();
     await runToy(whole, { journal });
     const { world } = await runToy(whole, { journal, bootId: 'another' });

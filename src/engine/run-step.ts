@@ -118,7 +118,7 @@ async function recordFinished<W extends World>(
   } catch (thrown) {
     if (!leaves) throw thrown;
     noteFailure(context, placed, {
-      message: 'the journal does not say that the host is left',
+      message: 'the journal does not say that the host reboots',
       thrown,
     });
   }

@@ -58,7 +58,7 @@ export interface Host {
    */
   readonly exec: (argv: readonly string[], options: ExecOptions) => Promise<CommandResult>;
   /**
-   * Whole text of a file, or undefined when there is none.
+   * Whole text of a file, or undefined if absent.
    * @throws AgentError `file.not-read`, `file.too-large`, `file.not-ours`
    */
   readonly readText: (

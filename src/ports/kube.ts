@@ -79,7 +79,7 @@ export interface ApplyOptions {
  * without `metadata.managedFields`.
  */
 export interface Kube {
-  /** The object, or undefined when there is none (404, or a kind that is not served yet). */
+  /** The object, or undefined if absent (404, or a kind that is not served yet). */
   readonly get: (ref: KubeRef, signal: AbortSignal) => Promise<KubeObject | undefined>;
   /** In the order of their names; none of a kind that is not served yet. */
   readonly list: (selection: KubeSelection, signal: AbortSignal) => Promise<readonly KubeObject[]>;

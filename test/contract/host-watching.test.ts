@@ -35,7 +35,7 @@ everyHost((subject) => {
       expect(polls).toEqual(['rung']);
     });
 
-    it('rings when a file comes, changes, is written anew and goes', async () => {
+    it('rings when a file comes, changes, is written again and goes', async () => {
       await watching([path('watched')], async (notified) => {
         await subject().put(path('watched'), 'one');
         await notified();

@@ -173,7 +173,7 @@ describe('following', () => {
     ['the answer', [status(410)]],
     ['what it cannot understand', [(_, response) => void response.end('{"type":"ADDED"}\n')]],
     ['an event of another error', [(_, response) => void response.end('{"type":"ERROR"}\n')]],
-  ])('lists anew when history is lost by %s', async (_, bad) => {
+  ])('lists again when history is lost by %s', async (_, bad) => {
     watches.push(...bad);
     lists.push(listing(7, node(3)), listing(30, node(29)));
     follow();

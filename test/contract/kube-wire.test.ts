@@ -274,7 +274,7 @@ describe('credentials', () => {
     expect(asked()).toHaveLength(1);
   });
 
-  it('that are refused are looked for anew', async () => {
+  it('that are refused are looked for again', async () => {
     server.answering((seen, response) =>
       (seen.headers.authorization === 'Bearer new' ? json(200, node(1)) : status(401))(
         seen,

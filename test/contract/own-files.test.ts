@@ -1,4 +1,4 @@
-// Files of ours with real links, pipes, owners and modes, as another user of the host could put them there.
+// Our files with real links, pipes, owners and modes, as another user of the host could put them there.
 import { execFileSync } from 'node:child_process';
 import { constants, openSync } from 'node:fs';
 import {
@@ -49,7 +49,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-/** What another user may leave where a file of ours is expected. */
+/** What another user may leave where our file is expected. */
 const planted: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   'a link': (path) => symlink(at('home/theirs'), path),
   'a link that leads nowhere': (path) => symlink(at('home/nothing'), path),

@@ -17,7 +17,7 @@ function differenceTo(config: unknown, theirs: { isValid: boolean; report: strin
   return `ours: ${ours.code ?? 'valid'} ${ours.rules.join(' ')}; theirs: ${theirs.report}`;
 }
 
-/** What only Ignition refuses is passed on: a refusal of ours that is not its own is the mistake. */
+/** What only Ignition refuses is passed on: our refusal that is not its own is the mistake. */
 function stricterThan(config: unknown, theirs: { isValid: boolean; report: string }): string {
   return theirs.isValid ? differenceTo(config, theirs) : 'none';
 }

@@ -269,7 +269,7 @@ beforeAll(async () => {
     { kind: nodes, name: 'm0' },
     { metadata: { labels: { ...label, 'kubernetes.io/arch': 'amd64' } } },
   );
-  // Our image is that of a pod of ours.
+  // Our image is that of our pod.
   const agent = { name: 'agent-m0', namespace, labels: { app: 'bootwright-node-agent' } };
   await client.apply(pods, {
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: agent },

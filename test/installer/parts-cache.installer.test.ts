@@ -94,7 +94,7 @@ describe('a part of the cache', () => {
     expect(existsSync(partFolder(part))).toBe(false);
   });
 
-  it('is built anew after a failure, and leaves nothing of the failed build', async () => {
+  it('is built again after a failure, and leaves nothing of the failed build', async () => {
     const flag = join(folder.path, 'flag');
     const part = samplePart(
       `[ -e ${flag} ] || { touch ${flag}; mkdir -p a/b; chattr +i a/b || :; exit 1; }`,

@@ -52,7 +52,7 @@ function saidOf(errors: readonly FieldError[]): readonly string[] {
 
 /**
  * Our faults as the server would word them: it puts several into brackets in an order of its own, so ours are
- * brought into that order; a fault of ours that it does not have stands at the end.
+ * brought into that order; our fault that it does not have stands at the end.
  */
 export function verdictOf(
   faults: readonly FieldError[],

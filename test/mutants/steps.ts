@@ -380,7 +380,7 @@ export const stepMutants: MutantsByFile = {
   ],
   'src/steps/disk/set-boot-entry.ts': [
     {
-      means: 'the firmware has an entry for a partition that Ignition makes anew',
+      means: 'the firmware has an entry for a partition that Ignition makes again',
       from: '!esp.isWiped && ',
       to: '',
     },

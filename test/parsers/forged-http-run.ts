@@ -1,4 +1,4 @@
-// Lets a client of ours be answered, or a server of ours be asked, with forged HTTP, and prints what went wrong as JSON:
+// Lets our client be answered, or our server be asked, with forged HTTP, and prints what went wrong as JSON:
 // node forged-http-run.ts NAME [SEED]. The other side is a process of its own, so that memory and time are ours.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -75,7 +75,7 @@ const kubeconfigFor = (url: string): string =>
     'current-context': 'x',
   });
 
-/** A request of ours, and an answer that is right. */
+/** Our request, and an answer that is right. */
 type Exchange = readonly [RightAnswer, (url: string) => Promise<unknown>];
 
 interface Closing {

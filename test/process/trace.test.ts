@@ -46,7 +46,7 @@ const byAgent = (requests: Trace['requests']): Trace['requests'] => {
   return requests.filter(({ path }) => !path.endsWith('/logs-progress') || (announced += 1) === 1);
 };
 
-/** No step waits for a report of ours, so only their own order is certain (ADR 0011). */
+/** No step waits for our report, so only their own order is certain (ADR 0011). */
 const isReport = ({ method }: Trace['requests'][number]): boolean => method === 'PUT';
 
 const comparable = (argv: readonly string[], serviceUrl = 'http://SVC'): readonly string[] =>

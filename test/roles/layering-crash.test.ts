@@ -146,7 +146,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     const at = (isIt: (event: RunEvent) => boolean): number => life.events.findIndex(isIt);
     const says = at(({ type }) => type === 'note');
     const notes = life.events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
-    expect(notes).toContain(`nothing is left for it to do: ${why}`);
+    expect(notes).toContain(`it has nothing to do: ${why}`);
     expect(notes).toContain(`the OS images are handed over before this host leaves: ${why}`);
     const texts = life.events.flatMap((event) =>
       event.type === 'step.progress' && 'info' in event.progress ? [event.progress.info] : [],
@@ -170,7 +170,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     expect(sentLog(straight, 'index.txt')).toContain('master-build.log');
   });
 
-  it('serves the image again after the pod of its control plane was made anew', async () => {
+  it('serves the image again after the pod of its control plane was made again', async () => {
     const { machine } = await install(hostOf(built));
     const at = (path: string): string => join(machine.files.root, path);
     const path = at(renderedFile(renderedName('master')));

@@ -128,7 +128,7 @@ interface Place {
   readonly path: string;
 }
 
-/** Whole text of a file, undefined when there is none. */
+/** Whole text of a file, undefined if absent. */
 const readHostFile = ({ at, path }: Place): string | undefined =>
   orWithout(undefined, path, () => readFileSync(at, 'utf8'));
 

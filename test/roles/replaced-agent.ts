@@ -100,7 +100,7 @@ export const singleNodeCommands: typeof bootstrapCommands = {
   ],
 };
 
-/** Commands of ours that the Go agent does not run, each with the row of ADR 0011 that says why. */
+/** Our commands that the Go agent does not run, each with the row of ADR 0011 that says why. */
 export const addedCommands: readonly { readonly argv: RegExp; readonly row: string }[] = [
   { argv: /^lsblk --all --bytes --json --output /, row: '`lsblk --bytes --json DISK`' },
   { argv: /^find \/proc .* -lname \/dev\/sda /, row: 'our own checks' },

@@ -43,7 +43,7 @@ interface PodShape {
   };
 }
 
-/** The data of a Secret; undefined where there is none. */
+/** The data of a Secret; undefined if absent. */
 type Secrets = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
 
 /** How the containers of a pod ended. */

@@ -109,7 +109,7 @@ interface NodeMove {
   readonly target: string;
 }
 
-/** Drains a node, brings it to an image and starts it anew. */
+/** Drains a node, brings it to an image and starts it again. */
 export async function moveNode(
   work: ClusterWork,
   layered: LayeredSite,

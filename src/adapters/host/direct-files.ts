@@ -15,7 +15,7 @@ export interface DirectPlace {
   readonly path: string;
 }
 
-/** Whole text of a file, undefined when there is none. */
+/** Whole text of a file, undefined if absent. */
 export async function readDirect(
   { at, path }: DirectPlace,
   { isOurs = false }: ReadOptions = {},

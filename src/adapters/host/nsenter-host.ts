@@ -141,7 +141,7 @@ const isAbsent = ({ stderr }: CommandResult): boolean =>
   /No such file or directory|Not a directory/.test(stderr);
 
 /**
- * Whole text of a file that only the host sees; undefined when there is none.
+ * Whole text of a file that only the host sees; undefined if absent.
  * @throws AgentError `file.not-read`; `file.too-large` where it is larger than the output of a command may be
  */
 export async function readOnHost(

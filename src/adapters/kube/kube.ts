@@ -34,7 +34,7 @@ import { sharedFollows } from '../shared-follow.ts';
 
 /** How a cluster is reached. */
 export interface KubeOptions {
-  /** The text of a kubeconfig, or undefined when there is none yet; asked again each second then. */
+  /** The text of a kubeconfig, or undefined if absent yet; asked again each second then. */
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly random: Random;

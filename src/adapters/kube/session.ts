@@ -6,7 +6,7 @@ import { ApiError } from './api-error.ts';
 import { type ApiServer, apiServer, type OpenApiServer, type ReachOptions } from './api-server.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
-/** Gives the text of the kubeconfig, or undefined when there is none yet. */
+/** Gives the text of the kubeconfig, or undefined if absent yet. */
 export type Credentials = (signal: AbortSignal) => Promise<string | undefined>;
 
 /** The API server as soon as there are credentials for it. */

@@ -460,7 +460,7 @@ describe('requests that are left', () => {
         'Certificate requests that are not approved, as no host of this cluster has the name: a, b, c',
     });
     expect((await stop()).notes).toContain(
-      'warn: certificate requests are left: no host of this cluster has the name',
+      'warn: certificate requests not approved: no host of this cluster has the name',
     );
   });
 

@@ -242,10 +242,10 @@ function counting(work: Work): Controller {
   const reportLeft = leftReports(work.scope, tally);
   return {
     id: 'controller/count-requests',
-    title: 'Count the certificate requests that are left',
+    title: 'Count the certificate requests that are not approved',
     idle: 'waiting for certificate requests',
     reads,
-    about: () => 'certificate requests that are left',
+    about: () => 'certificate requests that are not approved',
     keys: () => ['left'],
     watch: () => undefined,
     reconcile: async (_, signal) => {
@@ -322,7 +322,7 @@ function leftReports(
       if (!isDenied) throw error;
     }
     const first = names.join(', ');
-    note('warn', `certificate requests are left: ${refusalCauses[cause]}`, { count, first });
+    note('warn', `certificate requests not approved: ${refusalCauses[cause]}`, { count, first });
     tally.reported(left, clock.elapsed());
   };
 }

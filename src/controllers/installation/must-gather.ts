@@ -82,7 +82,7 @@ function imagesIn(setting: string): Readonly<Record<string, unknown>> | undefine
 /** The image stream of the release from which `oc adm must-gather` takes its image. */
 const releaseStream = { kind: imageStreams, namespace: 'openshift', name: 'must-gather' } as const;
 
-/** What the newest tag of an image stream leads to; undefined where there is none. */
+/** What the newest tag of an image stream leads to; undefined if absent. */
 export function latestImage(stream: KubeObject | undefined): string | undefined {
   const { status } = (stream ?? {}) as {
     readonly status?: {

@@ -184,8 +184,8 @@ describe('controller/upload-final-logs', () => {
     expect(admin.writes.map(({ kind, verb }) => `${verb} ${kind}`)).toContain('create pods');
     expect(notes).toEqual([
       'info: /etc/resolv.conf: nameserver 10.0.0.1',
-      'info: /tmp/var-run-resolv.conf: there is none',
-      'info: /tmp/host-resolv.conf: there is none',
+      'info: /tmp/var-run-resolv.conf: not there',
+      'info: /tmp/host-resolv.conf: not there',
       'info: gathering the state of the cluster',
     ]);
   });

@@ -127,7 +127,7 @@ async function noteResolvers(scope: ControllerScope<'host' | 'clock'>): Promise<
     const found = await collect(row, scope, (text) => text);
     scope.signal.throwIfAborted();
     if ('text' in found) scope.note('info', `${row.name}: ${found.text.trim()}`);
-    else if (found.isAbsent) scope.note('info', `${row.name}: there is none`);
+    else if (found.isAbsent) scope.note('info', `${row.name}: not there`);
     else scope.note('warn', `could not read ${row.name}`, { reason: found.missing });
   }
 }

@@ -56,7 +56,7 @@ const clusterOf = (record: LeftRecord | undefined): InstallingCluster => ({
   hosts: record === undefined ? [] : recordedHosts(record),
 });
 
-/** The record; undefined where there is none, or none that can be read: `controller/do-left-work` says so. */
+/** The record; undefined if absent, or none that can be read: `controller/do-left-work` says so. */
 export function recordIn([found]: readonly KubeObject[]): LeftRecord | undefined {
   try {
     return found && readRecord(found);

@@ -24,7 +24,7 @@ export const nodeControllerFailures = {
   'node-controller.etcd-not-healthy': {
     kind: 'cluster',
     title: 'No further node with a member of etcd is changed while etcd could lose its quorum',
-    hint: 'look at the pods of etcd in openshift-etcd; the roll-out continues once one may be away and a quorum is left',
+    hint: 'look at the pods of etcd in openshift-etcd; the roll-out continues once a quorum remains without one of them',
   },
 } as const satisfies FailureTable;
 

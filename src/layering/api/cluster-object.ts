@@ -11,18 +11,18 @@ export function partOf(object: KubeObject | undefined, ...path: readonly string[
   return part;
 }
 
-/** A text of an object; empty where there is none. */
+/** A text of an object; empty if absent. */
 export function textAt(object: KubeObject | undefined, ...path: readonly string[]): string {
   return textOf(partOf(object, ...path) as Value | undefined);
 }
 
-/** A number of an object; 0 where there is none, as Go leaves zeroes out. */
+/** A number of an object; 0 if absent, as Go leaves zeroes out. */
 export function countAt(object: KubeObject | undefined, ...path: readonly string[]): number {
   const part = partOf(object, ...path);
   return typeof part === 'number' ? part : 0;
 }
 
-/** A list of an object; empty where there is none. */
+/** A list of an object; empty if absent. */
 export function listAt(
   object: KubeObject | undefined,
   ...path: readonly string[]
@@ -31,7 +31,7 @@ export function listAt(
   return Array.isArray(part) ? part : [];
 }
 
-/** An annotation; empty where there is none. */
+/** An annotation; empty if absent. */
 export const annotationOf = (object: KubeObject | undefined, key: string): string =>
   object?.metadata.annotations?.[key] ?? '';
 

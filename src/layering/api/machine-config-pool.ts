@@ -88,7 +88,7 @@ export function beginPause(
 }
 
 /**
- * What ends our pause of a pool; undefined where there is none, or one that did not begin then. A pool that is paused for
+ * What ends our pause of a pool; undefined if absent, or one that did not begin then. A pool that is paused for
  * something else too stays paused.
  */
 export function endPause(

@@ -70,7 +70,7 @@ export function readImageFields(source: SourceObject): OSImages {
   }
   for (const name of names) {
     if (fieldOf(value, name) !== undefined) continue;
-    const problem = `${name} is missing; write ${name}: '' where there is none`;
+    const problem = `${name} is missing; write ${name}: '' if the release has none`;
     throw layeringFailure('layering.wrong-object', `${place([name])}: ${problem}`, { hint });
   }
   return readOSImages(source);

@@ -52,7 +52,7 @@ describe('yamlText', () => {
     ['\u2029', 'U+2029', String.raw`\u2029`],
     ['\ufffe', 'U+FFFE', String.raw`\ufffe`],
   ])('refuses %j with its line, and says how to write it', (character, name, escape) => {
-    const problem = `the character ${name} is not allowed in YAML as it is: remove it, or write it as ${escape} in double quotes`;
+    const problem = `the character ${name} is not allowed in YAML unescaped: remove it, or write it as ${escape} in double quotes`;
     expect(yamlText({ path: 'f', text: `a: 1\r\nb: # ${character}\n` })).toMatchObject({
       code: 'layering.malformed-file',
       place: 'f:2',

@@ -98,7 +98,7 @@ export function yamlText({ path, text }: SourceFile): string | SourceFinding {
   const found = FORBIDDEN.exec(lines);
   if (found === null) return lines;
   const line = lines.slice(0, found.index).split('\n').length;
-  const problem = `the character U+${digitsOf(found[0]).toUpperCase()} is not allowed in YAML as it is`;
+  const problem = `the character U+${digitsOf(found[0]).toUpperCase()} is not allowed in YAML unescaped`;
   const advice = `remove it, or write it as ${escapeOf(found[0])} in double quotes`;
   return malformed(`${path}:${line}`, `${problem}: ${advice}`);
 }

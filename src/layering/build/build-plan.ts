@@ -92,7 +92,7 @@ export interface ContainerfileInputs {
   readonly machineConfig: MachineConfig;
   /** The image of the operating system; that of the MachineConfig unless the release keeps it elsewhere (≤ 4.21). */
   readonly baseImage: string;
-  /** Image with the packages of extensions; empty when there is none. */
+  /** Image with the packages of extensions; empty if absent. */
   readonly extensionsImage: string;
   /** What the user adds; it begins with a stage built on `configs`. Empty when there is nothing to add. */
   readonly userContent: string;

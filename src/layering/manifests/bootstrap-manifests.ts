@@ -89,7 +89,7 @@ function requireNoneListed(object: SourceObject): void {
   throw sourceFailure(wrongObject(object.place(path), problem));
 }
 
-/** The path of the first MachineOSConfig in a List, however deep; undefined where there is none. */
+/** The path of the first MachineOSConfig in a List, however deep; undefined if absent. */
 function listedIn(list: Fields): Path | undefined {
   const items = itemsOf(list) ?? [];
   for (const [index, item] of items.entries()) {

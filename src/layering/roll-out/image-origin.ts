@@ -17,7 +17,7 @@ export interface ImageOrigin {
   readonly isOfInstallation: boolean;
   /** When its build ended, RFC 3339; empty where that is not said. */
   readonly builtAt: string;
-  /** An earlier build with the same image; empty where there is none. */
+  /** An earlier build with the same image; empty if absent. */
   readonly reusedFrom: string;
   /** The build that was set aside for it; empty without a rollback. */
   readonly rolledBackFrom: string;
@@ -91,7 +91,7 @@ export interface UnfinishedBuild {
   /** It has ended without an image. */
   readonly isOver: boolean;
   readonly message: string;
-  /** Its pod with the state of it; empty where there is none. */
+  /** Its pod with the state of it; empty if absent. */
   readonly pod: string;
 }
 

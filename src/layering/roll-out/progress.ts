@@ -65,7 +65,7 @@ export interface PoolProgress extends PoolStatus {
   readonly runner: PoolRunner;
   /** Where the image comes from; undefined without an image. */
   readonly origin: ImageOrigin | undefined;
-  /** The build that is to give the next image; undefined when there is none to wait for. */
+  /** The build that is to give the next image; undefined if absent to wait for. */
   readonly nextBuild: UnfinishedBuild | undefined;
   readonly nodes: readonly NodeProgress[];
   /** What a person has to do, one sentence each. */

@@ -99,7 +99,7 @@ describe('bootstrap/add-controller-manifests', () => {
       facts,
     });
     expect(notes).toEqual([
-      'info: nothing is left for it to do: the controller is registry.example/other:1, and not this program, registry.example/own:1',
+      'info: it has nothing to do: the controller is registry.example/other:1, and not this program, registry.example/own:1',
     ]);
   });
 

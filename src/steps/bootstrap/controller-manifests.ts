@@ -158,8 +158,7 @@ export const addControllerManifests = step({
   explain: (config) => `controller image ${controllerImage(config)}`,
   preview: () => [mkdirManifestsArgv],
   run: async ({ host, config, signal, note }, { bootstrap }) => {
-    if (!isOwnController(config))
-      note('info', `nothing is left for it to do: ${whyNoFollower(config)}`);
+    if (!isOwnController(config)) note('info', `it has nothing to do: ${whyNoFollower(config)}`);
     await host.exec(mkdirManifestsArgv, { signal, limit: seconds(20) });
     for (const { name, content, mode } of controllerManifests(config, bootstrap.openshiftVersion)) {
       await host.writeFile(`${manifestDirectory}/${name}`, content, { signal, mode });

@@ -194,7 +194,7 @@ export function parseDigests(stdout: string): ReadonlyMap<string, string> {
 /** What was read from the boot partition. */
 interface BootContent {
   readonly hasStamp: boolean;
-  /** Digest of the Ignition on it; undefined when there is none. */
+  /** Digest of the Ignition on it; undefined if absent. */
   readonly sha256: string | undefined;
   /** Digest of the Ignition that should be on it. */
   readonly expected: string;

@@ -391,7 +391,7 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
 
   it.each<[string, Wanted, readonly BlockDevice[]]>([
     ['on an empty disk', {}, []],
-    ['in a table that is made anew', {}, [esp]],
+    ['in a table that is made again', {}, [esp]],
     ['with another GUID', { guid: espUuid, wipeTable: false }, [esp]],
     ['of another type', { wipeTable: false }, [{ ...esp, partType: '' }]],
   ])('says which partitions have no entry yet: %s', async (...[, wanted, esps]) => {

@@ -10,7 +10,7 @@ interface ReleaseLine {
   readonly minor: number;
 }
 
-/** The line of a version, `4.16.2` or `4.16`; undefined when there is none in the text. */
+/** The line of a version, `4.16.2` or `4.16`; undefined if absent in the text. */
 export function lineOfVersion(version: string): ReleaseLine | undefined {
   const match = /^v?(\d+)\.(\d+)(?=\D|$)/.exec(version);
   return match === null ? undefined : { major: Number(match[1]), minor: Number(match[2]) };

@@ -151,7 +151,7 @@ describe('image/write', () => {
 });
 
 describe('image/write', () => {
-  it('tries three times, makes the disk unbootable each time, and counts anew', async () => {
+  it('tries three times, makes the disk unbootable each time, and counts again', async () => {
     const cut = `${writer.read(7)}${writer.read(40)}\nError: decoding\n\nCaused by:\n    end of file before message length reached\n`;
     const host = writingHost()
       .on(writer.argv())

@@ -100,7 +100,7 @@ async function renderedSince(
 /**
  * Tags an image by the name that its build will most likely have, while its pool is not even rendered: then nothing but
  * the cluster is waited for.
- * @returns the tag; undefined where there is none
+ * @returns the tag; undefined if absent
  */
 export async function tagEarly(
   scope: HandOverScope,

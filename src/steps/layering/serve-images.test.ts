@@ -49,7 +49,7 @@ describe('layering/serve-images', () => {
     expect(machine.textOf(fileOf('worker'))).toBe(renderedText('worker'));
   });
 
-  it('has systemd put it back when the pod is made anew and has rendered again', async () => {
+  it('has systemd put it back when the pod is made again and has rendered again', async () => {
     const machine = host();
     await runStep(serveImages, { host: machine, config, facts });
     await runStep(serveImages, { host: machine, config, facts });

@@ -88,7 +88,7 @@ async function findPrograms(asked: AskedHost): Promise<OsFindings> {
   };
 }
 
-/** What a command prints, or undefined when there is none of that name, or it fails. */
+/** What a command prints, or undefined if absent of that name, or it fails. */
 export async function ask({ host, signal }: AskedHost, argv: Argv): Promise<string | undefined> {
   try {
     return (await host.exec(argv, { signal, limit })).stdout;

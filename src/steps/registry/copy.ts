@@ -340,7 +340,9 @@ async function recreateRoot(
     await host.exec(argv, { signal, limit: minutes(30) });
   };
   const slow = (because: string): void =>
-    note('warn', 'the root file system is grown as it is, which may make it slow', { because });
+    note('warn', 'the root file system is grown, not made again, which may make it slow', {
+      because,
+    });
   if (recreation === 'none') return;
   if (recreation === 'cleanup') slow('an earlier try to recreate it was cut off');
   else {

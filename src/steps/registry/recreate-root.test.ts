@@ -82,7 +82,9 @@ describe('registry/copy after an earlier try', () => {
     const host = hostWith([], '/dev/sdb4');
     const { notes } = await runStep(copyRegistry, { host, facts });
     expect(verbs(host)).toEqual([]);
-    expect(notes).toEqual(['warn: the root file system is grown as it is, which may make it slow']);
+    expect(notes).toEqual([
+      'warn: the root file system is grown, not made again, which may make it slow',
+    ]);
   });
 
   it('waits until udev has seen the partition that has grown', async () => {

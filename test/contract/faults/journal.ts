@@ -67,7 +67,7 @@ export const journalRows: readonly JournalRow[] = [
     means: 'the step that leaves the host has finished',
     outcome: 'warns',
     done: 'all: the host reboots',
-    next: 'there is none',
+    next: 'no next run',
   },
   {
     write: 'failed',

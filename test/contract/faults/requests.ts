@@ -215,7 +215,7 @@ export const requestKinds: readonly RequestKind[] = [
     limit: kubeLimit,
     endings: {
       ...kubeFaults('limit'),
-      '404': works('there is none, or the kind is not served yet'),
+      '404': works('it does not exist, or the kind is not served yet'),
       '409': conflict,
     },
   },
