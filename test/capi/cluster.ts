@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ContractRef, ControlPlaneSpec } from '../../src/capi/api.ts';
 import { bootstrapConfigType, controlPlaneType } from '../../src/capi/api.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
@@ -109,4 +113,91 @@ export function machineObjects(named: Required<Named>): readonly KubeObject[] {
       },
     }),
   ];
+}
+
+/** A MachineDeployment of workers, from templates. */
+export function workerObjects(cluster: string, replicas = 2): readonly KubeObject[] {
+  const name = 'workers';
+  const labels = { pool: name };
+  const { apiVersion, kind } = bootstrapConfigType;
+  const template = `${kind}Template`;
+  return [
+    inNamespace(
+      [apiVersion, template],
+      { cluster, name },
+      { spec: { template: { spec: configSpec } } },
+    ),
+    devMachineTemplate({ cluster, name }),
+    inNamespace(
+      [coreVersion, 'MachineDeployment'],
+      { cluster, name },
+      {
+        spec: {
+          ...{ clusterName: cluster, replicas, selector: { matchLabels: labels } },
+          template: {
+            metadata: { labels },
+            spec: {
+              clusterName: cluster,
+              bootstrap: { configRef: { apiGroup: groupOf(apiVersion), kind: template, name } },
+              infrastructureRef: infrastructureRef('DevMachineTemplate', name),
+            },
+          },
+        },
+      },
+    ),
+  ];
+}
+
+const secret = (named: Named, content: object): KubeObject =>
+  inNamespace(['v1', 'Secret'], named, {
+    ...content,
+    metadata: { labels: { 'cluster.x-k8s.io/cluster-name': named.cluster } },
+  });
+
+/** What a cluster is installed from, and the authorities that machines in memory ask for. */
+export const clusterSecrets = (cluster: string): readonly KubeObject[] => [
+  secret(
+    { cluster, name: 'install-state' },
+    {
+      stringData: { 'install-config.yaml': installConfig(cluster) },
+    },
+  ),
+  ...['ca', 'etcd'].map((name) =>
+    secret(
+      { cluster, name: `${cluster}-${name}` },
+      {
+        type: 'cluster.x-k8s.io/secret',
+        data: selfSigned(name),
+      },
+    ),
+  ),
+];
+
+const installConfig = (cluster: string): string =>
+  `apiVersion: v1
+metadata: { name: ${cluster} }
+baseDomain: example.com
+controlPlane: { name: master, replicas: 3 }
+compute: [{ name: worker, replicas: 2 }]
+platform: { none: {} }
+pullSecret: '{"auths":{}}'
+`;
+
+/** The provider of infrastructure reads RSA keys of PKCS #1 alone. */
+function selfSigned(name: string): Readonly<Record<string, string>> {
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-authority-'));
+  try {
+    const [key, certificate] = [join(folder, 'key'), join(folder, 'certificate')];
+    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', `/CN=${name}`];
+    execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+    const traditional = execFileSync('openssl', ['rsa', '-traditional', '-in', key], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return {
+      'tls.crt': readFileSync(certificate).toString('base64'),
+      'tls.key': traditional.toString('base64'),
+    };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -96,12 +96,15 @@ interface Given {
   readonly hash: string;
 }
 
-/** Undefined while something of it is missing or wrong. */
+/** Undefined while something of it is missing or wrong. A store may not show yet what was just made: it is read again. */
 async function givenFor(
-  { kube }: AssetsScope,
-  view: ControlPlaneView,
+  scope: AssetsScope,
+  stored: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<Given | undefined> {
+  const { kube } = scope;
+  const view = await readView(kube, stored.controlPlane, signal);
+  if (view === undefined || !isDue(scope, view)) return undefined;
   const template = await readTemplate(kube, view.controlPlane, signal);
   const { inputs, hash } = await readInputs(kube, view.controlPlane, signal);
   return inputs === undefined || !('template' in template) ? undefined : { view, inputs, hash };

@@ -1,0 +1,89 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { openInventory, type InventoryConnection } from '../../src/adapters/http/inventory.ts';
+import { machines } from '../../src/capi/api.ts';
+import { networkOf } from '../../src/cli/service.ts';
+import { secrets } from '../../src/cluster/kinds.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { readSettings } from '../../src/config/sources.ts';
+import { textAt } from '../../src/layering/api/cluster-object.ts';
+import type { Stage } from '../../src/model/stage.ts';
+import type { Download } from '../../src/ports/inventory.ts';
+import type { CapiRig } from './rig.ts';
+
+/** A host that boots what its data Secret says, and makes the requests of its agent by the agent's own client. */
+export interface ScriptedHost extends AsyncDisposable {
+  readonly machine: string;
+  readonly role: string;
+  readonly inventory: InventoryConnection;
+  readonly report: (stage: Stage, info?: string) => Promise<void>;
+  /** Reports that the bootstrap host makes for another. */
+  readonly reportFor: (other: ScriptedHost, stage: Stage) => Promise<void>;
+  readonly ref: { readonly infraEnvId: string; readonly hostId: string };
+}
+
+/** What is read of the Ignition of a live system. */
+interface Booted {
+  readonly storage: {
+    readonly files: readonly {
+      readonly path: string;
+      readonly contents: { readonly source: string };
+    }[];
+  };
+  readonly systemd: { readonly units: readonly [{ readonly contents: string }] };
+}
+
+/** The most that a call takes here. */
+const limitMillis = 60_000;
+
+/** Boots the host of a Machine as soon as it has bootstrap data. */
+export async function bootHost(
+  { client, found, kube }: CapiRig,
+  { cluster, machine }: { readonly cluster: string; readonly machine: string },
+): Promise<ScriptedHost> {
+  const name = await found({ kind: machines, namespace: cluster }, (object) => {
+    const secret = textAt(object, 'spec', 'bootstrap', 'dataSecretName');
+    return object.metadata.name === machine && secret !== '' ? secret : undefined;
+  });
+  const secret = await client.get({ kind: secrets, namespace: cluster, name });
+  const { storage, systemd } = JSON.parse(decoded(textAt(secret, 'data', 'value'))) as Booted;
+  const folder = join(kube.folder, `host-${cluster}-${machine}`);
+  await mkdir(folder, { recursive: true });
+  for (const { path, contents } of storage.files) {
+    const source = contents.source.replace(/^data:;base64,/, '');
+    await writeFile(join(folder, basename(path)), decoded(source));
+  }
+  const words = agentWords(systemd.units[0].contents, folder);
+  const { config } = await loadConfig(readSettings(words, {}));
+  const inventory = openInventory(config, { network: networkOf(config) });
+  const { infraEnvId, hostId } = config.cluster;
+  const ref = { infraEnvId, hostId };
+  const signal = (): AbortSignal => AbortSignal.timeout(limitMillis);
+  return {
+    ...{ machine, role: config.role, inventory, ref },
+    report: (stage, info = '') => inventory.report(ref, { stage, info }, signal()),
+    reportFor: (other, stage) => inventory.report(other.ref, { stage, info: '' }, signal()),
+    [Symbol.asyncDispose]: () => inventory.close(),
+  };
+}
+
+const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
+
+/** Arguments of the agent in its unit, with the files of the host in a folder of ours. */
+function agentWords(unit: string, folder: string): string[] {
+  const [, line = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
+  const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(
+    ([, quoted, plain = '']) => quoted?.replaceAll(/\\(.)/g, '$1') ?? plain,
+  );
+  return words
+    .slice(words.indexOf('-r'))
+    .map((word) => word.replaceAll('%%', '%').replaceAll('$$', '$'))
+    .map((word) => (word.startsWith('/etc/bootwright/') ? join(folder, basename(word)) : word));
+}
+
+/** Text of a download. */
+export async function textIn({ body }: Download): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

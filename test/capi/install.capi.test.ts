@@ -1,0 +1,217 @@
+// An installation with the real core: our managers with the rights of their own accounts, machines in memory, and hosts that
+// make the agent's requests by the agent's own client.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bootstrapConfigs, clusters, controlPlanes, machines } from '../../src/capi/api.ts';
+import { nodes, secrets } from '../../src/cluster/kinds.ts';
+import { conditionOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import {
+  clusterObjects,
+  clusterSecrets,
+  controlPlaneObject,
+  devMachines,
+  workerObjects,
+} from './cluster.ts';
+import { bootHost, type ScriptedHost, textIn } from './hosts.ts';
+import { type Manager, startManager, writeInstaller } from './managers.ts';
+import { type CapiRig, startCapi } from './rig.ts';
+
+let rig: CapiRig;
+let managers: readonly Manager[] = [];
+let installer: Awaited<ReturnType<typeof writeInstaller>>;
+
+beforeAll(async () => {
+  rig = await startCapi();
+  await rig.deploy();
+  installer = await writeInstaller(rig);
+  managers = await Promise.all([
+    startManager(rig, { provider: 'bootstrap' }),
+    startManager(rig, { provider: 'control-plane', installer: installer.program }),
+  ]);
+  const webhooks = managers.map(
+    ({ provider, webhook }) => [`${provider}-bootwright`, webhook] as const,
+  );
+  await rig.deploy({ webhooks: Object.fromEntries(webhooks) });
+});
+afterAll(async () => {
+  await Promise.all(managers.map(({ kill }) => kill()));
+  await rig[Symbol.asyncDispose]();
+});
+
+const put = async (objects: readonly KubeObject[]): Promise<void> => {
+  for (const object of objects) await rig.apply(object);
+};
+
+describe('three masters and two workers', () => {
+  const cluster = 'one';
+  const place = { namespace: cluster };
+  const masters: ScriptedHost[] = [];
+  const workers: ScriptedHost[] = [];
+
+  const isTrue = (kind: KubeKind, type: string, name?: string): Promise<true> =>
+    rig.found({ kind, ...place }, (object) =>
+      (name ?? object.metadata.name) === object.metadata.name &&
+      conditionOf(object, type).status === 'True'
+        ? true
+        : undefined,
+    );
+  const bootNext = async (
+    hosts: readonly ScriptedHost[],
+    isWanted: (machine: KubeObject) => boolean,
+  ): Promise<ScriptedHost> => {
+    const machine = await rig.found({ kind: machines, ...place }, (object) =>
+      isWanted(object) && !hosts.some((host) => host.machine === object.metadata.name)
+        ? object.metadata.name
+        : undefined,
+    );
+    return bootHost(rig, { cluster, machine });
+  };
+  const isMaster = ({ metadata }: KubeObject): boolean =>
+    metadata.labels?.['cluster.x-k8s.io/control-plane'] !== undefined;
+
+  /** The node of a host, as its kubelet registers it with what its infrastructure says. */
+  const join = async ({ machine }: ScriptedHost, role: 'master' | 'worker'): Promise<void> => {
+    const providerID = await rig.found({ kind: machines, ...place }, (object) =>
+      object.metadata.name === machine
+        ? textAt(object, 'spec', 'providerID') || undefined
+        : undefined,
+    );
+    await rig.guest.client.apply(nodes, {
+      ...{ apiVersion: 'v1', kind: 'Node' },
+      metadata: { name: machine, labels: { [`node-role.kubernetes.io/${role}`]: '' } },
+      spec: { providerID },
+    });
+    const at = '2026-11-27T00:00:00Z';
+    const types = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+    const conditions = types.map((type) => ({
+      ...{ type, status: type === 'Ready' ? 'True' : 'False', reason: 'x', message: 'x' },
+      ...{ lastHeartbeatTime: at, lastTransitionTime: at },
+    }));
+    await rig.guest.client.mergeStatus({ kind: nodes, name: machine }, { conditions });
+  };
+
+  afterAll(async () => {
+    for (const host of [...masters, ...workers]) await host[Symbol.asyncDispose]();
+  });
+
+  it('R2, R6, R19: makes the bootstrap host first, from files that the installer made once', async () => {
+    await put(clusterObjects(cluster, rig.guest.port));
+    await put(clusterSecrets(cluster));
+    await put([controlPlaneObject(cluster), ...workerObjects(cluster)]);
+    const bootstrap = await bootNext([], isMaster);
+    masters.push(bootstrap);
+    expect(bootstrap.role).toBe('bootstrap');
+    expect(installer.runs()).toEqual(['manifests', 'ignition-configs']);
+    expect((await rig.client.list({ kind: machines, ...place })).filter(isMaster)).toHaveLength(1);
+    const signal = AbortSignal.timeout(60_000);
+    const file = await textIn(await bootstrap.inventory.clusterFile('bootstrap.ign', signal));
+    expect(file).toContain('99_role-master.yaml');
+  });
+
+  it('T16: boots workers before there is a control plane, and lets them wait for their Ignition', async () => {
+    for (let count = 0; count < 2; count += 1)
+      workers.push(await bootNext(workers, (machine) => !isMaster(machine)));
+    const [worker] = workers;
+    await worker?.report('Starting installation');
+    await expect(
+      worker?.inventory.hostIgnition('worker', AbortSignal.timeout(60_000)),
+    ).rejects.toMatchObject({ code: 'inventory.not-ready' });
+  });
+
+  it('R43: shows what a host reports at its config, its Machine and the control plane', async () => {
+    const [bootstrap] = masters;
+    await bootstrap?.report('Starting installation');
+    await bootstrap?.report('Installing');
+    const shown = (kind: KubeKind, type: string, text: string) =>
+      rig.found({ kind, ...place }, (object) =>
+        JSON.stringify(conditionOf(object, type)).includes(text) ? true : undefined,
+      );
+    const all = [
+      shown(bootstrapConfigs, 'Ready', '61%'),
+      shown(machines, 'BootstrapConfigReady', '61%'),
+      shown(controlPlanes, 'Available', '61%'),
+      shown(clusters, 'ControlPlaneAvailable', '61%'),
+    ];
+    await bootstrap?.report('Writing image to disk', '61%');
+    await Promise.all(all);
+  });
+
+  it('R2: makes the other masters once the bootstrap host has a control plane', async () => {
+    const [bootstrap] = masters;
+    await bootstrap?.report('Waiting for control plane');
+    for (let count = 0; count < 2; count += 1) masters.push(await bootNext(masters, isMaster));
+    expect(masters.slice(1).map(({ role }) => role)).toEqual(['master', 'master']);
+    await isTrue(clusters, 'ControlPlaneInitialized');
+    const kubeconfig = await rig.client.get({
+      kind: secrets,
+      ...place,
+      name: `${cluster}-kubeconfig`,
+    });
+    expect(kubeconfig).toMatchObject({ type: 'cluster.x-k8s.io/secret' });
+  });
+
+  it('installs the masters, and takes what the bootstrap host says of them', async () => {
+    const [bootstrap, ...others] = masters;
+    for (const master of others) {
+      await master.report('Starting installation');
+      const text = await textIn(
+        await master.inventory.hostIgnition('master', AbortSignal.timeout(60_000)),
+      );
+      expect(text).toContain('/config/master');
+      await master.report('Writing image to disk', '100%');
+      await master.report('Rebooting');
+      await bootstrap?.reportFor(master, 'Configuring');
+      await join(master, 'master');
+      await bootstrap?.reportFor(master, 'Joined');
+      await bootstrap?.reportFor(master, 'Done');
+      await isTrue(machines, 'Ready', master.machine);
+    }
+    await bootstrap?.report('Waiting for bootkube');
+    await bootstrap?.report('Waiting for controller');
+    await bootstrap?.report('Rebooting');
+    await isTrue(controlPlanes, 'BootstrapComplete');
+    await isTrue(controlPlanes, 'ConfigServerAvailable');
+    await isTrue(clusters, 'ControlPlaneAvailable');
+  });
+
+  it('gives workers their Ignition then', async () => {
+    for (const worker of workers) {
+      const text = await textIn(
+        await worker.inventory.hostIgnition('worker', AbortSignal.timeout(60_000)),
+      );
+      expect(text).toContain('/config/worker');
+      await worker.report('Writing image to disk', '100%');
+      await worker.report('Rebooting');
+    }
+  });
+
+  it('R50: takes no manifest that cannot be read, by the webhook', async () => {
+    const manifest = (content: string): KubeObject => ({
+      ...{ apiVersion: 'v1', kind: 'Secret' },
+      metadata: {
+        ...{ name: 'manifest', ...place },
+        labels: { 'bootwright.io/install-manifests': cluster },
+        annotations: { 'bootwright.io/manifest-folder': 'openshift' },
+      },
+      data: { 'a.yaml': Buffer.from(content).toString('base64') },
+    });
+    await expect(rig.client.create(secrets, manifest('a: [\n'))).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringContaining('data[a.yaml]:') as unknown,
+    });
+    const { metadata } = manifest('');
+    const unlabelled = { ...manifest('a: [\n'), metadata: { ...metadata, labels: {} } };
+    await rig.client.create(secrets, unlabelled);
+  });
+
+  it('needs no more than its accounts may', async () => {
+    for (const manager of managers) expect(await manager.refused()).toEqual([]);
+  });
+
+  it('T14: deletes a cluster whole', async () => {
+    await rig.client.remove({ kind: clusters, ...place, name: cluster });
+    await rig.gone({ kind: clusters, ...place, name: cluster });
+    for (const kind of [machines, controlPlanes, bootstrapConfigs, devMachines])
+      expect(await rig.client.list({ kind, ...place })).toEqual([]);
+  });
+});

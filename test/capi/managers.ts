@@ -1,0 +1,89 @@
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
+import type { CapiRig } from './rig.ts';
+
+/** A provider of ours as a process from the sources, with the rights of its own account and no others. */
+export interface Manager extends ServerControl {
+  readonly provider: ProviderRun['provider'];
+  readonly webhook: { readonly port: number; readonly ca: string };
+  /** What the API server has refused it. */
+  readonly refused: () => Promise<readonly string[]>;
+}
+
+interface ProviderRun {
+  readonly provider: 'bootstrap' | 'control-plane';
+  /** The program that is run in place of the payload's installer. */
+  readonly installer?: string;
+}
+
+const top = resolve(import.meta.dirname, '../..');
+
+/** Starts the manager of a provider whose files are applied; arguments after those of its Deployment. */
+export async function startManager(
+  { kube }: Pick<CapiRig, 'kube'>,
+  { provider, installer = '' }: ProviderRun,
+): Promise<Manager> {
+  const namespace = `bootwright-${provider}-system`;
+  const folder = join(kube.folder, provider);
+  await mkdir(folder, { recursive: true });
+  const pki = join(kube.folder, 'pki');
+  await copyFile(join(pki, 'serving.crt'), join(folder, 'tls.crt'));
+  await copyFile(join(pki, 'serving.key'), join(folder, 'tls.key'));
+  await copyFile(join(pki, 'ca.crt'), join(folder, 'ca.crt'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  const user = { namespace, serviceAccount: 'manager' };
+  await writeFile(kubeconfig, await kube.kubeconfigFor({ user, server: kube.url }));
+  const ports = {
+    webhook: await freePort(),
+    inventory: await freePort(),
+    health: await freePort(),
+  };
+  const at = (port: number): string => `127.0.0.1:${port}`;
+  const control = controlProgram({
+    name: provider,
+    program: 'env',
+    args: [
+      ...[`POD_NAMESPACE=${namespace}`, `OPENSHIFT_INSTALL=${installer}`],
+      ...[process.execPath, join(top, 'src/main.ts'), 'capi', 'manager'],
+      ...['--controllers', provider, '--kubeconfig', kubeconfig],
+      ...['--webhook-address', at(ports.webhook), '--health-address', at(ports.health)],
+      ...['--certificate-folder', folder],
+      ...(provider === 'bootstrap'
+        ? [
+            ...['--inventory-address', at(ports.inventory)],
+            ...['--inventory-url', `https://${at(ports.inventory)}`],
+          ]
+        : []),
+    ],
+    logFile: join(kube.folder, `${provider}.log`),
+    isReady: async () => (await fetch(`http://${at(ports.health)}/readyz`)).ok,
+  });
+  await control.start();
+  return {
+    ...{ ...control, provider },
+    webhook: { port: ports.webhook, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
+    refused: async () => {
+      const asked = await kube.audited(`system:serviceaccount:${namespace}:manager`);
+      const forbidden = asked.filter(({ status }) => status === 403);
+      return forbidden.map(({ verb, group, resource }) => `${verb} ${group} ${resource}`);
+    },
+  };
+}
+
+/** Writes a program that makes files whose kubeconfig is that of the guest; returns its path. */
+export async function writeInstaller({ kube, guest }: Pick<CapiRig, 'kube' | 'guest'>) {
+  const [kubeconfig, runs] = [join(kube.folder, 'guest.kubeconfig'), join(kube.folder, 'runs')];
+  await writeFile(kubeconfig, await kube.kubeconfigFor({ server: guest.url }));
+  await writeFile(runs, '');
+  const program = join(kube.folder, 'openshift-install');
+  const script = join(import.meta.dirname, 'openshift-install.ts');
+  const lines = [
+    '#!/bin/sh',
+    `export GUEST_KUBECONFIG='${kubeconfig}' INSTALLER_RUNS='${runs}'`,
+    `exec '${process.execPath}' '${script}' "$@"`,
+  ];
+  await writeFile(program, `${lines.join('\n')}\n`, { mode: 0o755 });
+  return { program, runs: () => readFileSync(runs, 'utf8').split('\n').filter(Boolean) };
+}

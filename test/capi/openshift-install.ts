@@ -1,0 +1,96 @@
+// openshift-install of no release: obeys the rules of the asset store by which manifests are taken or lost
+// (openshift/installer, `pkg/asset/store`), and makes files that are small. GUEST_KUBECONFIG is the kubeconfig that it "makes".
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const [, command = '', flag, folder = ''] = process.argv.slice(2);
+if (flag !== '--dir') throw new Error('usage: openshift-install create TARGET --dir FOLDER');
+const path = (name: string): string => join(folder, name);
+const put = (name: string, content: string): void => {
+  mkdirSync(dirname(path(name)), { recursive: true });
+  writeFileSync(path(name), content);
+};
+const print = (level: string, message: string): void => {
+  process.stderr.write(`level=${level} msg=${message}\n`);
+};
+const takeFolder = (name: string): Readonly<Record<string, string>> | undefined => {
+  if (!existsSync(path(name))) return undefined;
+  const files = readdirSync(path(name)).filter((file) => /\.(ya?ml|json)$/.test(file));
+  const found = Object.fromEntries(
+    files.map((file) => [file, readFileSync(join(path(name), file), 'utf8')]),
+  );
+  // What is read is consumed.
+  rmSync(path(name), { recursive: true });
+  return found;
+};
+
+const stateFile = '.openshift_install_state.json';
+const given = existsSync(path('install-config.yaml'))
+  ? readFileSync(path('install-config.yaml'), 'utf8')
+  : undefined;
+const state = existsSync(path(stateFile))
+  ? (JSON.parse(readFileSync(path(stateFile), 'utf8')) as { readonly installConfig: string })
+  : undefined;
+const installConfig = given ?? state?.installConfig;
+if (installConfig === undefined) {
+  print('fatal', 'failed to fetch Install Config');
+  process.exit(3);
+}
+if (installConfig.includes('fails: true')) {
+  print('error', 'baseDomain: Invalid value');
+  process.exit(3);
+}
+rmSync(path('install-config.yaml'), { force: true });
+const isDirty = given !== undefined && state !== undefined && given !== state.installConfig;
+put(stateFile, JSON.stringify({ installConfig }));
+
+const generated = {
+  manifests: {
+    'cluster-config.yaml': 'kind: ConfigMap\n',
+    'cluster-dns-02-config.yml': 'kind: DNS\n',
+  },
+  openshift: { '99_role-master.yaml': 'kind: Role\n' },
+};
+if (command === 'manifests') {
+  for (const [name, files] of Object.entries(generated))
+    for (const [file, content] of Object.entries(files)) put(`${name}/${file}`, content);
+} else {
+  let laid = { manifests: takeFolder('manifests'), openshift: takeFolder('openshift') };
+  if (isDirty && (laid.manifests ?? laid.openshift) !== undefined) {
+    print(
+      'warning',
+      '"Discarding the Openshift Manifests that was provided in the target directory because its dependencies are dirty and it needs to be regenerated"',
+    );
+    laid = { manifests: undefined, openshift: undefined };
+  }
+  // The folder manifests counts as absent without this file; one file of openshift replaces all that is generated.
+  const manifests =
+    laid.manifests?.['cluster-config.yaml'] === undefined ? generated.manifests : laid.manifests;
+  const openshift = laid.openshift ?? generated.openshift;
+  const files = Object.entries({ ...manifests, ...openshift }).map(([name, content]) => ({
+    path: `/opt/openshift/${name in openshift ? 'openshift' : 'manifests'}/${name}`,
+    mode: 0o644,
+    contents: { source: `data:;base64,${Buffer.from(content).toString('base64')}` },
+  }));
+  const first =
+    command === 'single-node-ignition-config' ? 'bootstrap-in-place-for-live-iso' : 'bootstrap';
+  put(`${first}.ign`, JSON.stringify({ ignition: { version: '3.2.0' }, storage: { files } }));
+  for (const role of ['master', 'worker']) {
+    const source = `https://api-int.example:22623/config/${role}`;
+    const config = { version: '3.2.0', config: { merge: [{ source }] } };
+    put(`${role}.ign`, JSON.stringify({ ignition: config }));
+  }
+  put('auth/kubeconfig', readFileSync(process.env['GUEST_KUBECONFIG'] ?? '', 'utf8'));
+  put('auth/kubeadmin-password', 'AAAAA-BBBBB-CCCCC-DDDDD');
+  put('metadata.json', JSON.stringify({ clusterName: 'example', infraID: 'example-x' }));
+}
+const runs = process.env['INSTALLER_RUNS'];
+if (runs !== undefined) appendFileSync(runs, `${command}\n`);
