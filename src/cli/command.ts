@@ -323,3 +323,8 @@ export const podEnvironment = {
   KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
   KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
 } as const;
+
+/** The proxies of whoever runs the command. */
+export const proxyEnvironment = {
+  'HTTP_PROXY HTTPS_PROXY NO_PROXY': 'proxies, in upper or lower case',
+} as const;

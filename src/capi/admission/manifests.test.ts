@@ -190,13 +190,13 @@ describe('R50: manifests in Secrets', () => {
       'a hidden file',
       '.a.yaml',
       configMap('a'),
-      'data[.a.yaml]: the name of a manifest begins with a letter or a digit and ends with .yaml, .yml or .json: the installer passes over others',
+      'data[.a.yaml]: the name of a manifest is of letters, digits, -, _ and ., begins with a letter or a digit, and ends with .yaml, .yml or .json',
     ],
     [
       'another ending',
       'a.txt',
       configMap('a'),
-      'data[a.txt]: the name of a manifest begins with a letter or a digit and ends with .yaml, .yml or .json: the installer passes over others',
+      'data[a.txt]: the name of a manifest is of letters, digits, -, _ and ., begins with a letter or a digit, and ends with .yaml, .yml or .json',
     ],
   ])('%s', (...[, file = '', text = '', ...found]) => {
     expect(ofFile(file, text)).toEqual(found);

@@ -91,9 +91,9 @@ type ReadFile = Pick<ReadSecret, 'findings' | 'manifests'>;
 const onlyFinding = (finding: InputFinding): ReadFile => ({ findings: [finding], manifests: [] });
 
 function readFile(at: FilePlace, bytes: Buffer): ReadFile {
-  if (!/^[A-Za-z0-9]/.test(at.file) || !isManifestName(at.file)) {
+  if (!/^[A-Za-z0-9][-._A-Za-z0-9]*$/.test(at.file) || !isManifestName(at.file)) {
     const why =
-      'the name of a manifest begins with a letter or a digit and ends with .yaml, .yml or .json: the installer passes over others';
+      'the name of a manifest is of letters, digits, -, _ and ., begins with a letter or a digit, and ends with .yaml, .yml or .json';
     return onlyFinding({ ...at, why });
   }
   const text = decodeSource(at.file, bytes);

@@ -1,3 +1,4 @@
+import { addCapiInstall } from './install-commands.ts';
 import { inPod, podEnvironment, type ProgramCommand, required } from '../command.ts';
 
 /** The providers of Cluster API, and what installs by them. */
@@ -44,4 +45,5 @@ export function addCapi(capi: ProgramCommand): void {
     .option('--coreos-image <IMAGE>', 'CoreOS of the release as a container')
     .reads(podEnvironment)
     .runs(async () => (await import('./assets.ts')).runCapiAssets);
+  addCapiInstall(capi);
 }

@@ -9,6 +9,7 @@ import {
   pageOutput,
   podEnvironment,
   ProgramCommand,
+  proxyEnvironment,
   required,
   type CallContext,
   watchersEnvironment,
@@ -24,11 +25,6 @@ const repeatable = (flags: string, summary: string): Option =>
 /** Of what works on a cluster from outside. */
 const administrator = (): Option =>
   required('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
-
-/** The proxies of whoever runs the command. */
-const proxyEnvironment = {
-  'HTTP_PROXY HTTPS_PROXY NO_PROXY': 'proxies, in upper or lower case',
-} as const;
 
 const installEnvironment = {
   PULL_SECRET_TOKEN: 'token of the service',

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { yamlIn } from '../../lib/yaml-text.ts';
+import type { Fields } from '../../layering/api/schema.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { bootstrapConfigFindings, controlPlaneFindings } from '../admission/specs.ts';
+import { installSettings } from './install-config.ts';
+import { type RenderChoices, renderedFiles } from './objects.ts';
+import { wrappedSecrets } from './wrap.ts';
+
+const base = [
+  'apiVersion: v1',
+  'metadata: {name: demo}',
+  'baseDomain: example.com',
+  'controlPlane: {name: master, replicas: 3}',
+  'compute: [{name: worker, replicas: 2}]',
+  'platform: {none: {}}',
+  `pullSecret: '{"auths":{}}'`,
+];
+const settingsOf = (...more: readonly string[]) =>
+  installSettings(yamlIn([...base, ...more].join('\n')) as Fields);
+
+const choices: RenderChoices = {
+  ...{ namespace: 'demo', distributionVersion: '4.20.0' },
+  releaseImage: `registry.example/release@sha256:${'a'.repeat(64)}`,
+  agentImage: 'registry.example/bootwright:latest',
+  metal3: { url: 'https://images.example/rhcos.qcow2', checksum: 'abc' },
+};
+
+const specOf = (object: KubeObject | undefined) => object?.['spec'] as Record<string, unknown>;
+const objectsOf = (...given: Parameters<typeof renderedFiles>) =>
+  renderedFiles(...given).flatMap(({ objects }) => objects);
+const kindOf = (objects: readonly KubeObject[], kind: string) =>
+  objects.find((one) => one.kind === kind);
+
+describe('R10: the objects of an install-config', () => {
+  it('are in numbered files, in the order in which they are applied', () => {
+    const files = renderedFiles(settingsOf(), choices);
+    const kinds = files.map(({ name, objects }) => [name, objects.map(({ kind }) => kind)]);
+    expect(kinds).toEqual([
+      ['00-namespace.yaml', ['Namespace']],
+      ['05-pull-secret.yaml', ['Secret']],
+      ['10-metal3-cluster.yaml', ['Metal3Cluster']],
+      ['11-metal3-masters.yaml', ['Metal3MachineTemplate']],
+      ['12-metal3-workers.yaml', ['Metal3MachineTemplate']],
+      ['20-control-plane.yaml', ['OpenShiftControlPlane']],
+      ['30-cluster.yaml', ['Cluster']],
+      [
+        '40-workers.yaml',
+        ['OpenShiftBootstrapConfigTemplate', 'MachineDeployment', 'MachineHealthCheck'],
+      ],
+    ]);
+  });
+
+  it('pass the checks of admission, and no file is there for what is none', () => {
+    const objects = objectsOf(settingsOf(), choices);
+    const nothing = { errors: [], warnings: [] };
+    expect(controlPlaneFindings(kindOf(objects, 'OpenShiftControlPlane')!, undefined)).toEqual(
+      nothing,
+    );
+    const template = kindOf(objects, 'OpenShiftBootstrapConfigTemplate')!;
+    expect(bootstrapConfigFindings(template, undefined)).toEqual(nothing);
+    const none = objectsOf({ ...settingsOf(), workers: 0 }, choices);
+    expect(kindOf(none, 'MachineDeployment')).toBeUndefined();
+  });
+
+  it('R21: leave the infrastructure to its owner', () => {
+    const { metal3: _, ...external } = choices;
+    const objects = objectsOf(settingsOf(), { ...external, installDevice: '/dev/sda' });
+    expect(objects.map(({ kind }) => kind).filter((kind) => kind?.startsWith('Metal3'))).toEqual(
+      [],
+    );
+    expect(specOf(kindOf(objects, 'Cluster'))['infrastructureRef']).toEqual({
+      ...{ apiGroup: '', kind: '', name: 'demo' },
+    });
+    expect(specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec']).toMatchObject({
+      installDevice: '/dev/sda',
+    });
+  });
+
+  it('have the networks, proxy, keys, trust and mirrors of the install-config', () => {
+    const settings = settingsOf(
+      'networking:',
+      '  clusterNetwork: [{cidr: 10.1.0.0/16, hostPrefix: 23}]',
+      '  serviceNetwork: [10.2.0.0/16]',
+      'sshKey: |',
+      '  ssh-ed25519 a',
+      '  ssh-ed25519 b',
+      'proxy: {httpProxy: "http://proxy:3128"}',
+      'additionalTrustBundle: PEM',
+      'imageDigestSources:',
+      '- source: quay.io/openshift-release-dev/ocp-release',
+      '  mirrors: [mirror.example:5000/release]',
+    );
+    const objects = objectsOf(settings, choices);
+    expect(specOf(kindOf(objects, 'Cluster'))['clusterNetwork']).toEqual({
+      pods: { cidrBlocks: ['10.1.0.0/16'] },
+      services: { cidrBlocks: ['10.2.0.0/16'] },
+    });
+    expect(specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec']).toMatchObject({
+      sshAuthorizedKeys: ['ssh-ed25519 a', 'ssh-ed25519 b'],
+      proxy: { httpProxy: 'http://proxy:3128' },
+      additionalTrustBundle: 'PEM',
+      registries: [
+        '[[registry]]',
+        'prefix = ""',
+        'location = "quay.io/openshift-release-dev/ocp-release"',
+        'mirror-by-digest-only = true',
+        '',
+        '[[registry.mirror]]',
+        'location = "mirror.example:5000/release"',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  it.each([
+    ['none', '{none: {}}', 'api.demo.example.com'],
+    ['of bare metal', '{baremetal: {apiVIPs: [192.0.2.5]}}', '192.0.2.5'],
+    ['of an older one', '{baremetal: {apiVIP: 192.0.2.6}}', '192.0.2.6'],
+  ])('the API is where the platform says: %s', (_, platform, host) => {
+    const lines = base.map((line) =>
+      line.startsWith('platform') ? `platform: ${platform}` : line,
+    );
+    expect(installSettings(yamlIn(lines.join('\n')) as Fields).apiHost).toBe(host);
+  });
+});
+
+describe('R14, R15, R17: the files of the installer in Secrets', () => {
+  const owner = { cluster: 'demo', namespace: 'ns' };
+  const file = (name: string, size = 1) => ({ name, content: Buffer.alloc(size, 'a') });
+
+  it('have the label of their cluster and the annotation of their folder', () => {
+    const [state, ...manifests] = wrappedSecrets(
+      {
+        ...{ manifests: [file('b.yaml'), file('a.yaml')], openshift: [file('c.yaml')] },
+        state: Buffer.from('{}'),
+      },
+      owner,
+    );
+    expect(state).toMatchObject({
+      metadata: { name: 'demo-install-state', labels: { 'bootwright.io/install-state': 'demo' } },
+      data: { '.openshift_install_state.json': 'e30=' },
+    });
+    expect(
+      manifests.map(({ metadata, ...rest }) => [metadata, Object.keys(rest['data'] as object)]),
+    ).toEqual(
+      (
+        [
+          ['manifests', ['a.yaml', 'b.yaml']],
+          ['openshift', ['c.yaml']],
+        ] as const
+      ).map(([folder, files]) => [
+        {
+          ...{ name: `demo-${folder}-0`, namespace: 'ns' },
+          annotations: { 'bootwright.io/manifest-folder': folder },
+          labels: {
+            'bootwright.io/install-manifests': 'demo',
+            'cluster.x-k8s.io/cluster-name': 'demo',
+          },
+        },
+        files,
+      ]),
+    );
+  });
+
+  it('are as many as the content needs', () => {
+    const files = ['a', 'b', 'c'].map((name) => file(`${name}.yaml`, 300 * 1024));
+    const [, ...secrets] = wrappedSecrets({ manifests: files, openshift: [] }, owner);
+    expect(secrets.map((one) => Object.keys(one['data'] as object))).toEqual([
+      ['a.yaml', 'b.yaml'],
+      ['c.yaml'],
+    ]);
+  });
+});

@@ -1,0 +1,127 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readFileOf } from '../../adapters/file-access.ts';
+import { checkInstallState, installStateKeys } from '../../capi/admission/install-state.ts';
+import { findingText, type InputFinding } from '../../capi/admission/finding.ts';
+import type { InstallFile, InstallFolder } from '../../capi/render/wrap.ts';
+import { configFailure } from '../../config/failures.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { plainLine } from '../../lib/plain-text.ts';
+import { printError } from '../messages.ts';
+
+/** Failures of `capi render` and `capi apply`. */
+export const capiFailures = {
+  'capi.conflict': {
+    kind: 'cluster',
+    title: 'Somebody else has changed an object of the installation in the management cluster',
+    hint: 'take the change over into the file, or undo it in the cluster; then apply again',
+  },
+  'capi.input-invalid': {
+    kind: 'input',
+    title: 'Files of an installation are not right',
+    hint: 'fix what the lines before name; the command has changed nothing in the cluster',
+  },
+  'capi.install-config-missing': {
+    kind: 'input',
+    title: 'A directory holds no install-config and no state of the installer',
+    hint: 'give the directory of openshift-install with --dir',
+  },
+  'capi.not-written': {
+    kind: 'host',
+    title: 'Files of an installation cannot be written',
+    hint: 'make room in the directory, or give one that may be written to',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of these commands. */
+export const capiFailure = failuresOf(capiFailures);
+
+/** Folder of the objects of Cluster API, within the directory of the installer. */
+export const infrastructureFolder = 'infrastructure-manifests';
+
+/** What the installer has left in its directory. */
+export async function readInstallFolder(dir: string): Promise<InstallFolder> {
+  const [manifests, openshift, installConfig, state] = await Promise.all([
+    filesIn(join(dir, 'manifests')),
+    filesIn(join(dir, 'openshift')),
+    fileIn(dir, installStateKeys.config),
+    fileIn(dir, installStateKeys.state),
+  ]);
+  if (installConfig === undefined && state === undefined)
+    throw capiFailure(
+      'capi.install-config-missing',
+      `${dir} has neither ${installStateKeys.config} nor ${installStateKeys.state}`,
+    );
+  return {
+    ...{ manifests, openshift },
+    ...(installConfig === undefined ? {} : { installConfig }),
+    ...(state === undefined ? {} : { state }),
+  };
+}
+
+/** The files of a folder in the order of their names; none where there is no such folder. */
+export async function filesIn(folder: string): Promise<readonly InstallFile[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
+    if (codeOf(cause) === 'ENOENT') return [];
+    throw notRead(folder, cause);
+  });
+  const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+  return Promise.all(
+    names.toSorted().map(async (name) => ({ name, content: await read(join(folder, name)) })),
+  );
+}
+
+async function fileIn(dir: string, name: string): Promise<Uint8Array | undefined> {
+  try {
+    return await read(join(dir, name));
+  } catch (error) {
+    if (error instanceof Error && codeOf(error.cause) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function read(path: string): Promise<Uint8Array> {
+  try {
+    return await readFileOf({ at: path, kind: 'manifests' });
+  } catch (cause) {
+    throw notRead(path, cause);
+  }
+}
+
+const codeOf = (cause: unknown): unknown =>
+  cause instanceof Error && 'code' in cause ? cause.code : undefined;
+
+const notRead = (path: string, cause: unknown): Error =>
+  configFailure('config.file-not-read', `${path} cannot be read`, {
+    ...{ cause, context: { file: path } },
+  });
+
+/** Findings of files, each a line on standard error. @throws AgentError `capi.input-invalid` where one is an error */
+export function refuseFindings(findings: readonly FileFinding[]): void {
+  for (const { line, isWarning } of findings)
+    printError(`${isWarning ? 'warning' : 'error'}: ${plainLine(line)}\n`);
+  const errors = findings.filter(({ isWarning }) => !isWarning).length;
+  if (errors === 0) return;
+  throw capiFailure('capi.input-invalid', `${errors} of what the files say cannot be applied`);
+}
+
+/** A finding with the file that it is in. */
+export interface FileFinding {
+  readonly line: string;
+  readonly isWarning: boolean;
+}
+
+/** A finding of a Secret by the file of the directory that the Secret was made from. */
+export const fileFinding = (folder: string, finding: InputFinding): FileFinding => ({
+  line: findingText(finding).replace(/^data\[([^\]]*)\]/, (_, file: string) =>
+    folder === '' ? file : `${folder}/${file}`,
+  ),
+  isWarning: finding.isWarning === true,
+});
+
+/** Findings of install-config and state. */
+export const stateFindings = (
+  secret: Parameters<typeof checkInstallState>[0],
+  agreeing: Parameters<typeof checkInstallState>[1] = {},
+): readonly FileFinding[] =>
+  checkInstallState(secret, agreeing).map((finding) => fileFinding('', finding));

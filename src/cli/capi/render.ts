@@ -1,0 +1,118 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { installConfigText } from '../../capi/admission/install-state.ts';
+import { installSettings } from '../../capi/render/install-config.ts';
+import { type RenderChoices, type RenderedFile, renderedFiles } from '../../capi/render/objects.ts';
+import { type InstallFolder, wrappedSecrets } from '../../capi/render/wrap.ts';
+import { flagFailure } from '../../config/failures.ts';
+import { readObjects } from '../../layering/api/source-object.ts';
+import { print } from '../messages.ts';
+import {
+  capiFailure,
+  infrastructureFolder,
+  readInstallFolder,
+  refuseFindings,
+  stateFindings,
+} from './folder.ts';
+
+/** Arguments of `capi render`. */
+export interface RenderCall {
+  readonly dir: string;
+  readonly releaseImage: string;
+  readonly openshiftVersion: string;
+  readonly agentImage: string;
+  readonly platform: string;
+  /** That of the cluster unless given. */
+  readonly namespace?: string;
+  readonly installDevice?: string;
+  readonly imageUrl?: string;
+  readonly imageChecksum?: string;
+}
+
+/**
+ * Writes what Cluster API makes a cluster from beside the installer's own manifests; a file that is there stays (R10, R13, R21).
+ * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`, `config.file-not-read`, `cli.bad-flag`
+ */
+export async function runCapiRender(call: RenderCall): Promise<number> {
+  const metal3 = metal3Of(call);
+  const folder = await readInstallFolder(call.dir);
+  const settings = readSettings(folder);
+  const { releaseImage, openshiftVersion, agentImage, installDevice } = call;
+  const choices: RenderChoices = {
+    ...{ releaseImage, distributionVersion: openshiftVersion, agentImage },
+    namespace: call.namespace ?? settings.name,
+    ...(installDevice === undefined ? {} : { installDevice }),
+    ...(metal3 === undefined ? {} : { metal3 }),
+  };
+  const files = renderedFiles(settings, choices);
+  const out = join(call.dir, infrastructureFolder);
+  for (const file of files)
+    print(`${(await writeNew(out, file)) ? 'wrote' : 'kept'} ${join(out, file.name)}\n`);
+  if (metal3 === undefined)
+    for (const line of referencesToFill(files)) print(`fill in ${join(out, line)}\n`);
+  return 0;
+}
+
+function metal3Of({ platform, imageUrl, imageChecksum }: RenderCall): RenderChoices['metal3'] {
+  if (platform !== 'metal3') return undefined;
+  if (imageUrl !== undefined && imageChecksum !== undefined)
+    return { url: imageUrl, checksum: imageChecksum };
+  const missing = imageUrl === undefined ? '--image-url' : '--image-checksum';
+  throw flagFailure('cli.bad-flag', `${missing} is required for Metal3`, {
+    hint: 'give --image-url and --image-checksum of a CoreOS disk image in qcow2, or --platform external',
+  });
+}
+
+function readSettings(folder: InstallFolder) {
+  const textOf = (bytes: Uint8Array | undefined): string | undefined =>
+    bytes && Buffer.from(bytes).toString('utf8');
+  const owner = { cluster: 'cluster', namespace: 'namespace' };
+  const [secret] = wrappedSecrets({ ...folder, manifests: [], openshift: [] }, owner);
+  if (secret !== undefined) refuseFindings(stateFindings(secret));
+  const [config, state] = [textOf(folder.installConfig), textOf(folder.state)];
+  const file = installConfigText({
+    ...(config === undefined ? {} : { config }),
+    ...(state === undefined ? {} : { state }),
+  });
+  const [object] = file === undefined ? [] : readObjects(file, 'an install-config');
+  if (object !== undefined) return installSettings(object.value);
+  throw capiFailure(
+    'capi.install-config-missing',
+    'the state of the installer holds no install-config',
+  );
+}
+
+const head = '# Written by `bootwright capi render`, which never overwrites it.\n';
+
+/** Whether a file was written, and not there before. Its pull secret is nobody else's. */
+async function writeNew(folder: string, { name, objects }: RenderedFile): Promise<boolean> {
+  const text = objects.map((object) => `---\n${yamlOf(object)}`).join('');
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, name), head + text, { flag: 'wx', mode: 0o600 });
+    await chmod(join(folder, name), 0o600);
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
+    throw capiFailure('capi.not-written', `${join(folder, name)} cannot be written`, { cause });
+  }
+}
+
+/** Read as YAML 1.1 by whoever applies it, where `on` and `0644` are no strings. */
+const yamlOf = (object: object): string =>
+  stringify(object, { schema: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false });
+
+/** What names an infrastructure that only the user knows. */
+const referencesToFill = (files: readonly RenderedFile[]): readonly string[] =>
+  files.flatMap(({ name, objects }) =>
+    objects.flatMap((object) => referencePaths(object).map((path) => `${name}: ${path}`)),
+  );
+
+function referencePaths(value: unknown, path = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]: readonly [string, unknown]) => {
+    const deeper = path === '' ? key : `${path}.${key}`;
+    return key === 'infrastructureRef' ? [deeper] : referencePaths(member, deeper);
+  });
+}
