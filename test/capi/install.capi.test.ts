@@ -185,6 +185,14 @@ describe('three masters and two workers', () => {
     }
   });
 
+  it('follows hosts that have rebooted by their nodes', async () => {
+    const [bootstrap] = masters;
+    if (bootstrap !== undefined) await join(bootstrap, 'master');
+    for (const worker of workers) await join(worker, 'worker');
+    for (const { machine } of [...workers, ...masters]) await isTrue(machines, 'Ready', machine);
+    await isTrue(clusters, 'Available');
+  });
+
   it('R50: takes no manifest that cannot be read, by the webhook', async () => {
     const manifest = (content: string): KubeObject => ({
       ...{ apiVersion: 'v1', kind: 'Secret' },
