@@ -18,7 +18,7 @@ import { type ControlPlaneFacts, factsOf } from './facts.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInputs } from './inputs.ts';
-import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
+import { actionsOn, type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
 import { type Finding, type Findings, statusOf } from './status.ts';
 import {
   clusterOwner,
@@ -123,8 +123,10 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  await writeStatus(scope, { seen, findings: withFailure(findings, failure) }, signal);
+  const written = { seen, findings: withFailure(findings, failure) };
+  const isWritten = await writeStatus(scope, written, signal);
   if (failure !== undefined) throw failure;
+  if (!isWritten) return { after: gathered };
   return isTimed(seen, findings) ? { after: decideAgain } : {};
 }
 
@@ -233,21 +235,27 @@ const findingOf = ({ code, message }: AgentError): Finding => ({
   reason: failureReasons[code] ?? 'InstallerFailed',
 });
 
-/** Writes what has changed of the status. */
+/** Writes what has changed of the status; false where another writer was quicker. */
 async function writeStatus(
   { kube }: ControlPlaneScope,
-  { seen, findings }: Observed,
+  { seen, findings }: Pick<Observed, 'seen' | 'findings'>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { controlPlane: before } = seen.view;
-  if (isDeepStrictEqual(statusOf(seen, findings), before.status)) return;
+  if (isDeepStrictEqual(statusOf(seen, findings), before.status)) return true;
   const { name, namespace = '', uid } = before.metadata;
   const ref = { kind: controlPlanes, namespace, name };
   const controlPlane = (await kube.get(ref, signal)) as ControlPlane | undefined;
-  if (controlPlane === undefined || controlPlane.metadata.uid !== uid) return;
+  if (controlPlane === undefined || controlPlane.metadata.uid !== uid) return true;
   const status = statusOf({ ...seen, view: { ...seen.view, controlPlane } }, findings);
-  if (isDeepStrictEqual(status, controlPlane.status)) return;
-  await kube.patch(ref, patchOf(controlPlane, { status }, 'status'), signal);
+  if (isDeepStrictEqual(status, controlPlane.status)) return true;
+  try {
+    await kube.patch(ref, patchOf(controlPlane, { status }, 'status'), signal);
+    return true;
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    return false;
+  }
 }
 
 /** What adds control planes to a queue. */

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bootstrapIn,
+  capiNamespace,
+  conditionIn,
+  controlPlaneIn,
+  labMachines,
+  machinesIn,
+  managementCluster,
+  report,
+  runControlPlanes,
+} from '../../../test/support/capi-world.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { secrets } from '../../cluster/kinds.ts';
+import type { Kube } from '../../ports/kube.ts';
+import { bootstrapConfigs, controlPlanes } from '../api.ts';
+
+const verbs = ['create', 'patch', 'apply', 'remove'] as const;
+
+interface CrashPoint {
+  readonly write: number;
+  readonly when: 'before' | 'after';
+  readonly dead: AbortController;
+}
+
+/** The cluster of a provider that dies before or after one of its writes; the first has number 0. */
+function dyingAt(kube: Kube, { write, when, dead }: CrashPoint): Kube {
+  let writes = 0;
+  const counted = (verb: (typeof verbs)[number]): unknown => {
+    const request = kube[verb] as (...given: readonly unknown[]) => Promise<unknown>;
+    return async (...given: readonly unknown[]) => {
+      const isLast = writes === write;
+      writes += 1;
+      if (isLast && when === 'before') dead.abort(new Error('killed'));
+      dead.signal.throwIfAborted();
+      const answer = await request(...given);
+      if (isLast) dead.abort(new Error('killed'));
+      return answer;
+    };
+  };
+  return { ...kube, ...Object.fromEntries(verbs.map((verb) => [verb, counted(verb)])) };
+}
+
+/** What hosts and a user do, by what is there. */
+function proceed(kube: FakeKube): void {
+  const name = bootstrapIn(kube)?.metadata.name;
+  const config = kube.objectsOf(bootstrapConfigs).find((one) => one.metadata.name === name);
+  if (name === undefined || config === undefined) return;
+  report(kube, name, machinesIn(kube).length < 3 ? 'Waiting for control plane' : 'Rebooting');
+}
+
+/** Installs a cluster and ends it, by providers of which each but the last one dies at a write. */
+async function live(write: number, when: 'before' | 'after') {
+  const kube = managementCluster();
+  const clock = fakeClock({ auto: false });
+  const guest = fakeKube();
+  const begin = (through: Kube, signal: AbortSignal) =>
+    runControlPlanes({ kube: through, clock, guest, signal });
+  const dead = new AbortController();
+  const first = begin(dyingAt(kube, { write, when, dead }), dead.signal);
+  const pass = async (until: () => boolean): Promise<void> => {
+    for (let count = 0; count < 60 && !until(); count += 1) {
+      await settle();
+      await clock.advance(250);
+      proceed(kube);
+    }
+  };
+  const isUp = (): boolean => conditionIn(kube, 'Available') === 'True Available';
+  const isGone = (): boolean => controlPlaneIn(kube) === undefined;
+  const end = (): Promise<void> =>
+    kube.remove(
+      { kind: controlPlanes, namespace: capiNamespace, name: 'demo' },
+      new AbortController().signal,
+    );
+  await pass(() => isUp() || dead.signal.aborted);
+  if (!dead.signal.aborted) {
+    await end();
+    await pass(() => isGone() || dead.signal.aborted);
+  }
+  const hasDied = dead.signal.aborted;
+  const stop = new AbortController();
+  const second = begin(kube, stop.signal);
+  const isEnding = isGone() || controlPlaneIn(kube)?.metadata.deletionTimestamp !== undefined;
+  if (!isEnding) await pass(isUp);
+  const made = {
+    machines: machinesIn(kube).map(({ metadata }) => metadata.name),
+    clones: kube.objectsOf(labMachines).length,
+    assets: kube.objectsOf(secrets).filter((one) => one.metadata.name === 'demo-install-assets')
+      .length,
+  };
+  if (!isEnding) await end();
+  await pass(isGone);
+  const commits = kube.writes.filter(
+    ({ verb, name }) => verb === 'create' && name === 'demo-install-assets',
+  ).length;
+  for (const one of [dead, stop]) one.abort(new Error('the test ends'));
+  await Promise.all([first, second]);
+  return { hasDied, isEnding, made, commits, isGone: isGone() };
+}
+
+describe('a provider that dies', () => {
+  it.each(['before', 'after'] as const)(
+    '%s any of its writes leaves what the next one ends',
+    async (when) => {
+      const names = new Set<string>();
+      let write = 0;
+      for (; ; write += 1) {
+        const { hasDied, isEnding, made, commits, isGone } = await live(write, when);
+        expect({ write, isGone, commits }).toEqual({ write, isGone: true, commits: 1 });
+        if (!hasDied) break;
+        if (isEnding) continue;
+        expect({ write, ...made, machines: made.machines.length }).toEqual({
+          ...{ write, machines: 3, clones: 3, assets: 1 },
+        });
+        for (const name of made.machines) names.add(name);
+      }
+      expect(write).toBeGreaterThan(15);
+      expect(names.size).toBe(3);
+    },
+  );
+});

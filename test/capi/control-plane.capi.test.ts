@@ -1,0 +1,191 @@
+// The providers with their own rights before the real Cluster API core: from a Cluster to its end.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../mocks/kube/program.ts';
+import {
+  bootstrapConfigs,
+  capiNames,
+  clusters,
+  type ControlPlane,
+  controlPlanes,
+  machines,
+  ownNames,
+} from '../../src/capi/api.ts';
+import { nodes, secrets } from '../../src/cluster/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { clusterOf } from '../kube/rig.ts';
+import { clusterObjects, controlPlaneObject, devMachines } from './cluster.ts';
+import { type CapiRig, startCapi } from './rig.ts';
+
+const cluster = 'shop';
+const place = { namespace: cluster };
+const program = resolve(import.meta.dirname, '../../src/main.ts');
+
+let rig: CapiRig;
+let folder: string;
+const managers: ChildProcess[] = [];
+let inventory: string;
+
+/** What the payload's installer makes of the cluster: a kubeconfig of the guest, and Ignition. */
+async function installer(): Promise<string> {
+  const file = join(folder, 'openshift-install');
+  const kubeconfig = join(folder, 'guest.kubeconfig');
+  await writeFile(kubeconfig, await rig.kube.kubeconfigFor({ server: rig.guest.url }));
+  const script = `#!/bin/sh
+set -e
+cd "$4"
+rm -f install-config.yaml
+[ "$2" = manifests ] && exit 0
+mkdir -p auth
+for file in bootstrap master worker; do echo '{"ignition":{"version":"3.2.0"}}' >$file.ign; done
+echo '{}' >metadata.json
+echo secret >auth/kubeadmin-password
+cp ${kubeconfig} auth/kubeconfig
+`;
+  await writeFile(file, script);
+  await chmod(file, 0o700);
+  return file;
+}
+
+/** A manager as its Deployment would run it, with the rights of its account. */
+async function start(provider: 'bootstrap' | 'control-plane', args: readonly string[]) {
+  const account = { namespace: `bootwright-${provider}-system`, serviceAccount: 'manager' };
+  const kubeconfig = join(folder, `${provider}.kubeconfig`);
+  const text = await rig.kube.kubeconfigFor({ user: account, server: rig.kube.url });
+  await writeFile(kubeconfig, text, { mode: 0o600 });
+  const line = [program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig];
+  const manager = spawn(process.execPath, [...line, ...args], {
+    env: {
+      ...process.env,
+      POD_NAMESPACE: `bootwright-${provider}-system`,
+      OPENSHIFT_INSTALL: join(folder, 'openshift-install'),
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  managers.push(manager);
+}
+
+beforeAll(async () => {
+  rig = await startCapi();
+  await rig.deploy();
+  folder = await mkdtemp(join(tmpdir(), 'bootwright-capi-'));
+  await installer();
+  const port = await freePort();
+  inventory = `http://127.0.0.1:${port}`;
+  const address = ['--inventory-address', `127.0.0.1:${port}`, '--inventory-url', inventory];
+  await start('bootstrap', address);
+  await start('control-plane', []);
+});
+afterAll(async () => {
+  for (const manager of managers) manager.kill('SIGKILL');
+  await rig[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const hostName = ({ metadata: { name } }: KubeObject): string => name;
+
+/** A host reports as its agent does. */
+async function report(name: string, stage: string): Promise<void> {
+  const selection = { kind: secrets, ...place, fieldSelector: `metadata.name=${name}-agent` };
+  const token = await rig.found(selection, (secret) => textAt(secret, 'data', 'token'));
+  const config = await rig.client.get({ kind: bootstrapConfigs, ...place, name });
+  const owner = await rig.client.get({ kind: clusters, ...place, name: cluster });
+  const [host, infraEnv] = [config, owner].map((object) => object?.metadata.uid ?? '');
+  const url = `${inventory}/api/assisted-install/v2/infra-envs/${infraEnv}/hosts/${host}/progress`;
+  const answer = await fetch(url, {
+    method: 'PUT',
+    headers: {
+      'content-type': 'application/json',
+      'x-secret-key': Buffer.from(token, 'base64').toString(),
+    },
+    body: JSON.stringify({ current_stage: stage, progress_info: '' }),
+  });
+  expect({ stage, status: answer.status, body: await answer.text() }).toMatchObject({
+    status: 200,
+  });
+}
+
+const ofControlPlane = { kind: controlPlanes, ...place, fieldSelector: `metadata.name=${cluster}` };
+const isTrue = (type: string) => (object: KubeObject) =>
+  conditionOf(object, type).status === 'True' ? true : undefined;
+
+describe('a Cluster of three masters', () => {
+  it('is installed, bootstrap host first, and ends with all of it', async () => {
+    for (const object of clusterObjects(cluster, rig.guest.port)) await rig.apply(object);
+    await rig.apply({
+      ...{ apiVersion: 'v1', kind: 'Secret' },
+      metadata: { name: 'install-state', ...place, labels: { [ownNames.installState]: cluster } },
+      stringData: {
+        'install-config.yaml': `apiVersion: v1
+metadata: {name: ${cluster}}
+baseDomain: lab.test
+controlPlane: {name: master, replicas: 3}
+compute: [{name: worker, replicas: 0}]
+platform: {none: {}}
+pullSecret: '{"auths":{"r.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}'
+`,
+      },
+    });
+    await rig.apply(controlPlaneObject(cluster));
+    const ofMachines = { kind: machines, ...place };
+    const bootstrap = hostName(await rig.found(ofMachines, (machine) => machine));
+    await rig.found(
+      { kind: bootstrapConfigs, ...place, fieldSelector: `metadata.name=${bootstrap}` },
+      (config) => (partOf(config, 'status', 'dataSecretName') === undefined ? undefined : true),
+    );
+    await rig.found(ofMachines, (machine) =>
+      textAt(machine, 'spec', 'bootstrap', 'dataSecretName') === '' ? undefined : true,
+    );
+    await report(bootstrap, 'Starting installation');
+    await report(bootstrap, 'Waiting for control plane');
+    await rig.found(ofControlPlane, (one) =>
+      (one as ControlPlane).status?.upToDateReplicas === 3 ? true : undefined,
+    );
+    await rig.found({ kind: clusters, ...place }, (one) =>
+      partOf(one, 'status', 'initialization', 'controlPlaneInitialized') === true
+        ? true
+        : undefined,
+    );
+    const all = await rig.client.list(ofMachines);
+    expect(all).toHaveLength(3);
+    expect(
+      all
+        .filter(({ metadata }) => metadata.annotations?.[ownNames.role] === 'bootstrap')
+        .map(hostName),
+    ).toEqual([bootstrap]);
+    const clones = await rig.client.list({ kind: devMachines, ...place });
+    expect(clones.map((one) => one.metadata.annotations?.[capiNames.clonedFromName])).toEqual(
+      Array.from({ length: 3 }, () => 'masters'),
+    );
+
+    for (const stage of ['Waiting for bootkube', 'Rebooting']) await report(bootstrap, stage);
+    await rig.found(ofControlPlane, isTrue('BootstrapComplete'));
+    const guest = clusterOf(await rig.kube.kubeconfigFor({ server: rig.guest.url }));
+    const signal = AbortSignal.timeout(30_000);
+    const labels = { 'node-role.kubernetes.io/master': '' };
+    await guest.create({ kind: nodes }, { metadata: { name: bootstrap, labels } }, signal);
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    const ready = {
+      type: 'merge',
+      subresource: 'status',
+      body: { status: { conditions } },
+    } as const;
+    await guest.patch({ kind: nodes, name: bootstrap }, ready, signal);
+    await rig.found(ofControlPlane, isTrue('Available'));
+    await rig.found(ofControlPlane, isTrue('ConfigServerAvailable'));
+    await rig.found(
+      { kind: bootstrapConfigs, ...place, fieldSelector: `metadata.name=${bootstrap}` },
+      (config) => (textAt(config, 'status', 'progress', 'stage') === 'Done' ? true : undefined),
+    );
+    await guest.close();
+
+    await rig.client.remove({ kind: clusters, ...place, name: cluster });
+    await rig.gone({ kind: clusters, ...place, name: cluster });
+    expect(await rig.client.list(ofMachines)).toEqual([]);
+    expect(await rig.client.list({ kind: controlPlanes, ...place })).toEqual([]);
+  });
+});
