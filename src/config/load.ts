@@ -200,14 +200,10 @@ function deepFreeze<T>(value: T): T {
 export function fingerprintOf(config: Config): string {
   const service = { ...config.service, stopIfCancelled: undefined };
   const deciding = { ...config, service, log: undefined, proxy: undefined };
-  return createHash('sha256').update(canonicalJson(deciding)).digest('hex');
+  return createHash('sha256').update(JSON.stringify(sorted(deciding))).digest('hex');
 }
 
-/** JSON with the keys of every object sorted and secrets left out. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(sorted(value));
-}
-
+/** A value with the keys of every object sorted and secrets left out. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   // A hash shows nothing of it.
