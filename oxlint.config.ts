@@ -23,12 +23,15 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
     ...['config/schema.ts', 'config/failures.ts'],
   ],
-  // What ends with an installation is steps of its role.
+  // What ends with an installation is steps of its role; a node is changed by what changes it by hand.
   controllers: [
     ...['reconcile', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
     ...['failures', 'wait', 'step', 'fact', 'events'].map((file) => `engine/${file}.ts`),
-    ...['cluster', 'layering', 'logs', 'os', 'host-commands.ts', 'step.ts'].map(
+    ...['os', 'host-commands.ts', 'logs/collectors.ts', 'layering/hand-over-left.ts'].map(
       (room) => `steps/${room}`,
+    ),
+    ...['kube-watch', 'left-record', 'pool-pause', 'etcd-override', 'untaint'].map(
+      (file) => `steps/cluster/${file}.ts`,
     ),
     'config/schema.ts',
   ],
@@ -93,13 +96,11 @@ const matching = (before: string, names: readonly string[]): string =>
   `^${before}(${names.join('|').replaceAll('.', String.raw`\.`)})(/|$)`;
 
 /** The parts of src that a folder of it may not import; file by file where only some are allowed. */
-const refusedTo = (folder: string, allowed: readonly string[]): readonly string[] =>
-  readdirSync('src').flatMap((name) => {
-    if (name === folder || allowed.includes(name)) return [];
-    if (!allowed.some((file) => isWithin(file, name))) return [name];
-    return readdirSync(`src/${name}`)
-      .map((file) => `${name}/${file}`)
-      .filter((file) => !allowed.includes(file));
+const refusedTo = (folder: string, allowed: readonly string[], within = ''): readonly string[] =>
+  readdirSync(`src/${within}`).flatMap((name) => {
+    const path = within === '' ? name : `${within}/${name}`;
+    if (path === folder || allowed.includes(path)) return [];
+    return allowed.some((file) => isWithin(file, path)) ? refusedTo(folder, allowed, path) : [path];
   });
 
 /** Refuses the rooms above that of a folder; none where its top folder has no order. */

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { inventoryHost } from '../../test/support/fake-inventory.ts';
-import { hostIndexOf } from '../steps/cluster/inventory-hosts.ts';
+import { hostIndexOf } from './host-index.ts';
 import { addressesAsking, isMcsLog, readOn, unreadLog } from './mcs-log.ts';
 
 /** A line as the kubelet keeps it, with the time before it. */

@@ -200,7 +200,9 @@ function deepFreeze<T>(value: T): T {
 export function fingerprintOf(config: Config): string {
   const service = { ...config.service, stopIfCancelled: undefined };
   const deciding = { ...config, service, log: undefined, proxy: undefined };
-  return createHash('sha256').update(JSON.stringify(sorted(deciding))).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(deciding)))
+    .digest('hex');
 }
 
 /** A value with the keys of every object sorted and secrets left out. */

@@ -59,3 +59,19 @@ export function reportOf(error: AgentError): FailureReport {
     context: error.context,
   };
 }
+
+/** What a step or a controller notes with. */
+interface NotingScope {
+  readonly signal: AbortSignal;
+  readonly note: (level: 'warn', message: string, fields: Readonly<Record<string, string>>) => void;
+}
+
+/**
+ * Notes a failure that the step survives, with its code and reason.
+ * @throws the reason of the signal where the step was stopped: that is no failure
+ */
+export function noteFailed({ signal, note }: NotingScope, message: string, error: unknown): void {
+  signal.throwIfAborted();
+  const { code, message: reason } = asAgentError(error);
+  note('warn', message, { code, reason });
+}

@@ -1,3 +1,4 @@
+import { hostIndexOf } from '../../cluster/host-index.ts';
 import {
   decideRequests,
   type KnownCluster,
@@ -31,7 +32,6 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
-import { hostIndexOf } from '../../steps/cluster/inventory-hosts.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import type { NewCluster } from './new-cluster.ts';
 import { recordedHosts, recordIn } from './without-service.ts';

@@ -1,13 +1,13 @@
+import { hostIndexOf, nodesByHost } from '../../cluster/host-index.ts';
 import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
-import { hostIndexOf, nodesByHost } from '../../steps/cluster/inventory-hosts.ts';
 import { followed, together } from '../../steps/cluster/kube-watch.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { controllerFailure } from './failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import type { Controller } from '../../reconcile/manager.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { pods, services as serviceKind } from '../../cluster/kinds.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -7,7 +8,6 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { type InstallationScope, listAgain } from './stores.ts';
 
 /** The service that the DNS operator makes, at the tenth address of the first network of services. */

@@ -6,7 +6,7 @@ import {
   threeHealthyMembers,
 } from '../../cluster/etcd.ts';
 import { machineConfigPools, machineOSConfigs, pods } from '../../cluster/kinds.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
@@ -26,7 +26,6 @@ import { changePause } from '../../steps/cluster/pool-pause.ts';
 import { type ActionTable, performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { controllerStep } from './step.ts';
 import { type InstallationScope, selectionOf } from './stores.ts';
 

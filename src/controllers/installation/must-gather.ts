@@ -5,12 +5,12 @@ import {
   secrets,
   serviceAccounts,
 } from '../../cluster/kinds.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/inventory.ts';
 import type { KubeKind, KubeObject } from '../../ports/kube.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { cleanUpSignal, controllerFailure } from './failures.ts';
 import {
   gatheringPod,

@@ -1,4 +1,5 @@
 import { csvOf, csvSnapshot, inRelease } from '../../cluster/operators.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { minutes } from '../../model/duration.ts';
 import { finalizingStages, type MonitoredOperator } from '../../ports/inventory.ts';
@@ -10,7 +11,6 @@ import {
   setUpOperators,
 } from './apply-manifests.ts';
 import { type Finalizing, reportOperators } from './finalizing.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { type ControllerScope, untilDone } from './step.ts';
 
 type OlmScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;

@@ -1,3 +1,4 @@
+import { hostIndexOf, hostOf } from '../../cluster/host-index.ts';
 import {
   type AnsweredReport,
   type HostSigns,
@@ -10,7 +11,7 @@ import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
 import { addressesAsking } from '../../cluster/mcs-log.ts';
 import { internalAddresses, readinessOf } from '../../cluster/node.ts';
 import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
@@ -20,9 +21,7 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import { hostIndexOf, hostOf } from '../../steps/cluster/inventory-hosts.ts';
 import { decideUntaint } from '../../steps/cluster/untaint.ts';
-import { noteFailed } from '../../steps/step.ts';
 import type { NewCluster } from './new-cluster.ts';
 import {
   byHost,

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { type Scope, stepsOf } from '../../engine/step.ts';
 import type { PollResult, Watch } from '../../engine/wait.ts';
 import { type Millis, seconds, unlimited } from '../../model/duration.ts';
@@ -7,7 +7,6 @@ import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { Emit } from '../../reconcile/manager.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { noteFailed } from '../../steps/step.ts';
 
 /** The settings of the controller: those of an installation that its environment names, and its own. */
 export interface ControllerConfig extends Config {

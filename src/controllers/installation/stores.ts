@@ -1,3 +1,4 @@
+import { hostIndexOf, hostOf } from '../../cluster/host-index.ts';
 import { nodes as nodeKind } from '../../cluster/kinds.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Inventory, InstallationView, InstallingHost } from '../../ports/inventory.ts';
@@ -5,7 +6,6 @@ import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.
 import { type Gap, type Informer, informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import { type Note, readAgain } from '../../reconcile/write.ts';
-import { hostIndexOf, hostOf } from '../../steps/cluster/inventory-hosts.ts';
 import type { ControllerConfig, ControllerPorts } from './step.ts';
 
 /** What the controllers of an installation reach and are told. */

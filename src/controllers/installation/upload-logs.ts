@@ -1,10 +1,9 @@
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { LogsState } from '../../ports/inventory.ts';
 import { collect, collectorsOf, controllerLogArchive } from '../../steps/logs/collectors.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { gatherCluster, type Gathering, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
 import { runningPod } from './run-pod.ts';

@@ -7,13 +7,13 @@ import {
   type OperatorSnapshot,
 } from '../../cluster/operators.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds, unlimited } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { InstallationView, InstallingCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 import { followed, followedOne, together } from '../../steps/cluster/kube-watch.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { controllerFailure } from './failures.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './step.ts';

@@ -2,6 +2,7 @@ import { readRequest } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { InstallingCluster, InstallingHost, Inventory } from '../../ports/inventory.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
@@ -18,7 +19,6 @@ import {
   readRecord,
   recordRef,
 } from '../../steps/cluster/left-record.ts';
-import { noteFailed } from '../../steps/step.ts';
 import { NewCluster } from './new-cluster.ts';
 import { controllerStep } from './step.ts';
 

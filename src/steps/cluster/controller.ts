@@ -10,12 +10,13 @@ import {
 import { events, pods } from '../../cluster/kinds.ts';
 import { isActive } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { deploysController, hasService } from '../conditions.ts';
 import { controllerLogArchive } from '../logs/collectors.ts';
-import { step, type StepScope, noteFailed } from '../step.ts';
+import { step, type StepScope } from '../step.ts';
 import { followed, longestWait, together } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 

@@ -1,10 +1,8 @@
-import { internalAddresses } from '../../cluster/node.ts';
+import { type HostIndex, hostIndexOf } from '../../cluster/host-index.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
-import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -98,72 +96,3 @@ export function hostReportsOf(
 
 const isSame = (one: ReportEnd | undefined, other: ReportEnd): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
-
-/** Finds hosts of the inventory service by what a cluster knows of them. */
-export interface HostIndex {
-  /** By name, ignoring case; the last of that name, of those that are being installed where some are. */
-  readonly named: (name: string) => InventoryHost | undefined;
-  /**
-   * By an address in canonical form. An address that several hosts have, such as that of a bridge
-   * that each creates, finds none.
-   */
-  readonly at: (address: string) => InventoryHost | undefined;
-}
-
-const indexes = new WeakMap<readonly InventoryHost[], HostIndex>();
-
-/** The index of hosts, made once for a list: nodes and requests change many times a second, hosts do not. */
-export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
-  const index = indexes.get(hosts) ?? makeIndex(hosts);
-  indexes.set(hosts, index);
-  return index;
-}
-
-function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
-  const ordered = hosts.toSorted(
-    (one, other) => Number(isBeingInstalled(one)) - Number(isBeingInstalled(other)),
-  );
-  const byName = new Map(
-    ordered.filter(({ name }) => name !== '').map((host) => [host.name.toLowerCase(), host]),
-  );
-  const byAddress = new Map<string, InventoryHost | undefined>();
-  for (const host of hosts) {
-    for (const address of new Set(host.addresses.map(canonicalAddress))) {
-      if (address === undefined) continue;
-      byAddress.set(address, byAddress.has(address) ? undefined : host);
-    }
-  }
-  return {
-    named: (name) => byName.get(name.toLowerCase()),
-    at: (address) => byAddress.get(address),
-  };
-}
-
-/**
- * The host that a node runs on: by the node's name, else by its addresses inside the cluster, the
- * last that a host has (assisted-installer, `getInventoryHost`, same rule).
- */
-export const hostOfNode = (
-  { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
-  hosts: HostIndex,
-): InventoryHost | undefined => hosts.named(name) ?? hostAtLast(addresses, hosts);
-
-const hostAtLast = (addresses: readonly string[], hosts: HostIndex): InventoryHost | undefined =>
-  addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);
-
-/** The same of a node that is there; its addresses are read only where its name is that of no host. */
-export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
-  hosts.named(node.metadata.name) ?? hostAtLast(internalAddresses(node), hosts);
-
-/** The node of each host that has one, by the id of the host. */
-export function nodesByHost(
-  nodes: readonly KubeObject[],
-  hosts: HostIndex,
-): ReadonlyMap<string, KubeObject> {
-  const found = new Map<string, KubeObject>();
-  for (const node of nodes) {
-    const host = hostOf(node, hosts);
-    if (host !== undefined) found.set(host.id, node);
-  }
-  return found;
-}

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { engineFailure } from '../../engine/failures.ts';
+import { engineFailure, noteFailed } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { type StepScope, noteFailed } from '../step.ts';
+import { type StepScope } from '../step.ts';
 
 /** The node that this host will be. */
 export interface OwnNode {

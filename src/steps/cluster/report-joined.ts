@@ -1,3 +1,4 @@
+import { type HostIndex, hostIndexOf, hostOfNode } from '../../cluster/host-index.ts';
 import * as z from 'zod';
 import { type Fact, fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
@@ -5,7 +6,6 @@ import { type PollResult, silently, untilOf } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { hasService } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { type HostIndex, hostIndexOf, hostOfNode } from './inventory-hosts.ts';
 import { longestWait } from './kube-watch.ts';
 
 const ReadyNodesSchema = z.object({

@@ -2,10 +2,11 @@ import * as z from 'zod';
 import { etcdCluster, etcdHandover } from '../../cluster/etcd.ts';
 import { fact } from '../../engine/fact.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
-import { step, type StepScope, noteFailed } from '../step.ts';
+import { step, type StepScope } from '../step.ts';
 import { type Followed, followedOne, longestWait } from './kube-watch.ts';
 import {
   describeGivenUp,

@@ -1,3 +1,4 @@
+import { hostOfNode } from '../../cluster/host-index.ts';
 import {
   type InstallConfig,
   installConfigRef,
@@ -18,7 +19,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { hostOfNode, hostReportsOf, knownHostsOf, type ReportEnd } from './inventory-hosts.ts';
+import { hostReportsOf, knownHostsOf, type ReportEnd } from './inventory-hosts.ts';
 import { fromFirstView, longestWait, together } from './kube-watch.ts';
 import { type ReadyNodes, UnreportedArbiters, UnreportedMasters } from './report-joined.ts';
 import { tasksOf, type Tasks } from './tasks.ts';

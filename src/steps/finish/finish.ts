@@ -1,6 +1,7 @@
+import { noteFailed } from '../../engine/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { step, noteFailed } from '../step.ts';
+import { step } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { EtcdHandover } from '../cluster/wait-for-etcd.ts';
 import * as z from 'zod';

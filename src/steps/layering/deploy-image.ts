@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
 import { ifGiven } from '../../engine/fact.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
@@ -29,7 +29,7 @@ import {
   runUndoable,
   type UndoableCommand,
 } from '../image/undoable.ts';
-import { noteFailed, step, type StepScope } from '../step.ts';
+import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
 import {
   type FoundImage,

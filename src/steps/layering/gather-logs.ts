@@ -1,4 +1,4 @@
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
 import { registrySecretOf } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -27,7 +27,7 @@ import {
   type LogReach,
   rowsOf,
 } from '../logs/collectors.ts';
-import { step, type StepScope, noteFailed } from '../step.ts';
+import { step, type StepScope } from '../step.ts';
 import { unlessRequested } from './conditions.ts';
 import { BuildRequest } from './facts.ts';
 

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
+import { noteFailed } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
 import { knowsHost } from '../conditions.ts';
-import { step, noteFailed } from '../step.ts';
+import { step } from '../step.ts';
 
 /** Announces to the service that logs of this host will come. A service that does not listen holds nobody up. */
 export const announceLogs = step({

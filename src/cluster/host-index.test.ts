@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inventoryHost } from '../../../test/support/fake-inventory.ts';
-import { hostIndexOf, hostOfNode } from './inventory-hosts.ts';
+import { inventoryHost } from '../../test/support/fake-inventory.ts';
+import { hostIndexOf, hostOfNode } from './host-index.ts';
 
 const host = (name: string, ...addresses: readonly string[]) =>
   inventoryHost({ id: `id-${name}`, name, addresses });
