@@ -1,11 +1,19 @@
 import { adapterMutants } from './adapters.ts';
+import { capiMutants } from './capi.ts';
 import { controllerMutants } from './controllers.ts';
 import { engineMutants } from './engine.ts';
 import type { MutantsByFile } from './mutant.ts';
 import { reportingMutants } from './reporting.ts';
 import { stepMutants } from './steps.ts';
 
-const lists = [engineMutants, reportingMutants, adapterMutants, stepMutants, controllerMutants];
+const lists = [
+  engineMutants,
+  reportingMutants,
+  adapterMutants,
+  stepMutants,
+  controllerMutants,
+  capiMutants,
+];
 
 /**
  * Every mutant, by the file that it changes.

@@ -15,7 +15,12 @@ import {
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { certificateSigningRequests, nodes, secrets } from '../../cluster/kinds.ts';
+import {
+  certificateSigningRequests,
+  clusterVersions,
+  nodes,
+  secrets,
+} from '../../cluster/kinds.ts';
 import { keyPair, pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
 import { seconds } from '../../model/duration.ts';
 import {
@@ -194,6 +199,27 @@ describe('the cluster that is installed', () => {
     await pass();
     const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
     expect(approved.map(({ name }) => name)).toEqual(['csr-1']);
+    await end();
+  });
+
+  it('is upgraded by its own operator once it is installed, and by digest', async () => {
+    const { kube, guest, pass, end } = atWork();
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Rebooting');
+    const image = (digit: string): string => `r.test/ocp@sha256:${digit.repeat(64)}`;
+    const history = [{ state: 'Completed', version: '4.19.7', image: image('0') }];
+    await pass();
+    guest.put(clusterVersions, { metadata: { name: 'version' }, status: { history } });
+    const found = controlPlaneIn(kube);
+    if (found === undefined) throw new Error('no control plane');
+    const spec = { ...found.spec, releaseImage: image('2'), distributionVersion: '4.19.9' };
+    kube.put(controlPlanes, { ...found, spec });
+    await pass();
+    expect(guest.objectsOf(clusterVersions)[0]).toMatchObject({
+      spec: { desiredUpdate: { image: image('2'), version: '4.19.9', force: false } },
+    });
+    expect(conditionIn(kube, 'Upgrading')).toBe('True Progressing');
+    expect(controlPlaneIn(kube)?.status?.distributionVersion).toBe('4.19.7');
     await end();
   });
 

@@ -19,7 +19,9 @@ import type { GuestSeen } from './guest-hosts.ts';
 import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
-import { type Finding, type Findings, statusOf } from './status.ts';
+import type { Finding } from './finding.ts';
+import { type Findings, statusOf } from './status.ts';
+import { upgradeOf } from './upgrade.ts';
 import {
   clusterOwner,
   type ControlPlaneStores,
@@ -159,7 +161,10 @@ interface Observed {
 }
 
 const seenOf = (guest: Guest | undefined): GuestSeen | undefined =>
-  guest && { nodes: guest.nodes.all(), requests: guest.requests.all() };
+  guest && {
+    ...{ nodes: guest.nodes.all(), requests: guest.requests.all() },
+    clusterVersion: guest.clusterVersion.get('version'),
+  };
 
 /** All that a decision needs beside the objects of the management cluster. */
 async function observe(
@@ -190,7 +195,20 @@ async function observe(
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
       ...(gap === undefined ? {} : { guestGap: gap }),
+      ...upgradeFindings(view, answering),
     },
+  };
+}
+
+/** Which version the cluster has, and how an upgrade is. */
+function upgradeFindings(
+  { controlPlane }: ControlPlaneView,
+  guest: Guest | undefined,
+): Pick<Findings, 'version' | 'upgrade'> {
+  const { version, finding } = upgradeOf(controlPlane, guest?.clusterVersion.get('version'));
+  return {
+    ...(version === undefined ? {} : { version }),
+    ...(finding === undefined ? {} : { upgrade: finding }),
   };
 }
 

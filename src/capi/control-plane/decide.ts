@@ -9,6 +9,7 @@ import {
   nodeReports,
 } from './guest-hosts.ts';
 import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
+import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 
 /** What is decided by: objects of the management cluster, and what was found out beside them. */
@@ -39,6 +40,7 @@ export type ControlPlaneAction =
   | ({ readonly type: 'delete-machine' } & OnMachine)
   | ({ readonly type: 'propagate' } & OnMachine)
   | ({ readonly type: 'mark-up-to-date' } & OnMachine)
+  | { readonly type: 'upgrade'; readonly target: string }
   | NodeReport
   | Approval;
 
@@ -59,9 +61,18 @@ export function decide(seen: Seen): readonly ControlPlaneAction[] {
     ...(isAnswering && view.kubeconfig === undefined
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
-    ...(guest === undefined ? [] : [...nodeReports(view, guest), ...approvals(view, guest)]),
+    ...(guest === undefined ? [] : inGuest(view, guest)),
   ];
 }
+
+/** What the cluster that is installed asks for. */
+const inGuest = (view: ControlPlaneView, guest: GuestSeen): readonly ControlPlaneAction[] => [
+  ...nodeReports(view, guest),
+  ...approvals(view, guest),
+  ...(upgradeOf(view.controlPlane, guest.clusterVersion).update === undefined
+    ? []
+    : [{ type: 'upgrade', target: view.controlPlane.metadata.name } as const]),
+];
 
 /** Whether it has the finalizer. */
 export const hasFinalizer = ({ metadata: { finalizers = [] } }: ControlPlane): boolean =>

@@ -16,6 +16,7 @@ import type { ControlPlaneView } from './view.ts';
 export interface GuestSeen {
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
+  readonly clusterVersion?: KubeObject | undefined;
 }
 
 /** A stage that a node shows of its host, which says nothing itself once it has rebooted. */

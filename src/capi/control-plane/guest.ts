@@ -1,4 +1,4 @@
-import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, clusterVersions, nodes } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { countAt } from '../../layering/api/cluster-object.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -15,6 +15,7 @@ export interface Guest {
   readonly configServers: Informer;
   /** Requests for certificates. */
   readonly requests: Informer;
+  readonly clusterVersion: Informer;
   /** Why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
 }
@@ -78,7 +79,11 @@ export function guestsOf(
       { ...configServerPlace, fieldSelector: 'metadata.name=machine-config-server' },
     );
     const requests = informer({ kube, clock }, { kind: certificateSigningRequests });
-    const stores = [nodeStore, configServers, requests];
+    const clusterVersion = informer(
+      { kube, clock },
+      { kind: clusterVersions, fieldSelector: 'metadata.name=version' },
+    );
+    const stores = [nodeStore, configServers, requests, clusterVersion];
     for (const store of stores) {
       store.onChange(() => changed(key));
       store.onGap(() => changed(key));
@@ -86,7 +91,7 @@ export function guestsOf(
     // A kubeconfig that cannot be read shows as a gap.
     const runs = stores.map((store) => store.run(stop.signal).catch(() => undefined));
     return {
-      ...{ kube, uid, configServers, requests, nodes: nodeStore },
+      ...{ kube, uid, configServers, requests, clusterVersion, nodes: nodeStore },
       gap: () => nodeStore.gap()?.reason,
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));

@@ -8,7 +8,7 @@ import { checkInstallState } from '../admission/install-state.ts';
 import { checkManifests, checkReferences } from '../admission/manifests.ts';
 import { capiNames, type ControlPlane, ownNames } from '../api.ts';
 import { secretText } from './assets.ts';
-import type { Finding } from './status.ts';
+import type { Finding } from './finding.ts';
 
 /** What a cluster is installed from, and whether it is right. */
 export interface InputsVerdict {

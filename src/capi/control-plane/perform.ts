@@ -1,7 +1,12 @@
 import { readPkcs10 } from '../../cluster/csr/pkcs10.ts';
 import { approved, readSigningRequest } from '../../cluster/csr/signing-request.ts';
 import { keyRefusal } from '../../cluster/csr/verify.ts';
-import { certificateSigningRequests, nodes, secrets } from '../../cluster/kinds.ts';
+import {
+  certificateSigningRequests,
+  clusterVersions,
+  nodes,
+  secrets,
+} from '../../cluster/kinds.ts';
 import { wholeSeconds } from '../../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
@@ -41,7 +46,8 @@ import {
   ownerOf,
   propagatedTo,
 } from './machines.ts';
-import type { Finding } from './status.ts';
+import type { Finding } from './finding.ts';
+import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 
 /** Failures of the control-plane provider. */
@@ -140,6 +146,7 @@ export function actionsOn(
       createMachine({ scope, view: latest() }, machine, signal),
     propagate: ({ target }, signal) => propagate({ scope, view: latest() }, target, signal),
     'mark-up-to-date': ({ machine }, signal) => markUpToDate(scope, machine, signal),
+    upgrade: (_, signal) => upgrade({ scope, view: latest() }, signal),
     'report-node': (report, signal) => reportNode({ scope, view: latest() }, report, signal),
     'approve-request': (approval, signal) => approve({ scope, view: latest() }, approval, signal),
     'publish-kubeconfig': (_, signal) => publishKubeconfig(scope, latest(), signal),
@@ -269,6 +276,20 @@ async function reportNode(
   const ref = { kind: bootstrapConfigs, namespace, name };
   await writeStatus(kube, { ref, seen: config, change }, signal);
   note('info', `the node of ${name} is there`, { stage });
+}
+
+/** Its own operator decides whether it takes the update: nothing is ever forced. */
+async function upgrade(
+  { scope: { guest, note }, view: { controlPlane } }: Place,
+  signal: AbortSignal,
+): Promise<void> {
+  const ref = { kind: clusterVersions, name: 'version' };
+  const clusterVersion = await guest?.kube.get(ref, signal);
+  const { update } = upgradeOf(controlPlane, clusterVersion);
+  if (guest === undefined || clusterVersion === undefined || update === undefined) return;
+  const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
+  await guest.kube.patch(ref, patch, signal);
+  note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
 
 const approval = {

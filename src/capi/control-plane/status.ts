@@ -16,14 +16,8 @@ import {
   type HostFact,
   readDuration,
 } from './facts.ts';
+import type { Finding } from './finding.ts';
 import { ownSelector } from './machines.ts';
-
-/** Whether something is right, and else what is to be done. */
-export interface Finding {
-  readonly isRight: boolean;
-  readonly reason: string;
-  readonly message?: string;
-}
 
 /** What a status says that no object of the management cluster says. */
 export interface Findings {

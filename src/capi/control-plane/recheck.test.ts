@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import {
+  capiNamespace,
+  controlPlaneIn,
+  controlPlaneOf,
+  controlPlaneUid,
+  fakeInstaller,
+  labMachines,
+  machinesIn,
+  managementCluster,
+  runControlPlanes,
+} from '../../../test/support/capi-world.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import type { FakeKube } from '../../../test/support/fake-kube.ts';
+import { secrets } from '../../cluster/kinds.ts';
+import { clusters, controlPlanes, ownNames } from '../api.ts';
+import { machineName } from './machines.ts';
+
+type Installer = ReturnType<typeof fakeInstaller>;
+
+/** Runs a provider for two seconds. */
+async function run(kube: FakeKube, installer: Installer = fakeInstaller()): Promise<void> {
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const ended = runControlPlanes({ kube, clock, installer, signal: stop.signal });
+  for (let count = 0; count < 8; count += 1) {
+    await settle();
+    await clock.advance(250);
+  }
+  stop.abort(new Error('the test ends'));
+  await ended;
+}
+
+const pause = (kube: FakeKube): void => {
+  const [cluster] = kube.objectsOf(clusters);
+  if (cluster === undefined) return;
+  kube.put(clusters, { ...cluster, spec: { ...(cluster['spec'] as object), paused: true } });
+};
+
+const remake = (kube: FakeKube): void => {
+  kube.drop({ kind: controlPlanes, namespace: capiNamespace, name: 'demo' });
+  const { metadata, ...rest } = controlPlaneOf();
+  kube.put(controlPlanes, { ...rest, metadata: { ...metadata, uid: 'another' } });
+};
+
+const assetsIn = (kube: FakeKube) =>
+  kube.objectsOf(secrets).filter(({ metadata }) => metadata.name === 'demo-install-assets');
+
+describe('what has changed since a decision', () => {
+  it.each([
+    ['its Cluster is paused', pause],
+    ['another control plane has its name', remake],
+  ])('no files are kept of a run during which %s', async (_, change) => {
+    const kube = managementCluster();
+    const installer = fakeInstaller();
+    let isFirst = true;
+    const make: Installer['make'] = async (inputs) => {
+      const files = await installer.make(inputs);
+      if (isFirst) change(kube);
+      isFirst = false;
+      return files;
+    };
+    await run(kube, { ...installer, make });
+    const owners = assetsIn(kube).flatMap(
+      ({ metadata }) => (metadata as { ownerReferences?: { uid: string }[] }).ownerReferences ?? [],
+    );
+    expect(owners.map(({ uid }) => uid)).not.toContain(controlPlaneUid);
+  });
+
+  it('no files are kept of inputs that have changed', async () => {
+    const kube = managementCluster();
+    const installer = fakeInstaller();
+    const make: Installer['make'] = async (inputs) => {
+      const files = await installer.make(inputs);
+      if (installer.runs.length > 1) return files;
+      const found = controlPlaneIn(kube);
+      const spec = { ...controlPlaneOf().spec, releaseImage: 'r.test/ocp@sha256:09' };
+      if (found !== undefined) kube.put(controlPlanes, { ...found, spec });
+      return files;
+    };
+    await run(kube, { ...installer, make });
+    expect(installer.runs.map(({ releaseImage }) => releaseImage)).toEqual([
+      ...['r.test/ocp@sha256:01', 'r.test/ocp@sha256:09'],
+    ]);
+    expect(assetsIn(kube)).toHaveLength(1);
+  });
+
+  it('no Machine is made of a Cluster that was paused right before', async () => {
+    const kube = managementCluster();
+    kube.after('create', () => pause(kube));
+    await run(kube);
+    expect(assetsIn(kube)).toHaveLength(1);
+    expect(machinesIn(kube)).toEqual([]);
+  });
+
+  it('files of an earlier control plane of the name are not used', async () => {
+    const kube = managementCluster();
+    const ownerReferences = [{ uid: 'earlier' }];
+    const annotations = {
+      [ownNames.inputsHash]: '1',
+      [ownNames.generatedAt]: '2026-01-01T00:00:00Z',
+    };
+    const labels = { 'cluster.x-k8s.io/cluster-name': 'demo' };
+    const metadata = { name: 'demo-install-assets', namespace: capiNamespace, labels, annotations };
+    kube.put(secrets, { metadata: { ...metadata, ...{ ownerReferences } } });
+    await run(kube);
+    expect(machinesIn(kube)).toEqual([]);
+  });
+
+  it('a machine of somebody else is not taken for its own', async () => {
+    const kube = managementCluster();
+    const name = machineName(controlPlaneOf(), 0);
+    kube.put(labMachines, { metadata: { name, namespace: capiNamespace } });
+    await run(kube);
+    expect(machinesIn(kube)).toEqual([]);
+  });
+});

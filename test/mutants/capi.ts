@@ -1,0 +1,55 @@
+import type { MutantsByFile } from './mutant.ts';
+
+/** Mutants of the providers of Cluster API: what is checked again right before a write. */
+export const capiMutants: MutantsByFile = {
+  'src/capi/control-plane/view.ts': [
+    {
+      means: 'an action of a control plane that is gone is done for another one of its name',
+      from: 'if (controlPlane?.metadata.uid !== uid || controlPlane === undefined) return undefined;',
+      to: 'if (controlPlane === undefined) return undefined;',
+    },
+  ],
+  'src/capi/control-plane/facts.ts': [
+    {
+      means: 'a Cluster that is paused is changed',
+      from: 'cluster?.spec?.paused === true ||',
+      to: 'cluster?.spec?.paused === undefined ||',
+    },
+    {
+      means: 'files of an earlier control plane of the name are used',
+      from: 'ownerReferences.some((owner) => owner.uid === uid)',
+      to: 'ownerReferences.some((owner) => owner.uid !== undefined)',
+    },
+  ],
+  'src/capi/control-plane/make-assets.ts': [
+    {
+      means: 'files are kept although their control plane was paused, ended or replaced meanwhile',
+      from: 'if (view?.cluster === undefined || !isDue(scope, view)) return {};',
+      to: 'if (view?.cluster === undefined) return {};',
+    },
+    {
+      means: 'files are kept although what they were made of has changed',
+      from: 'if (again.hash !== given.hash) return { after: 0 };',
+      to: "if (again.hash === '') return { after: 0 };",
+    },
+  ],
+  'src/capi/control-plane/decide.ts': [
+    {
+      means: 'the finalizer goes while Machines are there',
+      from: 'if (machines.length === 0)',
+      to: 'if (machines.length >= 0)',
+    },
+    {
+      means: 'masters are made before the bootstrap host is ready',
+      from: 'isBootstrapReady ? missing : 0',
+      to: 'missing',
+    },
+  ],
+  'src/capi/control-plane/perform.ts': [
+    {
+      means: 'a Machine of another control plane is taken for its own',
+      from: 'if (isOwn && deletionTimestamp === undefined) return;',
+      to: 'if (isOwn || deletionTimestamp === undefined) return;',
+    },
+  ],
+};
