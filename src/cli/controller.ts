@@ -35,22 +35,14 @@ import { type EventHub, withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
-/** Arguments of `controller`. */
-interface ControllerCall extends WatchedCall {
-  /** File with the credentials of the cluster; default: the bootstrap control plane's, else those of the pod. */
-  readonly kubeconfig?: string;
-  /** Log at level debug. */
-  readonly verbose: boolean;
-}
-
-/** Of a single node, whose controller starts before its final control plane does. */
+/** Of a single node, whose controller starts before its final control plane does; it comes before the credentials of the pod. */
 const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
 /**
  * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0 once the service says how the
  * installation ended; without a service, once the bootstrap host has joined. A signal ends it within four seconds, with the code of that signal; the next run continues.
  */
-export async function runController(call: ControllerCall): Promise<number> {
+export async function runController(call: WatchedCall): Promise<number> {
   const settings = await readControllerSettings(
     call.environment,
     `${controllerToken.folder}/token`,
@@ -123,7 +115,7 @@ type Emit = EventHub['emit'];
 
 /** @throws AgentError `cli.not-in-cluster`, `config.file-not-read` */
 async function ownCluster(
-  { environment, kubeconfig }: ControllerCall,
+  { environment, kubeconfig }: WatchedCall,
   emit: Emit,
 ): Promise<KubeCluster> {
   const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);

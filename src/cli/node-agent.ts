@@ -9,20 +9,12 @@ import { runningHost } from './node.ts';
 import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
-/** Arguments of `node agent`. */
-interface NodeAgentCall extends WatchedCall {
-  /** File with the credentials of the cluster; default: those of the pod. */
-  readonly kubeconfig?: string;
-  /** Log at level debug. */
-  readonly verbose: boolean;
-}
-
 /**
  * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code. It ends by a signal only,
  * within four seconds; the next run continues.
  * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
  */
-export async function runNodeAgent(call: NodeAgentCall): Promise<number> {
+export async function runNodeAgent(call: WatchedCall): Promise<number> {
   const { environment, kubeconfig, verbose } = call;
   const nodeName = environment['NODE_NAME'] ?? '';
   if (nodeName === '') throw cliFailure('cli.no-node-name', 'NODE_NAME is not set');

@@ -12,21 +12,13 @@ import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
-/** Arguments of `node controller`. */
-interface NodeControllerCall extends WatchedCall {
-  /** File with the credentials of the cluster; default: those of the pod. */
-  readonly kubeconfig?: string;
-  /** Log at level debug. */
-  readonly verbose: boolean;
-}
-
 const common = { clock: systemClock, random: systemRandom };
 
 /**
  * Runs pools that the cluster's own operator does not run, until it is stopped; of several one works, and the others wait
  * for the lease `bootwright-node-controller`. Resolves with the exit code: that of the signal.
  */
-export async function runNodeController(call: NodeControllerCall): Promise<number> {
+export async function runNodeController(call: WatchedCall): Promise<number> {
   const credentials = await commandCredentials(call.environment, call.kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
   const watched = watchedBy(call, { 'bootwright.role': 'node-controller' });

@@ -129,9 +129,13 @@ export const known = (
     ),
   );
 
-/** Arguments of a program that runs in a pod, those that say who watches it. */
+/** Arguments of a program that runs in a pod, and is watched there. */
 export interface WatchedCall {
   readonly environment: Environment;
+  /** File with the credentials of the cluster; default: those of the pod. */
+  readonly kubeconfig?: string;
+  /** Log at level debug. */
+  readonly verbose: boolean;
   /** Address to serve metrics on. */
   readonly metrics?: string;
 }
@@ -141,7 +145,7 @@ export interface WatchedCall {
  * @throws AgentError `cli.bad-flag` for an address that is none
  */
 export function watchedBy(
-  { environment, metrics = '' }: WatchedCall,
+  { environment, metrics = '' }: Pick<WatchedCall, 'environment' | 'metrics'>,
   attributes: Readonly<Record<string, string | undefined>>,
 ): Pick<WatchersOptions, 'environment' | 'metrics' | 'attributes'> {
   if (metrics !== '' && listenAddressOf(metrics) === undefined) {
