@@ -12,11 +12,21 @@ import {
   bootstrapConfigs,
   bootstrapConfigTemplates,
   clusters,
+  type ControlPlane,
   controlPlanes,
   machines,
 } from '../../src/capi/api.ts';
 import { conditionOf } from '../../src/layering/api/cluster-object.ts';
-import type { KubeObject } from '../../src/ports/kube.ts';
+import {
+  accountName,
+  accountObjects,
+  imagesJob,
+  installerJob,
+  type JobFor,
+} from '../../src/capi/control-plane/assets-job.ts';
+import { jobs, secrets, serviceAccounts } from '../../src/cluster/kinds.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { hostClient, roleBindings, roles } from '../kube/rig.ts';
 import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from './cluster.ts';
 import { type CapiRig, customResourceDefinitions, deployedObjects, startCapi } from './rig.ts';
 
@@ -180,6 +190,67 @@ describe('what cannot be changed, without any webhook', () => {
       spec,
     });
     expect(await statusOf(creation)).toBe(status);
+  });
+});
+
+describe('the Jobs of the installer', () => {
+  const cluster = 'jobs';
+  const place = { namespace: cluster };
+  const manager = {
+    namespace: 'bootwright-control-plane-system',
+    serviceAccount: 'manager',
+  };
+  const clientOf = async (user: typeof manager) =>
+    hostClient(await rig.kube.kubeconfigFor({ user, server: rig.kube.url }));
+  let job: JobFor;
+
+  beforeAll(async () => {
+    await put(clusterObjects(cluster, rig.guest.port));
+    await put([controlPlaneObject(cluster)]);
+    const get = async (kind: KubeKind): Promise<KubeObject> => {
+      const found = await rig.client.get({ kind, ...place, name: cluster });
+      if (found === undefined) throw new Error(`${kind.plural}: none`);
+      return found;
+    };
+    job = {
+      controlPlane: (await get(controlPlanes)) as ControlPlane,
+      cluster: await get(clusters),
+      inputs: {
+        ...{ installConfig: 'apiVersion: v1\n', stateSecret: 'install-state' },
+        ...{ releaseImage: 'registry.example/release', isSingleNode: false },
+        manifests: [
+          { folder: 'openshift', name: 'a.yaml', content: 'a: 1\n', secret: 'manifests' },
+        ],
+      },
+      hash: 'h',
+    };
+  });
+
+  it('are taken by a real API server from the account of the manager, which gives no right that it lacks', async () => {
+    const images = { installer: 'registry.example/i', mco: 'registry.example/m', coreOs: '' };
+    const all: readonly (readonly [KubeKind, KubeObject | undefined])[] = [
+      [jobs, imagesJob(job)],
+      [serviceAccounts, accountObjects(job)[0]],
+      [roles, accountObjects(job)[1]],
+      [roleBindings, accountObjects(job)[2]],
+      [jobs, installerJob(job, images, 'registry.example/bootwright')],
+    ];
+    const own = await clientOf(manager);
+    for (const [kind, object] of all)
+      expect(object && (await statusOf(own.create(kind, object)))).toBe(200);
+    await own.close();
+  });
+
+  it('may make a Secret, and read none', async () => {
+    const own = await clientOf({ ...place, serviceAccount: accountName(job) });
+    const object = {
+      ...{ apiVersion: 'v1', kind: 'Secret' },
+      metadata: { name: 'made', ...place },
+    };
+    expect(await statusOf(own.create(secrets, object))).toBe(200);
+    expect(await statusOf(own.get({ kind: secrets, ...place, name: 'made' }))).toBe(403);
+    expect(await statusOf(own.list({ kind: secrets, ...place }))).toBe(403);
+    await own.close();
   });
 });
 
