@@ -13,7 +13,7 @@ import { killedBy } from '../../../test/support/run-pools.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
-import { minutes } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type BootstrapConfig, bootstrapConfigs, machines } from '../api.ts';
 import { conditionOf } from '../conditions.ts';
@@ -156,6 +156,55 @@ describe('the bootstrap provider', () => {
     await provider(kube);
     expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe(reason);
     expect(secretOf(kube, 'w0')).toBeUndefined();
+  });
+
+  it('goes by a Secret of the user that comes later', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0', { spec: { pullSecretRef: { name: 'pull' } } });
+    const { clock } = await provider(kube);
+    putSecret(kube, 'pull', { '.dockerconfigjson': '{"auths":{}}' });
+    await clock.advance(seconds(10));
+    await settle(60);
+    const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+    const pullSecret = readFileContent(config, '/root/.docker/config.json');
+    expect(Buffer.from(pullSecret).toString()).toBe('{"auths":{}}');
+    const writes = kube.writes.length;
+    await clock.advance(minutes(1));
+    await settle(60);
+    expect(kube.writes.length).toBe(writes);
+  });
+
+  const elsewhere = {
+    ...{ mode: 'External', url: 'https://other.test', clusterId: 'c-9' },
+    tokenSecretRef: { name: 'other' },
+  };
+  const root = { writeMode: 'ExistingRoot' };
+  it.each<[string, object, readonly string[]]>([
+    ['the image of the release', root, ['--coreos-image r.test/os']],
+    ['an image', { ...root, osImage: 'r.test/own' }, ['--coreos-image r.test/own']],
+    [
+      'another inventory',
+      { inventory: elsewhere },
+      ['--url https://other.test', '--cluster-id c-9', '--infra-env-id c-9'],
+    ],
+    ['keyfiles', { networkSecretRef: { name: 'network' } }, ['--copy-network']],
+  ])('hands on what a config says: %s', async (_, spec, words) => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putSecret(kube, 'plane-install-assets', { 'coreos-image': 'r.test/os' });
+    putSecret(kube, 'other', { token: 'of another' });
+    const keyfiles = { 'all.nmconnection': '1', 'w0_own.nmconnection': '2' };
+    putSecret(kube, 'network', { ...keyfiles, 'w1_own.nmconnection': '3', passwd: '4' });
+    putHost(kube, 'w0', { spec });
+    await provider(kube);
+    const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+    for (const word of words) expect(config.systemd?.units?.[0]?.contents).toContain(word);
+    const names = (config.storage?.files ?? []).flatMap(
+      ({ path }) => /system-connections\/(.*)$/.exec(path)?.[1] ?? [],
+    );
+    const hasNetwork = 'networkSecretRef' in spec;
+    expect(names).toEqual(hasNetwork ? ['all.nmconnection', 'own.nmconnection'] : []);
   });
 
   it.each([

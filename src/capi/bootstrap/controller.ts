@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { secrets as secretKind } from '../../cluster/kinds.ts';
 import { partOf } from '../../layering/api/cluster-object.ts';
 import { AgentError } from '../../model/failure.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
@@ -119,7 +121,8 @@ async function reconcile(
   if (seen === undefined || seen.config.metadata.deletionTimestamp !== undefined) return {};
   const decide = (view: ConfigView): Work =>
     workOf(view, { now: clock.now(), hasToken: tokenOf(stores, view) !== undefined });
-  if (decide(seen) !== 'none') {
+  const work = decide(seen);
+  if (work !== 'none') {
     const view = await readView(kube, seen, signal);
     const change = (to: StatusChange) => (config: BootstrapConfig) =>
       statusAfter(config, to, clock.now());
@@ -129,14 +132,21 @@ async function reconcile(
       await performers[decide(view)](scope, { view, write, signal });
     }
   }
-  const at = lostAt(seen.config.status ?? {});
+  const after =
+    work === 'prepare' ? readAgainAfter : timeUntil(lostAt(seen.config.status ?? {}), clock);
   const status = waitingFor(seen);
   return {
-    // Lost once: nothing changes with time alone any more.
-    ...(at === undefined || at <= clock.now() ? {} : { after: at - clock.now() }),
+    ...(after === undefined ? {} : { after }),
     ...(status === undefined ? {} : { status }),
   };
 }
+
+/** Secrets of users are not followed: what is missing of them is looked for this often. */
+const readAgainAfter = seconds(10);
+
+/** Nothing changes with time alone any more, once a host is lost. */
+const timeUntil = (at: number | undefined, clock: Clock): Millis | undefined =>
+  at === undefined || at <= clock.now() ? undefined : at - clock.now();
 
 function waitingFor({ config }: ConfigView): string | undefined {
   const condition = conditionOf(config.status?.conditions, 'DataSecretAvailable');
