@@ -15,7 +15,7 @@ export function installerMask({
   const { mask, register } = masker();
   const secrets = [installConfig, state].flatMap((text) => [
     ...text.matchAll(/pullSecret\\?"?:\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|(\S.*))/g),
-    ...text.matchAll(/\\*"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
+    ...text.matchAll(/"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
   ]);
   for (const found of secrets) {
     const value = found.slice(1).find((one) => Boolean(one)) ?? '';

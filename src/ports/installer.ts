@@ -78,7 +78,7 @@ export interface InstallerRun {
 }
 
 /** Name of its state in its folder. */
-export const installerState = '.openshift_install_state.json';
+const installerState = '.openshift_install_state.json';
 
 /** Without it the installer ignores the whole folder (openshift/installer, `pkg/asset/manifests/operators.go`). */
 const firstManifest = 'cluster-config.yaml';
@@ -109,7 +109,9 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
 
 /** The line by which the installer says that it discarded a file (openshift/installer, `pkg/asset/store`). */
 export const discarded = (log: string): string | undefined =>
-  log.split('\n').find((line) => /Discarding the .* (directory|because)/.test(line));
+  log
+    .split('\n')
+    .find((line) => line.includes('Discarding the ') && / (directory|because)/.test(line));
 
 /** The files that count; of a single node the first has another name. */
 export const madeFiles = {

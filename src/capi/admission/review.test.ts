@@ -37,7 +37,7 @@ async function review(
   ];
   const { body } = await post(routes, path, {
     ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
-    request: { uid: 'one', namespace: 'demo', object, oldObject: oldObject ?? null, dryRun: true },
+    request: { uid: 'one', namespace: 'demo', object, oldObject: oldObject ?? null },
   });
   const { response } = JSON.parse(body as string) as { response: Answered & { uid: string } };
   const { uid, ...answered } = response;

@@ -230,8 +230,9 @@ const quoted = (text: string): string =>
  * above, and the agent says below that why it ended. Nothing secret is among the arguments of a command.
  */
 function agentScript({ inventoryUrl, infraEnvId, hostId, inventoryCa, pullSecret }: MachineInput) {
-  const api = `${inventoryUrl.replace(/\/+$/, '')}/api/assisted-install/v2`;
-  const url = `${api}/infra-envs/${infraEnvId}/hosts/${hostId}/progress`.replaceAll("'", '%27');
+  const base = inventoryUrl.endsWith('/') ? inventoryUrl : `${inventoryUrl}/`;
+  const path = `api/assisted-install/v2/infra-envs/${infraEnvId}/hosts/${hostId}/progress`;
+  const url = new URL(path, base).href.replaceAll("'", '%27');
   const cacert = inventoryCa === undefined ? '' : `cacert = "${paths.ca}"\\n`;
   const authfile = pullSecret === undefined ? '' : `--authfile ${paths.pullSecret} `;
   return `#!/bin/bash

@@ -11,7 +11,7 @@ import { ownerOf } from './machines.ts';
 export const assetsApp = 'bootwright-installer';
 
 /** Label of a Job: name of its control plane. */
-export const ofControlPlane = 'bootwright.io/control-plane';
+const ofControlPlane = 'bootwright.io/control-plane';
 
 /** Where containers of the Job find what they are given, and leave what they make. */
 const folders = { inputs: '/run/inputs', output: '/output' } as const;

@@ -128,9 +128,9 @@ function hostOf(machine: Machine, configs: ControlPlaneView['configs']): HostFac
 
 /** A duration as Go writes it, `1h30m` for example; undefined where it is none. */
 export function readDuration(text: string): Millis | undefined {
-  if (!/^(\d+(h|m|s))+$/.test(text)) return undefined;
+  if (!/^(\d{1,9}[hms])+$/.test(text)) return undefined;
   const units = { h: hours, m: minutes, s: seconds };
-  return [...text.matchAll(/(\d+)(h|m|s)/g)]
+  return [...text.matchAll(/(\d{1,9})([hms])/g)]
     .map(([, count, unit]) => units[unit as keyof typeof units](Number(count)))
     .reduce((sum, one) => sum + one, 0);
 }
