@@ -1,7 +1,7 @@
 // The part of the suite of every Kube that is about manifests, and about many objects at once.
 import { describe, expect, it } from 'vitest';
 import { configMaps, secrets } from '../../src/cluster/kinds.ts';
-import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import type { ApplyOptions, Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 /** What the suite needs of a Kube's world. */
 interface ApplyWorld {
@@ -46,6 +46,84 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       await world().put(configMaps, manifest('a', { data: { k: 'theirs', keep: '1' } }));
       const changed = await apply(manifest('a', { data: { k: 'ours' } }));
       expect(changed['data']).toEqual({ k: 'ours', keep: '1' });
+    });
+
+    const by = (manager: string, object: KubeObject, more: ApplyOptions = {}) =>
+      world().kube.apply(object, live, { manager, ...more });
+    const data = (members: Readonly<Record<string, string>>) => manifest('a', { data: members });
+
+    it('stops without force where another says something else, and names what and whom', async () => {
+      await by('one', data({ k: '1', l: '1', same: 'x' }));
+      const refused = by('two', data({ k: '2', same: 'x', own: '3' }), { force: false });
+      await expect(refused).rejects.toMatchObject({
+        code: 'kube.conflict',
+        message: expect.stringMatching(
+          /1 conflict: conflict with "one"\S*( using v1)?: \.data\.k$/,
+        ) as string,
+      });
+      const several = by('two', data({ k: '2', l: '2' }), { force: false });
+      await expect(several).rejects.toMatchObject({
+        message: expect.stringMatching(
+          /2 conflicts: conflicts with "one".*:\n- \.data\.k\n- \.data\.l$/,
+        ) as string,
+      });
+      const there = await world().kube.get(refOf('a'), live);
+      expect(there?.['data']).toEqual({ k: '1', l: '1', same: 'x' });
+    });
+
+    it('stops without force at what was changed past it, and changes what is its own', async () => {
+      await by('one', data({ k: '1', l: '1' }));
+      const changed = await by('one', data({ k: '2', l: '1' }), { force: false });
+      expect(changed['data']).toEqual({ k: '2', l: '1' });
+      await world().kube.patch(refOf('a'), { type: 'merge', body: { data: { k: '9' } } }, live);
+      const refused = by('one', data({ k: '2', l: '1' }), { force: false });
+      await expect(refused).rejects.toMatchObject({
+        ...{ code: 'kube.conflict', message: expect.stringContaining('.data.k') as string },
+      });
+      const forced = await by('one', data({ k: '2', l: '1' }));
+      expect(forced['data']).toEqual({ k: '2', l: '1' });
+    });
+
+    it('leaves a member that another manager says too', async () => {
+      await by('one', data({ k: '1', shared: 'x' }));
+      await by('two', data({ shared: 'x' }), { force: false });
+      expect((await by('one', data({ k: '1' })))['data']).toEqual({ k: '1', shared: 'x' });
+      expect((await by('two', data({})))['data']).toEqual({ k: '1' });
+    });
+
+    it('takes a member over by force: who said it before no longer keeps it', async () => {
+      await by('one', data({ k: '1', own: 'x' }));
+      await by('two', data({ k: '2' }));
+      expect((await by('two', data({})))['data']).toEqual({ own: 'x' });
+    });
+
+    it('brings the status by its subresource alone, and conditions by their type', async () => {
+      const service = (more: object): KubeObject => ({
+        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: named('a'), namespace } },
+        ...more,
+      });
+      const condition = (type: string) => ({
+        ...{ type, status: 'True', reason: 'Test', message: '' },
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      });
+      const status = (...types: readonly string[]) => ({
+        status: { conditions: types.map(condition) },
+      });
+      const spec = { ports: [{ port: 80, protocol: 'TCP' }], clusterIP: 'None' };
+      const typesOf = (object: KubeObject): readonly string[] => {
+        const { conditions = [] } = (object['status'] ?? {}) as {
+          readonly conditions?: readonly { readonly type: string }[];
+        };
+        return conditions.map(({ type }) => type).toSorted();
+      };
+      const made = await by('one', service({ spec, ...status('Lost') }));
+      expect(typesOf(made)).toEqual([]);
+      const part = { subresource: 'status', force: false };
+      await by('one', service(status('A')), part);
+      const both = await by('two', service({ ...status('B'), spec: { type: 'NodePort' } }), part);
+      expect(typesOf(both)).toEqual(['A', 'B']);
+      expect(both['spec']).not.toMatchObject({ type: 'NodePort' });
+      expect(typesOf(await by('one', service(status()), part))).toEqual(['B']);
     });
 
     it('knows from the server what has a namespace, and goes to the default one', async () => {

@@ -12,7 +12,15 @@ import type {
   KubeView,
 } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
-import { applied, patched, written } from './kube-changes.ts';
+import {
+  applied,
+  brought,
+  conflictText,
+  type Manifest,
+  patched,
+  written,
+  stillOwned,
+} from './kube-changes.ts';
 import { placedManifest, type ServedKind, servedAtFirst } from './served-kinds.ts';
 
 type WriteVerb = 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll' | 'evict';
@@ -27,6 +35,11 @@ interface KubeWrite {
   readonly namespace?: string;
   readonly subresource?: string;
   readonly body?: unknown;
+}
+
+/** What a manager has applied, to the object or to a part of it. */
+interface AppliedManifest extends Manifest {
+  readonly subresource: string | undefined;
 }
 
 /** What else happens around one call. */
@@ -71,7 +84,7 @@ export function fakeKube(): FakeKube {
   const followers = new Set<() => void>();
   const logs = new Map<string, string>();
   const budgets = new Map<string, string | undefined>();
-  const manifests = new Map<string, KubeObject>();
+  const manifests = new Map<string, readonly AppliedManifest[]>();
   const served = [...servedAtFirst];
   const writes: KubeWrite[] = [];
   const meanwhile = new Map<string, Meanwhile[]>();
@@ -293,21 +306,21 @@ export function fakeKube(): FakeKube {
       const next = written(before, object, { plural, subresource });
       return answer('replace', write(ref.kind, next), signal);
     },
-    apply: async (manifest, signal, { manager = '', subresource } = {}) => {
+    apply: async (manifest, signal, { manager = 'bootwright', subresource, force = true } = {}) => {
       await enter('apply', signal);
       const { ref, placed } = placedManifest(manifest, served);
       const old = objects.get(keyOf(ref));
-      // One that is gone is not made again by a manifest that has its uid.
-      const isOther =
-        placed.metadata.uid !== undefined && placed.metadata.uid !== old?.metadata.uid;
-      if (isOther) throw kubeFailure('kube.conflict', `${ref.name}: uid mismatch`);
-      if (subresource !== undefined && old === undefined)
-        throw kubeFailure('kube.not-found', `${ref.name}: there is none`);
-      const key = [keyOf(ref), manager, subresource].join();
-      const next = applied(old, { before: manifests.get(key), manifest: placed });
+      requireSame(old, { placed, subresource });
+      const own = brought(placed, { plural: ref.kind.plural, subresource });
+      const key = keyOf(ref);
+      if (old === undefined) manifests.delete(key);
+      const change = changeOf(manifests.get(key) ?? [], { manager, subresource, manifest: own });
+      const conflict = force ? undefined : conflictText(old, change);
+      if (conflict !== undefined) throw kubeFailure('kube.conflict', `${ref.name}: ${conflict}`);
+      const next = applied(old, change);
       const part = subresource === undefined ? {} : { subresource };
       writes.push({ verb: 'apply', ...said(ref), ...part, body: placed });
-      manifests.set(key, placed);
+      manifests.set(key, [...change.others.map(ownedIn(next)), change.own]);
       const isSame = old !== undefined && isDeepStrictEqual(next, old);
       return answer('apply', isSame ? old : store(ref.kind, next), signal);
     },
@@ -350,6 +363,35 @@ export function fakeKube(): FakeKube {
   };
   return fake;
 }
+
+/** One that is gone is not made again by a manifest that has its uid, nor by a part of it. */
+function requireSame(
+  old: KubeObject | undefined,
+  {
+    placed,
+    subresource,
+  }: { readonly placed: KubeObject; readonly subresource: string | undefined },
+): void {
+  const { name, uid } = placed.metadata;
+  if (uid !== undefined && uid !== old?.metadata.uid)
+    throw kubeFailure('kube.conflict', `${name}: uid mismatch`);
+  if (subresource !== undefined && old === undefined)
+    throw kubeFailure('kube.not-found', `${name}: not found`);
+}
+
+/** What an apply changes: what its manager applied last, and what others did. */
+const changeOf = (all: readonly AppliedManifest[], own: AppliedManifest) => {
+  const isMine = (one: AppliedManifest): boolean =>
+    one.manager === own.manager && one.subresource === own.subresource;
+  const before = all.find(isMine)?.manifest;
+  return { own, before, manifest: own.manifest, others: all.filter((one) => !isMine(one)) };
+};
+
+const ownedIn =
+  (next: KubeObject) =>
+  (one: AppliedManifest): AppliedManifest => ({
+    ...{ ...one, manifest: stillOwned(one.manifest, next) as KubeObject },
+  });
 
 const nodeOf = (pod: KubeObject): string => textIn(pod, 'spec', 'nodeName');
 

@@ -13,6 +13,7 @@ export function patched(object: KubeObject, { type, body }: KubePatch): KubeObje
 /** Kinds whose status is a subresource: it is written apart from the rest of the object. */
 const withStatus: readonly string[] = [
   ...['nodes', 'pods', 'jobs', 'deployments', 'certificatesigningrequests', 'clusterversions'],
+  'services',
   ...['machineconfigpools', 'machineosconfigs', 'machineosbuilds'],
   ...['openshiftcontrolplanes', 'openshiftbootstrapconfigs', 'clusters', 'machines'],
 ];
@@ -81,21 +82,33 @@ function merged(base: unknown, patch: unknown): unknown {
   return result;
 }
 
+/** What a manifest brings: all but the status of a kind that has it apart, or the status alone. */
+export function brought(
+  manifest: KubeObject,
+  { plural, subresource }: { readonly plural: string; readonly subresource: string | undefined },
+): KubeObject {
+  const { status, ...rest } = manifest;
+  if (subresource !== 'status') return withStatus.includes(plural) ? rest : manifest;
+  return { metadata: manifest.metadata, ...(status === undefined ? {} : { status }) };
+}
+
 /**
  * An object after server-side apply: it says what the manifest says, and no more what only the manifest before said.
  * Lists count as one value, which they are for members without a key; conditions have one, their type.
  */
 export function applied(
   object: KubeObject | undefined,
-  { before, manifest }: { readonly before: unknown; readonly manifest: KubeObject },
+  { before, manifest, others }: Applying,
 ): KubeObject {
-  const kept = without(object, { before, now: manifest });
-  const next = merged(kept, manifest) as KubeObject;
+  const said = others.reduce<unknown>((all, one) => merged(all, one.manifest), manifest);
+  const next = merged(without(object, { before, now: said }), manifest) as KubeObject;
+  const shared = others.flatMap((one) => conditionsOf(one.manifest)).map(({ type }) => type);
+  const was = conditionsOf(before).filter(({ type }) => !shared.includes(type));
   const own = conditionsOf(manifest);
-  if (own.length === 0) return next;
-  const isOwn = ({ type }: Typed): boolean => own.some((one) => one.type === type);
-  const others = conditionsOf(object).filter((one) => !isOwn(one));
-  return { ...next, status: { ...(next['status'] as object), conditions: [...others, ...own] } };
+  if (was.length + own.length === 0) return next;
+  const isMine = ({ type }: Typed): boolean => [...was, ...own].some((one) => one.type === type);
+  const conditions = [...conditionsOf(object).filter((one) => !isMine(one)), ...own];
+  return { ...next, status: { ...(next['status'] as object), conditions } };
 }
 
 interface Typed {
@@ -104,6 +117,80 @@ interface Typed {
 
 const conditionsOf = (object: KubeObject | undefined): readonly Typed[] =>
   (object?.['status'] as { readonly conditions?: readonly Typed[] } | undefined)?.conditions ?? [];
+
+/** What a manager has applied. */
+export interface Manifest {
+  readonly manager: string;
+  readonly manifest: KubeObject;
+}
+
+interface Applying {
+  readonly manifest: KubeObject;
+  /** What the same manager has applied last. */
+  readonly before: KubeObject | undefined;
+  readonly others: readonly Manifest[];
+}
+
+/** What is still its manager's: a member that says another thing now is not. */
+export const stillOwned = (manifest: unknown, object: unknown): unknown =>
+  isFields(manifest)
+    ? Object.fromEntries(
+        Object.entries(manifest)
+          .filter(([key, member]) => {
+            const now = isFields(object) ? object[key] : undefined;
+            return isFields(member) || Array.isArray(member) || member === now;
+          })
+          .map(([key, member]) => [key, stillOwned(member, isFields(object) ? object[key] : {})]),
+      )
+    : manifest;
+
+/**
+ * Why a manifest cannot be applied without force, in the words of API server 1.34; undefined where it can. Somebody else owns a
+ * member where the object says another thing than this manager said last, or where another manager said it too.
+ */
+export function conflictText(
+  object: KubeObject | undefined,
+  { manifest, before, others }: Applying,
+): string | undefined {
+  const [is, was] = [leavesOf(object), leavesOf(before)];
+  const owned = [...leavesOf(manifest)].flatMap(([path, value]) => {
+    const current = is.get(path);
+    if (current === undefined || current === value) return [];
+    const owner = others.find((one) => leavesOf(one.manifest).get(path) === current)?.manager;
+    return owner === undefined && was.get(path) === current ? [] : [{ path, owner }];
+  });
+  if (owned.length === 0) return undefined;
+  const by = Map.groupBy(owned, ({ owner }) => owner ?? 'update');
+  const texts = [...by].map(([owner, [first, ...more]]) =>
+    more.length === 0
+      ? `conflict with "${owner}": ${first?.path ?? ''}`
+      : `conflicts with "${owner}":\n${[first, ...more].map((one) => `- ${one?.path ?? ''}`).join('\n')}`,
+  );
+  return `Apply failed with ${owned.length} conflict${owned.length === 1 ? '' : 's'}: ${texts.join('\n')}`;
+}
+
+/** Members that say what an object is, and are nobody's. */
+const identity = new Set(
+  [
+    'apiVersion',
+    'kind',
+    ...['name', 'namespace', 'uid', 'resourceVersion'].map((one) => `metadata.${one}`),
+  ].map((one) => `.${one}`),
+);
+
+function leavesOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
+  const leaves = new Map<string, string>();
+  const visit = (value: unknown, path: string): void => {
+    if (path === '.status.conditions' && Array.isArray(value)) {
+      for (const one of value as readonly Typed[])
+        visit(one, `${path}[type=${JSON.stringify(one.type)}]`);
+    } else if (isFields(value)) {
+      for (const [key, member] of Object.entries(value)) visit(member, `${path}.${key}`);
+    } else if (!identity.has(path)) leaves.set(path, JSON.stringify(value));
+  };
+  visit(object ?? {}, '');
+  return leaves;
+}
 
 function without(
   value: unknown,
