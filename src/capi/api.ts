@@ -70,6 +70,8 @@ export const ownNames = {
   generatedAt: 'bootwright.io/generated-at',
   /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */
   mcoImage: 'bootwright.io/mco-image',
+  /** Annotation of the Secret with a kubeconfig: when its certificate is to be renewed. */
+  renewAt: 'bootwright.io/renew-at',
   /** Annotation of what a control plane propagates metadata to: of which it is. */
   propagated: 'bootwright.io/propagated',
 } as const;

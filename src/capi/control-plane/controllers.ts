@@ -20,6 +20,7 @@ import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } fr
 import { type InputsVerdict, readInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
 import type { Finding } from './finding.ts';
+import { renewController } from './renew-kubeconfig.ts';
 import { type Findings, statusOf } from './status.ts';
 import { upgradeOf } from './upgrade.ts';
 import {
@@ -57,6 +58,7 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
     ...[stores.secrets, stores.manifests, stores.installStates, stores.jobs, stores.healthChecks],
   ];
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
+  const renewId = 'control-plane/renew-kubeconfig';
   let addKey: Queue['add'] = () => undefined;
   const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
   const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
@@ -75,6 +77,14 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       },
       reconcile: (key, signal) => reconcile({ scope, stores, guests, board }, key, signal),
       takeBack: guests.closeAll,
+    },
+    {
+      ...{ ...common, id: renewId, title: 'Renew the certificates of kubeconfigs' },
+      ...{ idle: 'every kubeconfig has its certificate', about: (key) => `kubeconfig of ${key}` },
+      ...renewController(
+        { ...scope, random: ports.random, note: notesOf(emit, renewId) },
+        { stores, guests },
+      ),
     },
     {
       ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },

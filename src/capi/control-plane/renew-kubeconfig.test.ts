@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { createPki } from '../../../mocks/kube/pki.ts';
+import {
+  bootstrapIn,
+  capiNamespace,
+  managementCluster,
+  report,
+  runControlPlanes,
+} from '../../../test/support/capi-world.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { readPkcs10 } from '../../cluster/csr/pkcs10.ts';
+import { certificateSigningRequests, clusterRoleBindings, secrets } from '../../cluster/kinds.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { ownNames } from '../api.ts';
+
+const installers = JSON.stringify({
+  'current-context': 'admin',
+  clusters: [{ name: 'demo', cluster: { server: 'https://api.demo.test:6443' } }],
+  contexts: [{ name: 'admin', context: { cluster: 'demo', user: 'admin' } }],
+  users: [{ name: 'admin', user: { 'client-key-data': 'never-shared' } }],
+});
+
+const secretIn = (kube: FakeKube): KubeObject | undefined =>
+  kube.objectsOf(secrets).find(({ metadata }) => metadata.name === 'demo-kubeconfig');
+
+const valueIn = (kube: FakeKube): string =>
+  Buffer.from(textAt(secretIn(kube), 'data', 'value'), 'base64').toString();
+
+/** A control plane whose bootstrap is complete, and the requests for certificates that its cluster saw. */
+async function complete(sign: (request: KubeObject) => Promise<string | undefined>) {
+  const kube = managementCluster();
+  const guest = fakeKube();
+  const clock = fakeClock({ auto: false, start: Date.now() });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const answer = async (): Promise<void> => {
+    guest.after('replace', answer);
+    const [request] = guest.objectsOf(certificateSigningRequests);
+    if (request === undefined) return;
+    seen.push(Buffer.from(textAt(request, 'spec', 'request'), 'base64').toString());
+    const certificate = await sign(request);
+    if (certificate === undefined) return;
+    const status = { ...(request['status'] as object), certificate };
+    guest.put(certificateSigningRequests, { ...request, status });
+  };
+  guest.after('replace', answer);
+  const made = {
+    make: (): never => {
+      throw new Error('the files are there');
+    },
+    runs: [],
+  };
+  kube.put(secrets, {
+    metadata: {
+      ...{ name: 'demo-install-assets', namespace: capiNamespace },
+      labels: { 'cluster.x-k8s.io/cluster-name': 'demo' },
+      annotations: {
+        ...{ [ownNames.inputsHash]: '1', [ownNames.generatedAt]: new Date().toISOString() },
+      },
+      ...{ ownerReferences: [{ uid: 'cp-uid' }] },
+    },
+    data: { kubeconfig: Buffer.from(installers).toString('base64') },
+  });
+  const ended = runControlPlanes({ kube, clock, guest, installer: made, signal: stop.signal });
+  const pass = async (time: number, step = 250): Promise<void> => {
+    for (let passed = 0; passed < time; passed += step) {
+      await settle();
+      await clock.advance(step);
+    }
+    await settle();
+  };
+  await pass(seconds(1));
+  report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Rebooting');
+  await pass(seconds(2));
+  const end = async () => {
+    stop.abort(new Error('the test ends'));
+    return ended;
+  };
+  return { kube, guest, clock, seen, pass, end };
+}
+
+describe('the kubeconfig of a Cluster', () => {
+  it("has a certificate of the cluster's own signer, renewed at half of its life", async () => {
+    const pki = await createPki();
+    const issued = [1, 2].map(() => pki.issueFor({ name: 'bootwright-control-plane' }));
+    const certificates = (await Promise.all(issued)).map(({ certificate }) =>
+      Buffer.from(certificate).toString('base64'),
+    );
+    const { kube, guest, seen, pass, end } = await complete(() =>
+      Promise.resolve(certificates.shift()),
+    );
+    const content = readPkcs10(seen[0] ?? '');
+    expect(content).toMatchObject({
+      ...{ commonNames: ['bootwright-control-plane'], otherSubject: [] },
+      organizations: ['bootwright:cluster-administrators'],
+    });
+    expect(content?.checkKey()).toEqual({ isStrong: true, isSigned: true });
+    expect(valueIn(kube)).toContain('https://api.demo.test:6443');
+    expect(valueIn(kube)).not.toContain('never-shared');
+    expect(guest.objectsOf(certificateSigningRequests)).toEqual([]);
+    expect(guest.objectsOf(clusterRoleBindings)).toHaveLength(1);
+    const first = valueIn(kube);
+    await pass(hours(24) * 10, hours(6));
+    expect(valueIn(kube)).toBe(first);
+    await pass(hours(24) * 8, hours(6));
+    expect(valueIn(kube)).not.toBe(first);
+    await end();
+  });
+
+  it('stays that of the installer where nobody signs, which is asked again', async () => {
+    const { kube, guest, seen, pass, end } = await complete(() => Promise.resolve(undefined));
+    await pass(seconds(25));
+    expect(valueIn(kube)).toBe(installers);
+    expect(guest.objectsOf(certificateSigningRequests)).toEqual([]);
+    expect(seen).toHaveLength(1);
+    await pass(minutes(6), seconds(10));
+    expect(seen).toHaveLength(2);
+    await end();
+  });
+});
