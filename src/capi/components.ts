@@ -17,7 +17,6 @@ const secretVerbs = [...read, 'create', 'patch', 'delete'];
 const sharedRules: readonly PolicyRule[] = [
   rule(machines.group, ['clusters', 'machines'], [read]),
   rule('', ['secrets'], [secretVerbs]),
-  rule('', ['events'], [['create']]),
   // Who gives a Secret or a Machine an owner whose deletion it blocks must be allowed to finalize that
   // (Kubernetes, OwnerReferencesPermissionEnforcement).
   rule(bootstrapConfigs.group, [`${bootstrapConfigs.plural}/finalizers`], [['update']]),
@@ -28,7 +27,7 @@ const sharedRules: readonly PolicyRule[] = [
 const clusterRules = {
   bootstrap: [
     ...sharedRules,
-    rule(bootstrapConfigs.group, [bootstrapConfigs.plural], [[...read, 'patch']]),
+    rule(bootstrapConfigs.group, [bootstrapConfigs.plural], [read]),
     rule(controlPlanes.group, [controlPlanes.plural], [read]),
   ],
   controlPlane: [
@@ -36,18 +35,14 @@ const clusterRules = {
     rule(controlPlanes.group, [controlPlanes.plural], [[...read, 'patch']]),
     rule(controlPlanes.group, [`${controlPlanes.plural}/status`], [['patch']]),
     rule(controlPlanes.group, [`${controlPlanes.plural}/finalizers`], [['update']]),
-    rule(
-      bootstrapConfigs.group,
-      [bootstrapConfigs.plural],
-      [[...read, 'create', 'patch', 'delete']],
-    ),
+    rule(bootstrapConfigs.group, [bootstrapConfigs.plural], [[...read, 'create', 'patch']]),
     rule(machines.group, ['machines'], [['create', 'patch', 'delete']]),
     rule(machines.group, ['machines/status'], [['patch']]),
-    rule(machines.group, ['machinehealthchecks'], [read]),
+    rule(machines.group, ['machinehealthchecks'], [['list', 'watch']]),
     // Which version of a kind its provider has for the contract is said by its definition.
     rule('apiextensions.k8s.io', ['customresourcedefinitions'], [['get']]),
     // Templates and machines of any infrastructure provider.
-    rule('infrastructure.cluster.x-k8s.io', ['*'], [[...read, 'create', 'patch', 'delete']]),
+    rule('infrastructure.cluster.x-k8s.io', ['*'], [['get', 'create', 'patch']]),
     // The installer of the release runs in one, and its end is told from its pod.
     rule('batch', ['jobs'], [[...read, 'create', 'delete']]),
     // Their pods run by an account that may make a Secret, and nothing else.

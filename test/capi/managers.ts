@@ -2,7 +2,9 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
-import type { CapiRig } from './rig.ts';
+import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
+import { unusedPermissions } from '../kube/permissions.ts';
+import { type CapiRig, deployedObjects } from './rig.ts';
 
 /** A provider of ours as a process from the sources, with the rights of its own account and no others. */
 export interface Manager extends ServerControl {
@@ -10,6 +12,8 @@ export interface Manager extends ServerControl {
   readonly webhook: { readonly port: number; readonly ca: string };
   /** What the API server has refused it. */
   readonly refused: () => Promise<readonly string[]>;
+  /** What its cluster role allows and it has not done. */
+  readonly unused: () => Promise<readonly string[]>;
 }
 
 interface ProviderRun {
@@ -61,12 +65,19 @@ export async function startManager(
     isReady: async () => (await fetch(`http://${at(ports.health)}/readyz`)).ok,
   });
   await control.start();
+  const asked = () => kube.audited(`system:serviceaccount:${namespace}:manager`);
   return {
     ...{ ...control, provider },
     webhook: { port: ports.webhook, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
+    unused: async () => {
+      const role = deployedObjects().find(
+        ({ kind, metadata }) =>
+          kind === 'ClusterRole' && metadata.name === `${provider}-bootwright-manager`,
+      ) as { readonly rules?: readonly PolicyRule[] } | undefined;
+      return unusedPermissions(await asked(), { '': role?.rules ?? [] });
+    },
     refused: async () => {
-      const asked = await kube.audited(`system:serviceaccount:${namespace}:manager`);
-      const forbidden = asked.filter(({ status }) => status === 403);
+      const forbidden = (await asked()).filter(({ status }) => status === 403);
       return forbidden.map(({ verb, group, resource }) => `${verb} ${group} ${resource}`);
     },
   };
