@@ -1,6 +1,7 @@
 // A service that wants a host back is heard within a minute or so, whatever the host waits for: nothing in these worlds changes, so
 // that no wait reports anything.
 import { expect, it } from 'vitest';
+import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { configMaps } from '../../src/cluster/kinds.ts';
 import { isLanes, linesFor } from '../../src/engine/role.ts';
 import type { Config } from '../../src/config/schema.ts';
@@ -48,9 +49,13 @@ it.each([...waits])('%s', async (_, { step, config }) => {
     () => (status = 'resetting-pending-user-action'),
     () => undefined,
   );
-  const inventory = fakeInventory({
-    hosts: [inventoryHost({ stage: 'Installing' }), inventoryHost({ id: 'w', role: 'worker' })],
-  });
+  const inventory = {
+    ...fakeInventory({
+      hosts: [inventoryHost({ stage: 'Installing' }), inventoryHost({ id: 'w', role: 'worker' })],
+    }),
+    hostIgnition: () =>
+      Promise.reject(inventoryFailure('inventory.not-ready', 'no master answers')),
+  };
   const kube = withInstallConfig(
     fakeKube(),
     'controlPlane: {replicas: 2}\narbiter: {replicas: 1}',
