@@ -67,6 +67,15 @@ describe('what has changed since a decision', () => {
     expect(owners.map(({ uid }) => uid)).not.toContain(controlPlaneUid);
   });
 
+  it('nothing is done for another control plane of its name', async () => {
+    const kube = managementCluster();
+    kube.holdViews();
+    kube.before('get', () => remake(kube));
+    await run(kube);
+    expect(controlPlaneIn(kube)).toMatchObject({ metadata: { uid: 'another' } });
+    expect(controlPlaneIn(kube)?.metadata.finalizers).toBeUndefined();
+  });
+
   it('no files are kept of inputs that have changed', async () => {
     const kube = managementCluster();
     const installer = fakeInstaller();
