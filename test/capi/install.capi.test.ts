@@ -12,6 +12,7 @@ import {
   devMachines,
   workerObjects,
 } from './cluster.ts';
+import { hostClient } from '../kube/rig.ts';
 import { bootHost, type ScriptedHost, textIn } from './hosts.ts';
 import { type Manager, startManager, writeInstaller } from './managers.ts';
 import { type CapiRig, startCapi } from './rig.ts';
@@ -23,6 +24,10 @@ let installer: Awaited<ReturnType<typeof writeInstaller>>;
 beforeAll(async () => {
   rig = await startCapi();
   await rig.deploy();
+  await rig.kube.startControllerManager({
+    server: rig.guest,
+    controllers: ['certificatesigningrequest-signing-controller'],
+  });
   installer = await writeInstaller(rig);
   managers = await Promise.all([
     startManager(rig, { provider: 'bootstrap' }),
@@ -191,6 +196,16 @@ describe('three masters and two workers', () => {
     for (const worker of workers) await join(worker, 'worker');
     for (const { machine } of [...workers, ...masters]) await isTrue(machines, 'Ready', machine);
     await isTrue(clusters, 'Available');
+  });
+
+  it('gives core a kubeconfig with a certificate by the signer of the guest', async () => {
+    const value = await rig.found({ kind: secrets, ...place }, (secret) => {
+      const text = Buffer.from(textAt(secret, 'data', 'value'), 'base64').toString();
+      const isIt = secret.metadata.name === `${cluster}-kubeconfig`;
+      return isIt && text !== installer.kubeconfig ? text : undefined;
+    });
+    const nodesSeen = await hostClient(value).list({ kind: nodes });
+    expect(nodesSeen).toHaveLength(5);
   });
 
   it('R50: takes no manifest that cannot be read, by the webhook', async () => {

@@ -86,7 +86,8 @@ export async function startManager(
 /** Writes a program that makes files whose kubeconfig is that of the guest; returns its path. */
 export async function writeInstaller({ kube, guest }: Pick<CapiRig, 'kube' | 'guest'>) {
   const [kubeconfig, runs] = [join(kube.folder, 'guest.kubeconfig'), join(kube.folder, 'runs')];
-  await writeFile(kubeconfig, await kube.kubeconfigFor({ server: guest.url }));
+  const content = await kube.kubeconfigFor({ server: guest.url });
+  await writeFile(kubeconfig, content);
   await writeFile(runs, '');
   const program = join(kube.folder, 'openshift-install');
   const script = join(import.meta.dirname, 'openshift-install.ts');
@@ -96,5 +97,9 @@ export async function writeInstaller({ kube, guest }: Pick<CapiRig, 'kube' | 'gu
     `exec '${process.execPath}' '${script}' "$@"`,
   ];
   await writeFile(program, `${lines.join('\n')}\n`, { mode: 0o755 });
-  return { program, runs: () => readFileSync(runs, 'utf8').split('\n').filter(Boolean) };
+  return {
+    program,
+    kubeconfig: content,
+    runs: () => readFileSync(runs, 'utf8').split('\n').filter(Boolean),
+  };
 }
