@@ -12,7 +12,7 @@ export const controlPlanes = ours(controlPlaneGroup, 'openshiftcontrolplanes');
 export const bootstrapConfigs = ours(bootstrapGroup, 'openshiftbootstrapconfigs');
 export const bootstrapConfigTemplates = ours(bootstrapGroup, 'openshiftbootstrapconfigtemplates');
 export const clusters = core('clusters');
-export const machines = core('machines');
+export const capiMachines = core('machines');
 export const machineHealthChecks = core('machinehealthchecks');
 
 /** `apiVersion` and `kind` of objects that we make. */
@@ -219,7 +219,7 @@ export interface Machine extends KubeObject {
 }
 
 /** A Cluster of Cluster API, as much of it as the providers read. */
-export interface Cluster extends KubeObject {
+export interface CapiCluster extends KubeObject {
   readonly metadata: OwnedMetadata;
   readonly spec?: {
     readonly paused?: boolean;
@@ -270,7 +270,7 @@ export interface ControlPlaneStatus {
   readonly conditions?: readonly ApiCondition[];
 }
 
-export interface ControlPlane extends KubeObject {
+export interface OpenShiftControlPlane extends KubeObject {
   readonly metadata: OwnedMetadata;
   readonly spec: ControlPlaneSpec;
   readonly status?: ControlPlaneStatus;

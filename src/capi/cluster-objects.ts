@@ -5,14 +5,14 @@ import {
   bootstrapConfigs,
   capiNames,
   clusters,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   controlPlanes,
 } from './api.ts';
 
 /** The objects of one Cluster, as they were last seen. */
 export interface ClusterObjects {
   readonly cluster: KubeObject | undefined;
-  readonly controlPlane: ControlPlane | undefined;
+  readonly controlPlane: OpenShiftControlPlane | undefined;
   /** In the order of their names. */
   readonly configs: readonly BootstrapConfig[];
 }
@@ -45,7 +45,7 @@ export async function followCluster(
     seen(
       {
         cluster: views.cluster.objects[0],
-        controlPlane: views.controlPlane.objects[0] as ControlPlane | undefined,
+        controlPlane: views.controlPlane.objects[0] as OpenShiftControlPlane | undefined,
         configs: views.configs.objects as readonly BootstrapConfig[],
       },
       lastError,

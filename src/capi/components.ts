@@ -1,6 +1,12 @@
 import { type PolicyRule, rule } from '../layering/manifests/service-account.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { bootstrapConfigs, controlPlanes, machines, providerNames, webhookPaths } from './api.ts';
+import {
+  bootstrapConfigs,
+  controlPlanes,
+  capiMachines,
+  providerNames,
+  webhookPaths,
+} from './api.ts';
 import { ownNames } from './api.ts';
 import { bootstrapCrds, controlPlaneCrd } from './crds.ts';
 
@@ -15,7 +21,7 @@ const secretVerbs = [...read, 'create', 'patch', 'delete'];
 
 /** What both providers may do in all namespaces. */
 const sharedRules: readonly PolicyRule[] = [
-  rule(machines.group, ['clusters', 'machines'], [read]),
+  rule(capiMachines.group, ['clusters', 'machines'], [read]),
   rule('', ['secrets'], [secretVerbs]),
   // Who gives a Secret or a Machine an owner whose deletion it blocks must be allowed to finalize that
   // (Kubernetes, OwnerReferencesPermissionEnforcement).
@@ -36,9 +42,9 @@ const clusterRules = {
     rule(controlPlanes.group, [`${controlPlanes.plural}/status`], [['patch']]),
     rule(controlPlanes.group, [`${controlPlanes.plural}/finalizers`], [['update']]),
     rule(bootstrapConfigs.group, [bootstrapConfigs.plural], [[...read, 'create', 'patch']]),
-    rule(machines.group, ['machines'], [['create', 'patch', 'delete']]),
-    rule(machines.group, ['machines/status'], [['patch']]),
-    rule(machines.group, ['machinehealthchecks'], [['list', 'watch']]),
+    rule(capiMachines.group, ['machines'], [['create', 'patch', 'delete']]),
+    rule(capiMachines.group, ['machines/status'], [['patch']]),
+    rule(capiMachines.group, ['machinehealthchecks'], [['list', 'watch']]),
     // Which version of a kind its provider has for the contract is said by its definition.
     rule('apiextensions.k8s.io', ['customresourcedefinitions'], [['get']]),
     // Templates and machines of any infrastructure provider.

@@ -33,7 +33,7 @@ export function withConditions(
 }
 
 /** The condition of a type, where it is there. */
-export const conditionOf = (
+export const findCondition = (
   conditions: readonly ApiCondition[] | undefined,
   type: string,
 ): ApiCondition | undefined => conditions?.find((one) => one.type === type);

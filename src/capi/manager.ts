@@ -6,10 +6,10 @@ import type { Contender } from '../reconcile/lease.ts';
 import { type Controller, type Emit, startControllers } from '../reconcile/manager.ts';
 
 /** The providers, as clusterctl names their kinds. */
-export const providerNames = ['bootstrap', 'control-plane'] as const;
+export const providers = ['bootstrap', 'control-plane'] as const;
 
 /** One of them. */
-export type ProviderName = (typeof providerNames)[number];
+export type ProviderName = (typeof providers)[number];
 
 /** A provider with its controllers, which work while it holds its lease. */
 export interface Provider {

@@ -4,7 +4,7 @@ import { railOfStages } from '../page/rail.ts';
 import type { PageUpdate, Tone } from '../page/state.ts';
 import type { ApiCondition, BootstrapConfig, HostProgress } from './api.ts';
 import type { ClusterObjects } from './cluster-objects.ts';
-import { conditionOf, isFailure } from './conditions.ts';
+import { findCondition, isFailure } from './conditions.ts';
 
 /** What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing there. */
 export function pageUpdates(
@@ -14,7 +14,7 @@ export function pageUpdates(
   if (cluster === undefined) return [];
   const { spec, status } = controlPlane ?? {};
   const conditions = status?.conditions ?? [];
-  const available = conditionOf(conditions, 'Available');
+  const available = findCondition(conditions, 'Available');
   const { reason = 'waiting for the control plane', message = '' } = available ?? {};
   const isSingleNode = spec?.replicas === 1;
   return [
@@ -60,7 +60,7 @@ function hostUpdates(
 ): readonly PageUpdate[] {
   const { uid: id = metadata.name } = metadata;
   const { role = '', progress } = status;
-  const ready = conditionOf(status.conditions, 'Ready');
+  const ready = findCondition(status.conditions, 'Ready');
   const rail = railOfStages(ladders[isSingleNode ? 'single-node' : ladderOf(role)]);
   const since = timeOf(progress?.stageStartedAt, at);
   return [
@@ -107,11 +107,11 @@ function endOf(
   const isInstalled =
     available?.status === 'True' &&
     configs.length > 0 &&
-    configs.every(({ status }) => conditionOf(status?.conditions, 'Ready')?.status === 'True');
+    configs.every(({ status }) => findCondition(status?.conditions, 'Ready')?.status === 'True');
   if (!isInstalled) return [];
   const changed = [
     available,
-    ...configs.map(({ status }) => conditionOf(status?.conditions, 'Ready')),
+    ...configs.map(({ status }) => findCondition(status?.conditions, 'Ready')),
   ];
   const last = Math.max(...changed.map((one) => timeOf(one?.lastTransitionTime, at)));
   return [{ kind: 'end', at: last, isGood: true, text: 'installed', details: [] }];

@@ -1,7 +1,7 @@
 import type { Millis } from '../model/duration.ts';
 
 /** A request as a route gets it. */
-export interface HttpRequest {
+export interface RouteRequest {
   readonly method: string;
   /** Without the query; as it was sent. */
   readonly path: string;
@@ -38,7 +38,7 @@ export interface HttpRoute {
   /** Requests of this route at work, where they shall take no place of the others'. */
   readonly atOnce?: number;
   /** May throw `HttpRefusal`; anything else that it throws is answered by 500 and goes to the log. */
-  readonly answer: (request: HttpRequest) => Promise<HttpAnswer>;
+  readonly answer: (request: RouteRequest) => Promise<HttpAnswer>;
 }
 
 /** Ends a request with a status that says why. */

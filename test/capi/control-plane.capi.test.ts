@@ -9,9 +9,9 @@ import {
   bootstrapConfigs,
   capiNames,
   clusters,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   controlPlanes,
-  machines,
+  capiMachines,
   ownNames,
 } from '../../src/capi/api.ts';
 import { nodes, secrets } from '../../src/cluster/kinds.ts';
@@ -131,7 +131,7 @@ pullSecret: '{"auths":{"r.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}'
       },
     });
     await rig.apply(controlPlaneObject(cluster));
-    const ofMachines = { kind: machines, ...place };
+    const ofMachines = { kind: capiMachines, ...place };
     const bootstrap = hostName(await rig.found(ofMachines, (machine) => machine));
     await rig.found(
       { kind: bootstrapConfigs, ...place, fieldSelector: `metadata.name=${bootstrap}` },
@@ -143,7 +143,7 @@ pullSecret: '{"auths":{"r.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}'
     await report(bootstrap, 'Starting installation');
     await report(bootstrap, 'Waiting for control plane');
     await rig.found(ofControlPlane, (one) =>
-      (one as ControlPlane).status?.upToDateReplicas === 3 ? true : undefined,
+      (one as OpenShiftControlPlane).status?.upToDateReplicas === 3 ? true : undefined,
     );
     await rig.found({ kind: clusters, ...place }, (one) =>
       partOf(one, 'status', 'initialization', 'controlPlaneInitialized') === true

@@ -12,9 +12,9 @@ import {
   bootstrapConfigs,
   bootstrapConfigTemplates,
   clusters,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   controlPlanes,
-  machines,
+  capiMachines,
 } from '../../src/capi/api.ts';
 import { conditionOf } from '../../src/layering/api/cluster-object.ts';
 import {
@@ -115,7 +115,7 @@ describe.each(spoken)('core by contract $contract alone', ({ contract, config, c
   it('takes the name of the data Secret from a config', async () => {
     await put(machineObjects({ cluster, name: 'host' }));
     await rig.client.mergeStatus({ kind: bootstrapConfigs, ...place, name: 'host' }, config);
-    const name = await rig.found({ kind: machines, ...place }, (machine) => {
+    const name = await rig.found({ kind: capiMachines, ...place }, (machine) => {
       const { bootstrap } = machine['spec'] as { readonly bootstrap: { dataSecretName?: string } };
       return bootstrap.dataSecretName;
     });
@@ -213,7 +213,7 @@ describe('the Jobs of the installer', () => {
       return found;
     };
     job = {
-      controlPlane: (await get(controlPlanes)) as ControlPlane,
+      controlPlane: (await get(controlPlanes)) as OpenShiftControlPlane,
       cluster: await get(clusters),
       inputs: {
         ...{ installConfig: 'apiVersion: v1\n', stateSecret: 'install-state' },

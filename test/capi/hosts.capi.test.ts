@@ -4,7 +4,7 @@ import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
-import { bootstrapConfigs, clusters, machines } from '../../src/capi/api.ts';
+import { bootstrapConfigs, clusters, capiMachines } from '../../src/capi/api.ts';
 import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
@@ -68,7 +68,7 @@ const put = async (objects: readonly KubeObject[]): Promise<void> => {
 const configIn = <T>(namespace: string, find: (config: KubeObject) => T | undefined) =>
   rig.found({ kind: bootstrapConfigs, namespace }, find);
 const machineIn = <T>(namespace: string, find: (machine: KubeObject) => T | undefined) =>
-  rig.found({ kind: machines, namespace }, find);
+  rig.found({ kind: capiMachines, namespace }, find);
 const reasonOf = (object: KubeObject, type: string): string => conditionOf(object, type).reason;
 
 /** The client of the agent that the data Secret of a config describes. */
@@ -154,7 +154,7 @@ describe('a worker', () => {
       conditionOf(one, 'BootstrapConfigReady').status === 'True' ? true : undefined,
     );
     await expect(inventory.cluster(signal)).rejects.toMatchObject({ code: 'inventory.denied' });
-    await rig.client.remove({ kind: machines, ...place, name: 'w0' });
+    await rig.client.remove({ kind: capiMachines, ...place, name: 'w0' });
     await rig.gone({ kind: bootstrapConfigs, ...place, name: 'w0' });
     await rig.gone({ kind: secrets, ...place, name: 'w0' });
     expect(failures).toEqual([]);

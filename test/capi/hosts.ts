@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { openInventory, type InventoryConnection } from '../../src/adapters/http/inventory.ts';
-import { machines } from '../../src/capi/api.ts';
+import { capiMachines } from '../../src/capi/api.ts';
 import { networkOf } from '../../src/cli/service.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -41,7 +41,7 @@ export async function bootHost(
   { client, found, kube }: CapiRig,
   { cluster, machine }: { readonly cluster: string; readonly machine: string },
 ): Promise<ScriptedHost> {
-  const name = await found({ kind: machines, namespace: cluster }, (object) => {
+  const name = await found({ kind: capiMachines, namespace: cluster }, (object) => {
     const secret = textAt(object, 'spec', 'bootstrap', 'dataSecretName');
     return object.metadata.name === machine && secret !== '' ? secret : undefined;
   });

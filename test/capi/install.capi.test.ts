@@ -1,7 +1,7 @@
 // An installation with the real core: our managers with the rights of their own accounts, machines in memory, and hosts that
 // make the agent's requests by the agent's own client.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bootstrapConfigs, clusters, controlPlanes, machines } from '../../src/capi/api.ts';
+import { bootstrapConfigs, clusters, controlPlanes, capiMachines } from '../../src/capi/api.ts';
 import { nodes, secrets } from '../../src/cluster/kinds.ts';
 import { conditionOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
@@ -64,7 +64,7 @@ describe('three masters and two workers', () => {
     hosts: readonly ScriptedHost[],
     isWanted: (machine: KubeObject) => boolean,
   ): Promise<ScriptedHost> => {
-    const machine = await rig.found({ kind: machines, ...place }, (object) =>
+    const machine = await rig.found({ kind: capiMachines, ...place }, (object) =>
       isWanted(object) && !hosts.some((host) => host.machine === object.metadata.name)
         ? object.metadata.name
         : undefined,
@@ -76,7 +76,7 @@ describe('three masters and two workers', () => {
 
   /** The node of a host, as its kubelet registers it with what its infrastructure says. */
   const join = async ({ machine }: ScriptedHost, role: 'master' | 'worker'): Promise<void> => {
-    const providerID = await rig.found({ kind: machines, ...place }, (object) =>
+    const providerID = await rig.found({ kind: capiMachines, ...place }, (object) =>
       object.metadata.name === machine
         ? textAt(object, 'spec', 'providerID') || undefined
         : undefined,
@@ -107,7 +107,9 @@ describe('three masters and two workers', () => {
     masters.push(bootstrap);
     expect(bootstrap.role).toBe('bootstrap');
     expect(installer.runs()).toEqual(['manifests', 'ignition-configs']);
-    expect((await rig.client.list({ kind: machines, ...place })).filter(isMaster)).toHaveLength(1);
+    expect((await rig.client.list({ kind: capiMachines, ...place })).filter(isMaster)).toHaveLength(
+      1,
+    );
     const signal = AbortSignal.timeout(60_000);
     const file = await textIn(await bootstrap.inventory.clusterFile('bootstrap.ign', signal));
     expect(file).toContain('99_role-master.yaml');
@@ -133,7 +135,7 @@ describe('three masters and two workers', () => {
       );
     const all = [
       shown(bootstrapConfigs, 'Ready', '61%'),
-      shown(machines, 'BootstrapConfigReady', '61%'),
+      shown(capiMachines, 'BootstrapConfigReady', '61%'),
       shown(controlPlanes, 'Available', '61%'),
       shown(clusters, 'ControlPlaneAvailable', '61%'),
     ];
@@ -169,7 +171,7 @@ describe('three masters and two workers', () => {
       await join(master, 'master');
       await bootstrap?.reportFor(master, 'Joined');
       await bootstrap?.reportFor(master, 'Done');
-      await isTrue(machines, 'Ready', master.machine);
+      await isTrue(capiMachines, 'Ready', master.machine);
     }
     await bootstrap?.report('Waiting for bootkube');
     await bootstrap?.report('Waiting for controller');
@@ -194,7 +196,8 @@ describe('three masters and two workers', () => {
     const [bootstrap] = masters;
     if (bootstrap !== undefined) await join(bootstrap, 'master');
     for (const worker of workers) await join(worker, 'worker');
-    for (const { machine } of [...workers, ...masters]) await isTrue(machines, 'Ready', machine);
+    for (const { machine } of [...workers, ...masters])
+      await isTrue(capiMachines, 'Ready', machine);
     await isTrue(clusters, 'Available');
   });
 
@@ -230,7 +233,7 @@ describe('three masters and two workers', () => {
   it('T14: deletes a cluster whole', async () => {
     await rig.client.remove({ kind: clusters, ...place, name: cluster });
     await rig.gone({ kind: clusters, ...place, name: cluster });
-    for (const kind of [machines, controlPlanes, bootstrapConfigs, devMachines])
+    for (const kind of [capiMachines, controlPlanes, bootstrapConfigs, devMachines])
       expect(await rig.client.list({ kind, ...place })).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import {
   bootstrapConfigTemplates,
   clusters,
   controlPlanes,
-  machines,
+  capiMachines,
 } from '../../src/capi/api.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { conditionOf } from '../../src/layering/api/cluster-object.ts';
@@ -73,7 +73,7 @@ describe('three masters', () => {
     await put([{ ...object, metadata }]);
     await isTrue(controlPlanes, 'Paused');
     await isTrue(clusters, 'InfrastructureReady');
-    expect([await names(machines), await names(devMachines)]).toEqual([[], []]);
+    expect([await names(capiMachines), await names(devMachines)]).toEqual([[], []]);
     expect(await names(secrets)).not.toContain(assetsSecretName(cluster));
   });
 
@@ -82,9 +82,9 @@ describe('three masters', () => {
     await rig.client.merge(ref, { metadata: { annotations: { [paused]: null } } });
     await killAt('control-plane', secrets, (name) => name === assetsSecretName(cluster));
     await killAt('control-plane', devMachines);
-    await killAt('control-plane', machines);
+    await killAt('control-plane', capiMachines);
     await killAt('bootstrap', secrets, (name) => name.endsWith('-agent'));
-    const [machine = ''] = await names(machines);
+    const [machine = ''] = await names(capiMachines);
     await killAt('bootstrap', secrets, (name) => name === machine);
     await using host = await bootHost(rig, { cluster, machine });
     expect(host.role).toBe('bootstrap');
@@ -94,7 +94,7 @@ describe('three masters', () => {
     await rig.found({ kind: controlPlanes, ...place }, (object) =>
       (object['status'] as { readonly replicas?: number }).replicas === 3 ? true : undefined,
     );
-    const made = await names(machines);
+    const made = await names(capiMachines);
     expect(made).toHaveLength(3);
     expect(await names(devMachines)).toEqual(made);
     expect(await names(bootstrapConfigs)).toEqual(made);
@@ -111,7 +111,7 @@ describe('three masters', () => {
     await managers?.['control-plane'].kill();
     await managers?.['control-plane'].start();
     await rig.gone({ kind: clusters, ...place, name: cluster });
-    for (const kind of [machines, controlPlanes, bootstrapConfigs, devMachines])
+    for (const kind of [capiMachines, controlPlanes, bootstrapConfigs, devMachines])
       expect(await names(kind)).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
 import { type BootstrapConfig, bootstrapConfigs } from '../../src/capi/api.ts';
-import { conditionOf } from '../../src/capi/conditions.ts';
+import { findCondition } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
@@ -121,16 +121,16 @@ describe('an agent', () => {
     expect(statusOf('m1')?.progress).toMatchObject({
       ...{ stage: 'Writing image to disk', percent: 61, attempt: 1 },
     });
-    const ready = conditionOf(statusOf('m1')?.conditions, 'Ready');
+    const ready = findCondition(statusOf('m1')?.conditions, 'Ready');
     expect(ready).toMatchObject({ status: 'False', reason: 'WritingImageToDisk' });
-    expect(conditionOf(statusOf('m1')?.conditions, 'AgentReporting')?.reason).toBe('Reporting');
+    expect(findCondition(statusOf('m1')?.conditions, 'AgentReporting')?.reason).toBe('Reporting');
   });
 
   it('R45: fails with its stage, and begins another attempt afterwards', async () => {
     await report('m1', 'm1', 'Writing image to disk', '5%');
     const why = `image.write-failed: ${tokenOf('m1')} no space`;
     await report('m1', 'm1', 'Failed', why);
-    const ready = conditionOf(statusOf('m1')?.conditions, 'Ready');
+    const ready = findCondition(statusOf('m1')?.conditions, 'Ready');
     expect(ready).toMatchObject({ reason: 'InstallationFailed' });
     expect(ready?.message).toMatch(/^Writing image to disk: image\.write-failed: /);
     expect(JSON.stringify(statusOf('m1'))).not.toContain(tokenOf('m1'));

@@ -8,13 +8,16 @@ import { describe, expect, it } from 'vitest';
 import { type RoutesToServe, serveRoutes } from '../../src/adapters/route-server.ts';
 import {
   type HttpAnswer,
-  type HttpRequest,
+  type RouteRequest,
   HttpRefusal,
   jsonAnswer,
 } from '../../src/ports/http-route.ts';
 import { makeCertificates } from './real/http-server.ts';
 
-const size = async ({ bytes }: HttpRequest) => ({ status: 200, body: `${(await bytes()).length}` });
+const size = async ({ bytes }: RouteRequest) => ({
+  status: 200,
+  body: `${(await bytes()).length}`,
+});
 
 const always = (answer: HttpAnswer) => () => Promise.resolve(answer);
 
@@ -199,9 +202,9 @@ describe('bodies of requests', () => {
 describe('work of a server', () => {
   /** Routes whose answers wait for the test. */
   function held(atOnce?: number) {
-    const entered: HttpRequest[] = [];
+    const entered: RouteRequest[] = [];
     const gate = Promise.withResolvers<undefined>();
-    const wait = async (given: HttpRequest) => {
+    const wait = async (given: RouteRequest) => {
       entered.push(given);
       await gate.promise;
       return { status: 200 };

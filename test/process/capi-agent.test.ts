@@ -9,7 +9,7 @@ import { systemClock } from '../../src/adapters/clock.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { serveRoutes } from '../../src/adapters/route-server.ts';
 import { type BootstrapConfig, bootstrapConfigs } from '../../src/capi/api.ts';
-import { conditionOf } from '../../src/capi/conditions.ts';
+import { findCondition } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
@@ -106,7 +106,7 @@ describe('an agent', () => {
       ]);
       const [config] = kube.objectsOf(bootstrapConfigs) as readonly BootstrapConfig[];
       expect(config?.status?.progress?.attempt).toBe(1);
-      expect(conditionOf(config?.status?.conditions, 'Ready')?.reason).toBe('Rebooting');
+      expect(findCondition(config?.status?.conditions, 'Ready')?.reason).toBe('Rebooting');
       const written = readFileSync(
         join(host.folder, 'root/opt/install-dir', `${role}-config-h.ign`),
         'utf8',

@@ -1,4 +1,4 @@
-import { clusters, controlPlanes, bootstrapConfigs, machines } from '../../src/capi/api.ts';
+import { clusters, controlPlanes, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';
 import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { type BootstrapStores, bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
@@ -49,7 +49,7 @@ export function putHost(
 ) {
   const cluster = { 'cluster.x-k8s.io/cluster-name': 'demo' };
   const plane = role === 'worker' ? {} : { 'cluster.x-k8s.io/control-plane': '' };
-  kube.put(machines, {
+  kube.put(capiMachines, {
     metadata: {
       ...{ name, namespace: ns, uid: `machine-${name}`, labels: { ...cluster, ...plane } },
       annotations: role === 'bootstrap' ? { 'bootwright.io/role': 'bootstrap' } : {},

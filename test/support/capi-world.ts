@@ -2,13 +2,13 @@ import { controlPlaneControllers } from '../../src/capi/control-plane/controller
 import { controlPlaneStores } from '../../src/capi/control-plane/view.ts';
 import {
   bootstrapConfigs,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   type ControlPlaneSpec,
   controlPlanes,
   controlPlaneType,
   clusters,
   type Machine,
-  machines,
+  capiMachines,
   ownNames,
 } from '../../src/capi/api.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
@@ -34,7 +34,7 @@ export const labTemplates = ofLab('labmachinetemplates');
 export const controlPlaneUid = 'cp-uid';
 
 /** A control plane with what a user gives beside it. */
-export const controlPlaneOf = (spec: Partial<ControlPlaneSpec> = {}): ControlPlane => ({
+export const controlPlaneOf = (spec: Partial<ControlPlaneSpec> = {}): OpenShiftControlPlane => ({
   ...controlPlaneType,
   metadata: {
     ...{ name: 'demo', namespace: capiNamespace, uid: controlPlaneUid, generation: 1 },
@@ -77,7 +77,9 @@ export const installConfigOf = (replicas: number): string =>
   `apiVersion: v1\nmetadata: {name: demo}\ncontrolPlane: {name: master, replicas: ${replicas}}\n`;
 
 /** The management cluster of one control plane, whose infrastructure is there. */
-export function managementCluster(controlPlane: ControlPlane = controlPlaneOf()): FakeKube {
+export function managementCluster(
+  controlPlane: OpenShiftControlPlane = controlPlaneOf(),
+): FakeKube {
   const kube = fakeKube();
   const served = (group: string, kind: string, plural: string): void =>
     void kube.serves({ apiVersion: group, kind, plural, isNamespaced: true });
@@ -167,7 +169,7 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
 
 /** The Machines of the control plane. */
 export const machinesIn = (kube: FakeKube): readonly Machine[] =>
-  kube.objectsOf(machines) as readonly Machine[];
+  kube.objectsOf(capiMachines) as readonly Machine[];
 
 /** The bootstrap host among them. */
 export const bootstrapIn = (kube: FakeKube): Machine | undefined =>
@@ -183,8 +185,8 @@ export function report(kube: FakeKube, name: string, stage: string): void {
 }
 
 /** The control plane as it is now. */
-export const controlPlaneIn = (kube: FakeKube): ControlPlane | undefined =>
-  kube.objectsOf(controlPlanes)[0] as ControlPlane | undefined;
+export const controlPlaneIn = (kube: FakeKube): OpenShiftControlPlane | undefined =>
+  kube.objectsOf(controlPlanes)[0] as OpenShiftControlPlane | undefined;
 
 /** `True Generated`: status and reason of a condition of the control plane. */
 export function conditionIn(kube: FakeKube, type: string): string {

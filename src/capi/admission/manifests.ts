@@ -23,7 +23,7 @@ import { findingAt, type InputFinding } from './finding.ts';
 import { knownKindFindings, type PlacedFinding, textMembers } from './known-kinds.ts';
 
 /** Folders of the installer that take manifests. */
-export const manifestFolders = ['manifests', 'openshift'] as const;
+export const installerFolders = ['manifests', 'openshift'] as const;
 
 /** The content of a Secret by key, in the order of the keys: `data` decoded, `stringData` over it. */
 export function filesOfSecret(secret: KubeObject): readonly (readonly [string, Buffer])[] {
@@ -65,7 +65,7 @@ function readSecret(secret: KubeObject): ReadSecret {
   const folder = secret.metadata.annotations?.[ownNames.manifestFolder];
   const result: ReadSecret = {
     findings: [
-      ...(manifestFolders.some((one) => one === folder) ? [] : [folderFinding(name)]),
+      ...(installerFolders.some((one) => one === folder) ? [] : [folderFinding(name)]),
       ...(files.length === 0 ? [{ secret: name, why: 'the Secret holds no manifest' }] : []),
       ...read.flatMap(({ findings }) => findings),
     ],
@@ -78,7 +78,7 @@ function readSecret(secret: KubeObject): ReadSecret {
 
 const folderFinding = (secret: string): InputFinding => ({
   secret,
-  why: `metadata.annotations[${ownNames.manifestFolder}]: expected ${manifestFolders.join(' or ')}, the folder of the installer that the files are for`,
+  why: `metadata.annotations[${ownNames.manifestFolder}]: expected ${installerFolders.join(' or ')}, the folder of the installer that the files are for`,
 });
 
 interface FilePlace {

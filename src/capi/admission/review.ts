@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest, HttpRoute } from '../../ports/http-route.ts';
+import type { HttpAnswer, RouteRequest, HttpRoute } from '../../ports/http-route.ts';
 import { HttpRefusal, jsonAnswer } from '../../ports/http-route.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -60,7 +60,7 @@ const route = (path: string, verify: Verify): HttpRoute => ({
   answer: (request) => answerReview(request, verify),
 });
 
-async function answerReview(request: HttpRequest, verify: Verify): Promise<HttpAnswer> {
+async function answerReview(request: RouteRequest, verify: Verify): Promise<HttpAnswer> {
   const review = jsonIn(Buffer.from(await request.bytes()).toString('utf8'));
   const asked = askedIn(review as KubeObject | undefined);
   if (asked === undefined)

@@ -4,7 +4,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import type { ApiCondition, BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
-import { conditionOf, type NewCondition, withConditions } from '../conditions.ts';
+import { findCondition, type NewCondition, withConditions } from '../conditions.ts';
 import { failedStageOf, lostAt } from './progress.ts';
 
 /** What a config waits for, or why it cannot be used. */
@@ -84,7 +84,7 @@ function dataSecretCondition(
   if (initialization?.dataSecretCreated === true && verdict === undefined)
     return { type, status: 'True', reason: 'Available' };
   if (verdict !== undefined) return { type, status: 'False', ...verdict };
-  const before = conditionOf(conditions, type);
+  const before = findCondition(conditions, type);
   return before === undefined
     ? { type, status: 'False', reason: 'WaitingForMachine' }
     : conditionFrom(before);

@@ -15,8 +15,8 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { type BootstrapConfig, bootstrapConfigs, machines } from '../api.ts';
-import { conditionOf } from '../conditions.ts';
+import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../api.ts';
+import { findCondition } from '../conditions.ts';
 
 let stop = new AbortController();
 afterEach(() => stop.abort(new Error('the test has ended')));
@@ -44,7 +44,7 @@ const textIn = (secret: KubeObject | undefined, key: string): string =>
     'base64',
   ).toString();
 const reasonOf = (kube: FakeKube, name: string, type: string): string | undefined =>
-  conditionOf(configOf(kube, name).status?.conditions, type)?.reason;
+  findCondition(configOf(kube, name).status?.conditions, type)?.reason;
 
 describe('the bootstrap provider', () => {
   it('R3: gives a worker its data Secret by the contract, without waiting for what masters need (T16)', async () => {
@@ -97,7 +97,7 @@ describe('the bootstrap provider', () => {
   it.each([
     [
       'whose Machine is gone',
-      (kube: FakeKube) => kube.drop({ kind: machines, namespace, name: 'w0' }),
+      (kube: FakeKube) => kube.drop({ kind: capiMachines, namespace, name: 'w0' }),
     ],
     [
       'that no Machine owns',

@@ -15,7 +15,7 @@ import {
   capiNames,
   clusters,
   controlPlanes,
-  machines,
+  capiMachines,
   ownNames,
   tokenSecretName,
 } from '../api.ts';
@@ -26,10 +26,10 @@ import {
   type StatusChange,
   writeStatus,
 } from './conditions.ts';
-import { type InventoryAddress, readInputs, specVerdict, textIn } from './inputs.ts';
+import { type InventoryAddress, readHostInputs, specVerdict, secretValue } from './inputs.ts';
 import { machineIgnition } from './machine-ignition.ts';
 import type { Result } from '../../reconcile/queue.ts';
-import { conditionOf } from '../conditions.ts';
+import { findCondition } from '../conditions.ts';
 import { lostAt } from './progress.ts';
 import {
   type BootstrapStores,
@@ -38,14 +38,14 @@ import {
   controlPlaneNameOf,
   type Find,
   isControlledBy,
-  isPaused,
+  isConfigPaused,
   machineNameOf,
-  ownedBy,
+  configOwner,
   placed,
   roleOf,
   storedParts,
   tokenKeys,
-  viewOf,
+  configView,
 } from './stores.ts';
 
 interface BootstrapScope extends Pick<Ports, 'kube' | 'clock' | 'random'> {
@@ -117,7 +117,7 @@ async function reconcile(
 ): Promise<Result> {
   const { kube, stores, clock } = scope;
   const object = stores.configs.get(ref.name, ref.namespace);
-  const seen = object && viewOf(asConfig(object), storedParts(stores));
+  const seen = object && configView(asConfig(object), storedParts(stores));
   if (seen === undefined || seen.config.metadata.deletionTimestamp !== undefined) return {};
   const decide = (view: ConfigView): Work =>
     workOf(view, { now: clock.now(), hasToken: tokenOf(stores, view) !== undefined });
@@ -149,7 +149,7 @@ const timeUntil = (at: number | undefined, clock: Clock): Millis | undefined =>
   at === undefined || at <= clock.now() ? undefined : at - clock.now();
 
 function waitingFor({ config }: ConfigView): string | undefined {
-  const condition = conditionOf(config.status?.conditions, 'DataSecretAvailable');
+  const condition = findCondition(config.status?.conditions, 'DataSecretAvailable');
   if (condition === undefined || condition.status === 'True') return undefined;
   return `${config.metadata.name}: ${condition.reason}`;
 }
@@ -165,7 +165,7 @@ export function workOf(
   const { config } = view;
   const says = (change: StatusChange): boolean =>
     isDeepStrictEqual(statusAfter(config, change, now), config.status);
-  if (isPaused(view)) return says({ isPaused: true }) ? 'none' : 'pause';
+  if (isConfigPaused(view)) return says({ isPaused: true }) ? 'none' : 'pause';
   if (config.status?.progress?.stage === 'Done' && hasToken) return 'revoke';
   if (!isPrepared(view)) return 'prepare';
   return says({}) ? 'none' : 'derive';
@@ -178,7 +178,9 @@ function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView):
   const isCurrent =
     status.observedGeneration === metadata.generation && status.role === roleOf(machine);
   return (
-    isMade && isCurrent && conditionOf(status.conditions, 'DataSecretAvailable')?.status === 'True'
+    isMade &&
+    isCurrent &&
+    findCondition(status.conditions, 'DataSecretAvailable')?.status === 'True'
   );
 }
 
@@ -198,7 +200,7 @@ async function readView(
   const get = (kind: KubeRef['kind'], of: string): Promise<KubeObject | undefined> =>
     of === '' ? Promise.resolve(undefined) : kube.get({ kind, namespace, name: of }, signal);
   const [machine, cluster, controlPlane] = await Promise.all([
-    get(machines, machineNameOf(asConfig(config)) ?? ''),
+    get(capiMachines, machineNameOf(asConfig(config)) ?? ''),
     get(clusters, seen.cluster.metadata.name),
     get(controlPlanes, controlPlaneNameOf(seen.cluster)),
   ]);
@@ -207,7 +209,7 @@ async function readView(
     cluster: () => cluster,
     controlPlane: () => controlPlane,
   };
-  return viewOf(asConfig(config), found);
+  return configView(asConfig(config), found);
 }
 
 interface Doing {
@@ -274,7 +276,7 @@ async function valueOf(
   const token = await ensureToken(scope, view, signal);
   if (typeof token !== 'string') return token;
   const { kube, address } = scope;
-  const read = await readInputs({ kube, view, signal }, { address, token });
+  const read = await readHostInputs({ kube, view, signal }, { address, token });
   if ('missing' in read) return read.missing;
   try {
     const value = machineIgnition(read.input);
@@ -315,7 +317,7 @@ function secretFor(
 ): KubeObject {
   const { namespace = '' } = config.metadata;
   const metadata = {
-    ...{ name, namespace, ownerReferences: ownedBy(config) },
+    ...{ name, namespace, ownerReferences: configOwner(config) },
     labels: { [capiNames.clusterName]: cluster.metadata.name, ...labels },
   };
   return { apiVersion: 'v1', kind: 'Secret', type, metadata, data: encoded(data) };
@@ -335,7 +337,7 @@ async function ensureToken(
   const ref = { kind: secretKind, namespace, name };
   const found = await kube.get(ref, signal);
   if (found !== undefined) {
-    const token = textIn(found, tokenKeys.token);
+    const token = secretValue(found, tokenKeys.token);
     return isControlledBy(found, view.config) && token !== undefined ? token : taken(name);
   }
   const token = Buffer.from(random.bytes(32)).toString('base64url');
@@ -362,7 +364,7 @@ async function ensureData(
   const data = { value, format: 'ignition' };
   if (existing === undefined) {
     await kube.create(ref, secretFor(view, { name, type: capiNames.secretType }, data), signal);
-  } else if (textIn(existing, 'value') !== value) {
+  } else if (secretValue(existing, 'value') !== value) {
     await kube.patch(ref, patchOf(existing, { data: encoded(data) }), signal);
   }
 }

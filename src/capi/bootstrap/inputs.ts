@@ -33,7 +33,7 @@ class Missing extends Error {
 }
 
 /** Reads all that the Ignition of a host is made of. */
-export async function readInputs(
+export async function readHostInputs(
   reading: Reading,
   { address, token }: { readonly address: InventoryAddress; readonly token: string },
 ): Promise<ReadInputs> {
@@ -92,12 +92,12 @@ async function releaseOf(reading: Reading): Promise<ReleaseInput> {
   const assets = await secretNamed(reading, name);
   if (assets === undefined)
     throw new Missing('WaitingForAssets', `Secret ${name} is not there yet`);
-  const image = given ?? textIn(assets, assetKeys.coreOsImage);
+  const image = given ?? secretValue(assets, assetKeys.coreOsImage);
   if (image === undefined)
     throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
   if (isWorker) return root(image);
   const { distributionVersion, replicas = 3 } = controlPlane.spec;
-  const mcoImage = textIn(assets, assetKeys.mcoImage);
+  const mcoImage = secretValue(assets, assetKeys.mcoImage);
   const release = { openshiftVersion: distributionVersion, controlPlaneCount: replicas, mcoImage };
   return { ...root(image), ...release };
 }
@@ -132,7 +132,7 @@ async function required(
   { key, reason }: { readonly key: string; readonly reason: string },
 ): Promise<string> {
   const secret = name === '' ? undefined : await secretNamed(reading, name);
-  const text = secret && textIn(secret, key);
+  const text = secret && secretValue(secret, key);
   if (text === undefined) throw new Missing(reason, `Secret ${name} has no ${key}`);
   return text;
 }
@@ -156,7 +156,7 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   return Object.fromEntries(
     chosen.map((key) => [
       key.startsWith(own) ? key.slice(own.length) : key,
-      textIn(secret, key) ?? '',
+      secretValue(secret, key) ?? '',
     ]),
   );
 }
@@ -179,7 +179,7 @@ export function bytesIn(secret: KubeObject, key: string): Buffer | undefined {
 }
 
 /** The same as text. */
-export const textIn = (secret: KubeObject, key: string): string | undefined =>
+export const secretValue = (secret: KubeObject, key: string): string | undefined =>
   bytesIn(secret, key)?.toString();
 
 /** Whether the spec of a config names all that its host needs; what is wrong with it otherwise. */

@@ -4,7 +4,7 @@ import { type LadderName, ladders, stageLimits, stages } from '../../model/stage
 import type { BootstrapConfigStatus, HostProgress } from '../api.ts';
 
 /** A report of a stage, as an agent sends it. */
-export interface StageReport {
+export interface ReportedStage {
   readonly stage: string;
   readonly info: string;
 }
@@ -35,7 +35,7 @@ const percentsApart = { time: seconds(1), points: 5 } as const;
  */
 export function decideProgress(
   before: HostProgress | undefined,
-  report: StageReport,
+  report: ReportedStage,
   context: ProgressContext,
 ): ProgressDecision {
   const { stage } = report;
@@ -72,7 +72,7 @@ function beginsAgain(
 /** The stage in which it failed stays in front of the reason. */
 function failed(
   before: HostProgress | undefined,
-  { info }: StageReport,
+  { info }: ReportedStage,
   { now }: ProgressContext,
 ): ProgressDecision {
   const at = before?.stage === 'Failed' ? failedStageOf(before) : before?.stage;

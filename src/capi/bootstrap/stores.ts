@@ -9,11 +9,11 @@ import {
   bootstrapConfigs,
   bootstrapConfigType,
   capiNames,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   controlPlanes,
   controlPlaneType,
   clusters,
-  machines,
+  capiMachines,
   machineType,
   type OwnedMetadata,
   ownNames,
@@ -42,7 +42,7 @@ export function bootstrapStores(
   const uidOf = ({ metadata }: KubeObject): readonly string[] => [metadata.uid ?? ''];
   return {
     configs: informer(ports, within({ kind: bootstrapConfigs }), { uid: uidOf }),
-    machines: informer(ports, within({ kind: machines }), {
+    machines: informer(ports, within({ kind: capiMachines }), {
       config: (machine) => [placed(machine, configNameOf(machine))],
       cluster: (machine) => [placed(machine, textAt(machine, 'spec', 'clusterName'))],
     }),
@@ -75,7 +75,7 @@ export interface ConfigView {
   readonly config: BootstrapConfig;
   readonly machine: KubeObject;
   readonly cluster: KubeObject;
-  readonly controlPlane: ControlPlane | undefined;
+  readonly controlPlane: OpenShiftControlPlane | undefined;
 }
 
 /** Finds the parts of a view: in stores, or by requests. */
@@ -102,7 +102,7 @@ export function machineNameOf(config: BootstrapConfig): string | undefined {
 }
 
 /** All that decides about a config. Undefined where its Machine or its Cluster has vanished, or never was. */
-export function viewOf(config: BootstrapConfig, find: Find): ConfigView | undefined {
+export function configView(config: BootstrapConfig, find: Find): ConfigView | undefined {
   const { namespace = '' } = config.metadata;
   const name = machineNameOf(config);
   const machine = name === undefined ? undefined : find.machine(namespace, name);
@@ -111,7 +111,12 @@ export function viewOf(config: BootstrapConfig, find: Find): ConfigView | undefi
   if (cluster === undefined) return undefined;
   const planeName = controlPlaneNameOf(cluster);
   const controlPlane = planeName === '' ? undefined : find.controlPlane(namespace, planeName);
-  return { config, machine, cluster, controlPlane: controlPlane as ControlPlane | undefined };
+  return {
+    config,
+    machine,
+    cluster,
+    controlPlane: controlPlane as OpenShiftControlPlane | undefined,
+  };
 }
 
 /** The name of the control plane of a Cluster, where it is one of our kind. */
@@ -121,7 +126,10 @@ export function controlPlaneNameOf(cluster: KubeObject): string {
 }
 
 /** Whether nothing may be written: the Cluster is paused, or the config itself, whatever its annotation says. */
-export const isPaused = ({ cluster, config }: Pick<ConfigView, 'cluster' | 'config'>): boolean =>
+export const isConfigPaused = ({
+  cluster,
+  config,
+}: Pick<ConfigView, 'cluster' | 'config'>): boolean =>
   partOf(cluster, 'spec', 'paused') === true ||
   config.metadata.annotations?.[capiNames.paused] !== undefined;
 
@@ -132,7 +140,7 @@ export function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObje
 }
 
 /** The order of the stages of a host. */
-export function ladderOf({
+export function hostLadder({
   machine,
   controlPlane,
 }: Omit<ConfigView, 'config' | 'cluster'>): LadderName {
@@ -141,7 +149,7 @@ export function ladderOf({
 }
 
 /** The one owner of an object that we make for a config. */
-export const ownedBy = ({ metadata: { name, uid = '' } }: BootstrapConfig) => [
+export const configOwner = ({ metadata: { name, uid = '' } }: BootstrapConfig) => [
   { ...bootstrapConfigType, name, uid, controller: true, blockOwnerDeletion: true },
 ];
 

@@ -4,7 +4,7 @@ import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { type InstallInputs, type InstallerRun, installerRuns } from '../../ports/installer.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { capiNames, type Cluster, type ControlPlane } from '../api.ts';
+import { capiNames, type CapiCluster, type OpenShiftControlPlane } from '../api.ts';
 import { ownerOf } from './machines.ts';
 
 /** Label of all that runs for the files of a cluster. */
@@ -21,8 +21,8 @@ const longestJob = minutes(30);
 
 /** What a Job is for. */
 export interface JobFor {
-  readonly controlPlane: ControlPlane;
-  readonly cluster: Cluster;
+  readonly controlPlane: OpenShiftControlPlane;
+  readonly cluster: CapiCluster;
   readonly inputs: InstallInputs;
   readonly hash: string;
 }

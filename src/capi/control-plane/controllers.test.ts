@@ -27,15 +27,15 @@ import {
   bootstrapConfigs,
   capiNames,
   clusters,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   controlPlanes,
   type Machine,
-  machines,
+  capiMachines,
   ownNames,
 } from '../api.ts';
 
 /** A provider at work on a management cluster. */
-function atWork(controlPlane: ControlPlane = controlPlaneOf()) {
+function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
   const kube = managementCluster(controlPlane);
   const installer = fakeInstaller();
   const guest = fakeKube();
@@ -62,7 +62,7 @@ const secretNames = (kube: FakeKube): readonly string[] =>
   kube.objectsOf(secrets).map(({ metadata }) => metadata.name);
 
 const put = (kube: FakeKube, machine: Machine, status: object): void => {
-  kube.put(machines, { ...machine, status: { ...machine.status, ...status } });
+  kube.put(capiMachines, { ...machine, status: { ...machine.status, ...status } });
 };
 
 describe('a control plane of three', () => {
@@ -170,7 +170,7 @@ describe('a control plane of three', () => {
 function worker(kube: FakeKube, name: string, stage: string): void {
   const metadata = { name, namespace: capiNamespace, labels: { [capiNames.clusterName]: 'demo' } };
   const ref = (kind: string) => ({ apiGroup: 'x', kind, name });
-  kube.put(machines, {
+  kube.put(capiMachines, {
     ...{ metadata, spec: { clusterName: 'demo', bootstrap: { configRef: ref('c') } } },
   });
   kube.put(bootstrapConfigs, {
@@ -309,7 +309,7 @@ describe('the end of a control plane', () => {
     for (const machine of machinesIn(kube)) {
       const finalizers = ['machine.cluster.x-k8s.io'];
       const metadata = { ...machine.metadata, finalizers };
-      kube.put(machines, { ...machine, metadata });
+      kube.put(capiMachines, { ...machine, metadata });
     }
     await pass();
     const { signal } = new AbortController();
@@ -321,7 +321,7 @@ describe('the end of a control plane', () => {
     expect(conditionIn(kube, 'Deleting')).toBe('True DeletingMachines');
     for (const { metadata } of machinesIn(kube)) {
       expect(controlPlaneIn(kube)?.metadata.uid).toBe(controlPlaneUid);
-      kube.drop({ kind: machines, namespace: capiNamespace, name: metadata.name });
+      kube.drop({ kind: capiMachines, namespace: capiNamespace, name: metadata.name });
       await pass();
     }
     expect(controlPlaneIn(kube)).toBeUndefined();

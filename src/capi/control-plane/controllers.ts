@@ -10,26 +10,26 @@ import type { Change } from '../../reconcile/informer.ts';
 import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
-import { assetKeys, capiNames, type ControlPlane, controlPlanes } from '../api.ts';
+import { assetKeys, capiNames, type OpenShiftControlPlane, controlPlanes } from '../api.ts';
 import { secretText } from './assets.ts';
-import { type AssetsBoard, assetsController, type FailedRun } from './make-assets.ts';
-import { type ControlPlaneAction, decide, type Seen } from './decide.ts';
-import { type ControlPlaneFacts, factsOf } from './facts.ts';
+import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
+import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
+import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
-import { type InputsVerdict, readInputs } from './inputs.ts';
+import { type InputsVerdict, readInstallInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
-import type { Finding } from './finding.ts';
+import type { Verdict } from './finding.ts';
 import { renewController } from './renew-kubeconfig.ts';
-import { type Findings, statusOf } from './status.ts';
+import { type Findings, controlPlaneStatus } from './status.ts';
 import { upgradeOf } from './upgrade.ts';
 import {
   clusterOwner,
   type ControlPlaneStores,
   type ControlPlaneView,
-  readView,
+  readControlPlane,
   refOf,
-  storedView,
+  storedControlPlane,
 } from './view.ts';
 
 /** What the control-plane provider works with. */
@@ -109,7 +109,7 @@ interface Work {
 
 async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<Result> {
   const { scope, stores, guests, board } = work;
-  const view = storedView(stores, refOf(key));
+  const view = storedControlPlane(stores, refOf(key));
   if (view === undefined) {
     await guests.close(key);
     board.failures.delete(key);
@@ -121,9 +121,13 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
   try {
     await performActions<Seen, ControlPlaneAction>(
       {
-        ...{ seen, decide, table: actionsOn({ ...scope, guest }, () => latest) },
+        ...{
+          seen,
+          decide: decideControlPlane,
+          table: actionsOn({ ...scope, guest }, () => latest),
+        },
         readAgain: async (_, inner) => {
-          const now = await readView(scope.kube, view.controlPlane, inner);
+          const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
           latest = now;
           return { ...seen, view: now, guest: seenOf(guest) };
@@ -144,7 +148,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
 
 /** Whether something may change without an event. */
 function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
-  const { isPaused, isDeleting, isBootstrapComplete } = factsOf(view, now);
+  const { isPaused, isDeleting, isBootstrapComplete } = controlPlaneFacts(view, now);
   const isWrong = [template, installState, manifests].some((one) => one?.isRight === false);
   return (
     !isPaused && !isDeleting && (isWrong || (view.machines.length > 0 && !isBootstrapComplete))
@@ -160,7 +164,7 @@ function withFailure(findings: Findings, failure: AgentError | undefined): Findi
   return { ...findings, template };
 }
 
-const right: Finding = { isRight: true, reason: 'Found' };
+const right: Verdict = { isRight: true, reason: 'Found' };
 
 /** What is decided by, and what is said of it. */
 interface Observed {
@@ -184,13 +188,13 @@ async function observe(
 ): Promise<Observed> {
   const { controlPlane, machines } = view;
   const now = clock.now();
-  const facts = factsOf(view, now);
+  const facts = controlPlaneFacts(view, now);
   const isIdle = facts.isPaused || facts.isDeleting;
   const needsTemplate = !isIdle && machines.length < facts.replicas;
   const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right;
   const template = 'isRight' in found ? found : right;
   const needsInputs = !isIdle && !facts.hasAssets;
-  const inputs = needsInputs ? await readInputs(kube, controlPlane, signal) : undefined;
+  const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
   const guest = await guestOf(guests, { key, view, facts });
   const gap = guest?.gap();
   const answering = gap === undefined ? guest : undefined;
@@ -225,7 +229,7 @@ function upgradeFindings(
 /** How the inputs are, and how the installer has ended with them. */
 function inputFindings(
   inputs: InputsVerdict | undefined,
-  failed: FailedRun | undefined,
+  failed: FailedInstaller | undefined,
 ): Pick<Findings, 'installState' | 'manifests' | 'assets'> {
   if (inputs === undefined) return {};
   const { installState, manifests, hash } = inputs;
@@ -258,7 +262,7 @@ const failureReasons: Readonly<Record<string, string>> = {
   'installer.incomplete': 'ManifestsIncomplete',
 };
 
-const findingOf = ({ code, message }: AgentError): Finding => ({
+const findingOf = ({ code, message }: AgentError): Verdict => ({
   ...{ isRight: false, message },
   reason: failureReasons[code] ?? 'InstallerFailed',
 });
@@ -270,12 +274,12 @@ async function writeStatus(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { controlPlane: before } = seen.view;
-  if (isDeepStrictEqual(statusOf(seen, findings), before.status)) return true;
+  if (isDeepStrictEqual(controlPlaneStatus(seen, findings), before.status)) return true;
   const { name, namespace = '', uid } = before.metadata;
   const ref = { kind: controlPlanes, namespace, name };
-  const controlPlane = (await kube.get(ref, signal)) as ControlPlane | undefined;
+  const controlPlane = (await kube.get(ref, signal)) as OpenShiftControlPlane | undefined;
   if (controlPlane === undefined || controlPlane.metadata.uid !== uid) return true;
-  const status = statusOf({ ...seen, view: { ...seen.view, controlPlane } }, findings);
+  const status = controlPlaneStatus({ ...seen, view: { ...seen.view, controlPlane } }, findings);
   if (isDeepStrictEqual(status, controlPlane.status)) return true;
   try {
     await kube.patch(ref, patchOf(controlPlane, { status }, 'status'), signal);
@@ -288,8 +292,8 @@ async function writeStatus(
 
 /** What adds control planes to a queue. */
 function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void {
-  const inNamespace = (namespace = ''): readonly ControlPlane[] =>
-    stores.controlPlanes.by('namespace', namespace) as readonly ControlPlane[];
+  const inNamespace = (namespace = ''): readonly OpenShiftControlPlane[] =>
+    stores.controlPlanes.by('namespace', namespace) as readonly OpenShiftControlPlane[];
   stores.controlPlanes.onChange(({ before, after }) => {
     const changed = after ?? before;
     if (changed !== undefined) add(keyOf(changed));

@@ -1,6 +1,6 @@
-import { type ControlPlane, type Machine, ownNames } from '../api.ts';
-import { conditionOf } from '../conditions.ts';
-import { type ControlPlaneFacts, factsOf } from './facts.ts';
+import { type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
+import { findCondition } from '../conditions.ts';
+import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import {
   type Approval,
   approvals,
@@ -45,9 +45,9 @@ export type ControlPlaneAction =
   | Approval;
 
 /** What is to be done now; nothing while it is paused. */
-export function decide(seen: Seen): readonly ControlPlaneAction[] {
+export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   const { view, now, hasTemplate, isAnswering, guest } = seen;
-  const facts = factsOf(view, now);
+  const facts = controlPlaneFacts(view, now);
   const { controlPlane } = view;
   const target = controlPlane.metadata.name;
   if (facts.isPaused) return [];
@@ -75,13 +75,13 @@ const inGuest = (view: ControlPlaneView, guest: GuestSeen): readonly ControlPlan
 ];
 
 /** Whether it has the finalizer. */
-export const hasFinalizer = ({ metadata: { finalizers = [] } }: ControlPlane): boolean =>
+export const hasFinalizer = ({ metadata: { finalizers = [] } }: OpenShiftControlPlane): boolean =>
   finalizers.includes(ownNames.finalizer);
 
 /** The finalizer stays until the last Machine is gone: core would keep them for ever otherwise. */
 function ending(
   machines: readonly Machine[],
-  controlPlane: ControlPlane,
+  controlPlane: OpenShiftControlPlane,
 ): readonly ControlPlaneAction[] {
   const target = controlPlane.metadata.name;
   if (machines.length === 0)
@@ -133,7 +133,7 @@ function upkeep(
       const isCurrent = machine.metadata.annotations?.[ownNames.propagated] === hash;
       const isConfigCurrent =
         config === undefined || config.metadata.annotations?.[ownNames.propagated] === hash;
-      const isMarked = conditionOf(machine.status?.conditions, 'UpToDate')?.status === 'True';
+      const isMarked = findCondition(machine.status?.conditions, 'UpToDate')?.status === 'True';
       return [
         ...(isCurrent && isConfigCurrent ? [] : [{ type: 'propagate', target, machine } as const]),
         ...(isMarked ? [] : [{ type: 'mark-up-to-date', target, machine } as const]),
@@ -143,7 +143,7 @@ function upkeep(
 
 /** Whether the files of the cluster are to be made. */
 export function areAssetsDue({ view, now, hasTemplate }: Seen): boolean {
-  const facts = factsOf(view, now);
+  const facts = controlPlaneFacts(view, now);
   const mayWork = !facts.isPaused && !facts.isDeleting && hasFinalizer(view.controlPlane);
   return mayWork && hasTemplate && facts.isInfrastructureReady && view.assets === undefined;
 }

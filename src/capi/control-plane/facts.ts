@@ -7,7 +7,7 @@ import {
   type OwnedMetadata,
   ownNames,
 } from '../api.ts';
-import { conditionOf } from '../conditions.ts';
+import { findCondition } from '../conditions.ts';
 import type { ControlPlaneView } from './view.ts';
 
 /** A host of the control plane. */
@@ -47,18 +47,18 @@ export const assetsLifetime: Millis = hours(24);
 export const assetsReserve: Millis = hours(2);
 
 const isTrue = ({ controlPlane }: ControlPlaneView, type: string): boolean =>
-  conditionOf(controlPlane.status?.conditions, type)?.status === 'True';
+  findCondition(controlPlane.status?.conditions, type)?.status === 'True';
 
 const isAtLeast = (stage: Stage | '', wanted: Stage, ladder: readonly Stage[]): boolean =>
   stage !== '' && stage !== 'Failed' && ladder.indexOf(stage) >= ladder.indexOf(wanted);
 
 /** Whether nothing may be changed for a cluster now (Cluster API, `annotations.IsPaused`). */
-export const isPaused = ({ controlPlane, cluster }: ControlPlaneView): boolean =>
+export const isControlPlanePaused = ({ controlPlane, cluster }: ControlPlaneView): boolean =>
   cluster?.spec?.paused === true ||
   controlPlane.metadata.annotations?.[capiNames.paused] !== undefined;
 
 /** What follows from a view. */
-export function factsOf(view: ControlPlaneView, now: number): ControlPlaneFacts {
+export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlPlaneFacts {
   const { controlPlane, assets } = view;
   const { metadata, spec, status } = controlPlane;
   const replicas = spec.replicas ?? 3;
@@ -71,7 +71,7 @@ export function factsOf(view: ControlPlaneView, now: number): ControlPlaneFacts 
   return {
     ...{ hosts, bootstrap, replicas, hasAssets, ...reached },
     isDeleting: metadata.deletionTimestamp !== undefined,
-    isPaused: isPaused(view),
+    isPaused: isControlPlanePaused(view),
     isInfrastructureReady: isInfrastructureReady(view),
     isExpired: hasAssets && !reached.isBootstrapReady && isOld,
     isInitialized: status?.initialization?.controlPlaneInitialized ?? status?.initialized ?? false,

@@ -6,14 +6,14 @@ import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type InputFinding, findingsLine } from '../admission/finding.ts';
 import { checkInstallState } from '../admission/install-state.ts';
 import { checkManifests, checkReferences } from '../admission/manifests.ts';
-import { capiNames, type ControlPlane, ownNames } from '../api.ts';
+import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { secretText } from './assets.ts';
-import type { Finding } from './finding.ts';
+import type { Verdict } from './finding.ts';
 
 /** What a cluster is installed from, and whether it is right. */
 export interface InputsVerdict {
-  readonly installState: Finding;
-  readonly manifests: Finding;
+  readonly installState: Verdict;
+  readonly manifests: Verdict;
   /** Where both are. */
   readonly inputs?: InstallInputs;
   /** Of all that goes into the installer. */
@@ -27,9 +27,9 @@ const stateKeys = {
 } as const;
 
 /** Reads the Secrets that a control plane names, and checks them as they are checked at admission. */
-export async function readInputs(
+export async function readInstallInputs(
   kube: Pick<Kube, 'get' | 'list'>,
-  controlPlane: ControlPlane,
+  controlPlane: OpenShiftControlPlane,
   signal: AbortSignal,
 ): Promise<InputsVerdict> {
   const { namespace = '' } = controlPlane.metadata;
@@ -46,7 +46,7 @@ export async function readInputs(
 
 /** Whether what a cluster is installed from is right. */
 export function verdictOn(
-  controlPlane: ControlPlane,
+  controlPlane: OpenShiftControlPlane,
   state: KubeObject | undefined,
   secretsOfManifests: readonly KubeObject[],
 ): InputsVerdict {
@@ -69,11 +69,11 @@ export function verdictOn(
 }
 
 function stateFinding(
-  { metadata: { labels }, spec: { installStateSecretRef, replicas = 3 } }: ControlPlane,
+  { metadata: { labels }, spec: { installStateSecretRef, replicas = 3 } }: OpenShiftControlPlane,
   state: KubeObject | undefined,
-): Finding {
+): Verdict {
   const { name } = installStateSecretRef;
-  const wrong = (reason: string, message: string): Finding => ({ isRight: false, reason, message });
+  const wrong = (reason: string, message: string): Verdict => ({ isRight: false, reason, message });
   if (state === undefined) return wrong('SecretNotFound', `Secret ${name} is not there; make it`);
   const installConfig = secretText(state, stateKeys.installConfig);
   const keys = `${stateKeys.installConfig} or ${stateKeys.state}`;
@@ -107,7 +107,7 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
 }
 
 /** The same check as at admission, where other Secrets are seen late (R50). */
-function manifestsFinding(all: readonly KubeObject[]): Finding {
+function manifestsFinding(all: readonly KubeObject[]): Verdict {
   if (all.length === 0) return { isRight: true, reason: 'NoneSelected' };
   const own = errorsOf(checkManifests(all));
   const errors = own.length > 0 ? own : errorsOf(checkReferences(all));

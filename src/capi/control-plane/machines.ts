@@ -3,8 +3,8 @@ import type { KubeObject } from '../../ports/kube.ts';
 import {
   bootstrapConfigType,
   capiNames,
-  type Cluster,
-  type ControlPlane,
+  type CapiCluster,
+  type OpenShiftControlPlane,
   controlPlaneType,
   type Machine,
   type MachineMetadata,
@@ -24,7 +24,10 @@ export interface NewMachine {
 const longestName = 63;
 
 /** The name of the Machine with an index: always the same, so that none is made twice from a view that is late. */
-export function machineName({ metadata: { name, uid = '' } }: ControlPlane, index: number): string {
+export function machineName(
+  { metadata: { name, uid = '' } }: OpenShiftControlPlane,
+  index: number,
+): string {
   const hash = createHash('sha256').update(`${uid}/${index}`).digest();
   const number = hash.readUIntBE(0, 6) % 36 ** 5;
   return `${name.slice(0, longestName - 6)}-${number.toString(36).padStart(5, '0')}`;
@@ -38,7 +41,7 @@ const nameLabel = (name: string): string =>
 
 /** Labels by which the Machines of a control plane are known, with their configs and infrastructure machines. */
 export const ownLabels = (
-  { metadata: { name } }: ControlPlane,
+  { metadata: { name } }: OpenShiftControlPlane,
   cluster: string,
 ): Readonly<Record<string, string>> => ({
   [capiNames.clusterName]: cluster,
@@ -47,14 +50,14 @@ export const ownLabels = (
 });
 
 /** The same as a selector. */
-export const ownSelector = (controlPlane: ControlPlane, cluster: string): string =>
+export const ownSelector = (controlPlane: OpenShiftControlPlane, cluster: string): string =>
   Object.entries(ownLabels(controlPlane, cluster))
     .map(([label, value]) => `${label}=${value}`)
     .join();
 
 /** The control plane as an owner; of a Machine and of Secrets it is the controller. */
 export const ownerOf = (
-  { metadata: { name, uid = '' } }: ControlPlane,
+  { metadata: { name, uid = '' } }: OpenShiftControlPlane,
   isController: boolean,
 ): OwnerReference => ({
   ...{ ...controlPlaneType, name, uid },
@@ -62,8 +65,8 @@ export const ownerOf = (
 });
 
 interface MadeFor {
-  readonly controlPlane: ControlPlane;
-  readonly cluster: Cluster;
+  readonly controlPlane: OpenShiftControlPlane;
+  readonly cluster: CapiCluster;
 }
 
 const metadataOf = (
@@ -136,7 +139,7 @@ export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
 
 /** The failure domain with the fewest Machines; undefined where the infrastructure has none for control planes. */
 export function leastUsedDomain(
-  { status }: Cluster,
+  { status }: CapiCluster,
   machines: readonly (string | undefined)[],
 ): string | undefined {
   const domains = (status?.failureDomains ?? [])
@@ -147,7 +150,7 @@ export function leastUsedDomain(
 }
 
 /** What is propagated to the objects of a Machine in place, and a text that changes with it. */
-export function propagation({ spec: { machineTemplate } }: ControlPlane): {
+export function propagation({ spec: { machineTemplate } }: OpenShiftControlPlane): {
   readonly metadata: MachineMetadata;
   readonly machineSpec: object;
   readonly hash: string;
@@ -174,7 +177,7 @@ const sorted = (
 /** What is applied to an object of a Machine for the control plane, which takes away what it applied before. */
 export function propagatedTo(
   object: KubeObject,
-  controlPlane: ControlPlane,
+  controlPlane: OpenShiftControlPlane,
   hasSpec: boolean,
 ): KubeObject {
   const {
@@ -195,7 +198,7 @@ export function propagatedTo(
 }
 
 /** Whether a Machine is of a control plane, by its owner. */
-export const isOwnedBy = (
+export const isMachineOf = (
   { metadata: { ownerReferences = [] } }: Pick<Machine, 'metadata'>,
   uid: string | undefined,
 ): boolean =>

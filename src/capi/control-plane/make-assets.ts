@@ -7,22 +7,22 @@ import type { Result } from '../../reconcile/queue.ts';
 import { ownNames } from '../api.ts';
 import { assetsSecret } from './assets.ts';
 import { areAssetsDue } from './decide.ts';
-import { factsOf } from './facts.ts';
-import { readInputs } from './inputs.ts';
-import { isOwnedBy, ownerOf } from './machines.ts';
+import { controlPlaneFacts } from './facts.ts';
+import { readInstallInputs } from './inputs.ts';
+import { isMachineOf, ownerOf } from './machines.ts';
 import { type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
 import { stepByJobs, removeJobs } from './run-jobs.ts';
 import {
   clusterKey,
   type ControlPlaneStores,
   type ControlPlaneView,
-  readView,
+  readControlPlane,
   refOf,
-  storedView,
+  storedControlPlane,
 } from './view.ts';
 
 /** A run of the installer that failed, by the hash of what it was given. */
-export interface FailedRun {
+export interface FailedInstaller {
   readonly hash: string;
   readonly error: AgentError;
 }
@@ -30,7 +30,7 @@ export interface FailedRun {
 /** Why files could not be made, for the conditions of their control plane. */
 export interface AssetsBoard {
   /** By the key of the control plane, whose last run failed. */
-  readonly failures: Map<string, FailedRun>;
+  readonly failures: Map<string, FailedInstaller>;
   /** Makes a control plane be decided on. */
   readonly changed: (key: string) => void;
 }
@@ -59,7 +59,7 @@ export function assetsController(
   return {
     atOnce: mostRuns,
     reconcile: async (key, signal) => {
-      const view = storedView(stores, refOf(key));
+      const view = storedControlPlane(stores, refOf(key));
       if (view === undefined) return {};
       await endJobs(scope, { stores, view }, signal);
       if (!isDue(scope, view)) return {};
@@ -86,7 +86,7 @@ export function assetsController(
 }
 
 /** Whether these inputs were tried, and nothing but others can help. */
-const hasFailed = (failed: FailedRun | undefined, { hash }: Given): boolean =>
+const hasFailed = (failed: FailedInstaller | undefined, { hash }: Given): boolean =>
   failed?.hash === hash && failed.error.isFinal;
 
 /** What files are made of. */
@@ -103,10 +103,10 @@ async function givenFor(
   signal: AbortSignal,
 ): Promise<Given | undefined> {
   const { kube } = scope;
-  const view = await readView(kube, stored.controlPlane, signal);
+  const view = await readControlPlane(kube, stored.controlPlane, signal);
   if (view === undefined || !isDue(scope, view)) return undefined;
   const template = await readTemplate(kube, view.controlPlane, signal);
-  const { inputs, hash } = await readInputs(kube, view.controlPlane, signal);
+  const { inputs, hash } = await readInstallInputs(kube, view.controlPlane, signal);
   return inputs === undefined || !('template' in template) ? undefined : { view, inputs, hash };
 }
 
@@ -118,9 +118,9 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
     return {};
   }
   const files = await installer.make(given.inputs, signal);
-  const view = await readView(kube, given.view.controlPlane, signal);
+  const view = await readControlPlane(kube, given.view.controlPlane, signal);
   if (view?.cluster === undefined || !isDue(scope, view)) return {};
-  const again = await readInputs(kube, view.controlPlane, signal);
+  const again = await readInstallInputs(kube, view.controlPlane, signal);
   if (again.hash !== given.hash) return { after: 0 };
   const { namespace = '', name, annotations } = view.controlPlane.metadata;
   const mco = annotations?.[ownNames.mcoImage];
@@ -142,11 +142,11 @@ async function endJobs(
 ): Promise<void> {
   const { controlPlane, cluster } = view;
   const { namespace, uid } = controlPlane.metadata;
-  const facts = factsOf(view, clock.now());
+  const facts = controlPlaneFacts(view, clock.now());
   if (cluster === undefined || !facts.hasAssets || facts.isPaused) return;
   const found = stores.jobs
     .by('cluster', clusterKey(namespace, cluster.metadata.name))
-    .filter((job) => isOwnedBy(job, uid));
+    .filter((job) => isMachineOf(job, uid));
   if (found.length > 0) await removeJobs(kube, { controlPlane, found }, signal);
 }
 

@@ -20,18 +20,18 @@ import {
   type BootstrapConfigStatus,
   bootstrapConfigType,
   capiNames,
-  type Cluster,
-  type ControlPlane,
+  type CapiCluster,
+  type OpenShiftControlPlane,
   controlPlanes,
   kubeconfigSecretName,
-  machines,
+  capiMachines,
   machineType,
   ownNames,
   type OwnedMetadata,
 } from '../api.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress } from '../bootstrap/progress.ts';
-import { ladderOf } from '../bootstrap/stores.ts';
+import { hostLadder } from '../bootstrap/stores.ts';
 import { contractKind, type ContractKind } from '../contract-kinds.ts';
 import { secretText } from './assets.ts';
 import type { ControlPlaneAction } from './decide.ts';
@@ -46,7 +46,7 @@ import {
   ownerOf,
   propagatedTo,
 } from './machines.ts';
-import type { Finding } from './finding.ts';
+import type { Verdict } from './finding.ts';
 import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 
@@ -85,11 +85,11 @@ export interface UsableTemplate {
 /** Reads the infrastructure template of a control plane; a finding where nothing can be made of it. */
 export async function readTemplate(
   kube: Pick<Kube, 'get'>,
-  { metadata: { namespace = '' }, spec }: ControlPlane,
+  { metadata: { namespace = '' }, spec }: OpenShiftControlPlane,
   signal: AbortSignal,
-): Promise<UsableTemplate | Finding> {
+): Promise<UsableTemplate | Verdict> {
   const { apiGroup, kind, name } = spec.machineTemplate.spec.infrastructureRef;
-  const wrong = (reason: string, message: string): Finding => ({ isRight: false, reason, message });
+  const wrong = (reason: string, message: string): Verdict => ({ isRight: false, reason, message });
   const [ofTemplate, machine] = await Promise.all([
     contractKind(kube, { apiGroup, kind }, signal),
     contractKind(kube, { apiGroup, kind: clonedKind(kind) }, signal),
@@ -132,7 +132,7 @@ export function actionsOn(
       setFinalizers((before) => before.filter((one) => one !== ownNames.finalizer), signal),
     'delete-machine': async ({ machine: { metadata } }, signal) => {
       const { name, uid } = metadata;
-      await kube.remove({ kind: machines, ...place(), name, uid }, signal);
+      await kube.remove({ kind: capiMachines, ...place(), name, uid }, signal);
       note('info', `Machine ${name} is being deleted`);
     },
     'remove-assets': async (_, signal) => {
@@ -178,7 +178,7 @@ async function createMachine(
   const objects: readonly (readonly [KubeKind, KubeObject])[] = [
     [found.machine.kind, clone],
     [bootstrapConfigs, configOf(made, machine)],
-    [machines, machineOf(made, machine)],
+    [capiMachines, machineOf(made, machine)],
   ];
   const create = createOwned(kube, controlPlane);
   for (const [kind, object] of objects) await create(kind, object, signal);
@@ -188,7 +188,10 @@ async function createMachine(
 
 /** Makes an object, or finds that it was made by the same owner before. */
 const createOwned =
-  (kube: Pick<Kube, 'create' | 'get'>, { metadata: { namespace = '', uid } }: ControlPlane) =>
+  (
+    kube: Pick<Kube, 'create' | 'get'>,
+    { metadata: { namespace = '', uid } }: OpenShiftControlPlane,
+  ) =>
   async (kind: KubeKind, object: KubeObject, signal: AbortSignal): Promise<void> => {
     try {
       await kube.create({ kind, namespace }, object, signal);
@@ -268,7 +271,7 @@ async function reportNode(
   const { name, namespace = '' } = config.metadata;
   const change = (before: BootstrapConfig): BootstrapConfigStatus | undefined => {
     const now = clock.now();
-    const context = { ladder: ladderOf({ machine, controlPlane }), now, isOwn: false };
+    const context = { ladder: hostLadder({ machine, controlPlane }), now, isOwn: false };
     const decision = decideProgress(before.status?.progress, { stage, info: '' }, context);
     if (decision.kind !== 'changed') return undefined;
     return statusAfter(before, { progress: decision.progress }, now);
@@ -329,8 +332,8 @@ async function approve(
 
 /** The kubeconfig of a Cluster (Cluster API contract). */
 export const kubeconfigSecret = (
-  controlPlane: ControlPlane,
-  { metadata: { name } }: Cluster,
+  controlPlane: OpenShiftControlPlane,
+  { metadata: { name } }: CapiCluster,
   kubeconfig: string,
 ): KubeObject => ({
   ...{ apiVersion: 'v1', kind: 'Secret', type: capiNames.secretType },

@@ -17,15 +17,15 @@ import {
   requestCertificate,
   type RequestedCertificate,
 } from './client-certificate.ts';
-import { factsOf } from './facts.ts';
+import { controlPlaneFacts } from './facts.ts';
 import type { Guests } from './guest.ts';
 import { type ControlPlaneScope, isTaken } from './perform.ts';
 import {
   type ControlPlaneStores,
   type ControlPlaneView,
-  readView,
+  readControlPlane,
   refOf,
-  storedView,
+  storedControlPlane,
 } from './view.ts';
 
 interface RenewScope extends ControlPlaneScope, Pick<Ports, 'random'> {}
@@ -51,7 +51,7 @@ export function renewController(
   const notBefore = new Map<string, number>();
   return {
     reconcile: async (key, signal) => {
-      const view = storedView(stores, refOf(key));
+      const view = storedControlPlane(stores, refOf(key));
       const guest = guests.get(key);
       const due = view && dueAt(scope, view);
       if (view === undefined || due === undefined) return {};
@@ -67,7 +67,10 @@ export function renewController(
 
 /** When the kubeconfig is to be renewed; undefined while it is not. */
 function dueAt({ clock }: RenewScope, view: ControlPlaneView): number | undefined {
-  const { isPaused, isDeleting, isBootstrapComplete, hasAssets } = factsOf(view, clock.now());
+  const { isPaused, isDeleting, isBootstrapComplete, hasAssets } = controlPlaneFacts(
+    view,
+    clock.now(),
+  );
   const mayRenew = !isPaused && !isDeleting && isBootstrapComplete && hasAssets;
   if (!mayRenew || view.kubeconfig === undefined) return undefined;
   const at = Date.parse(view.kubeconfig.metadata.annotations?.[ownNames.renewAt] ?? '');
@@ -95,7 +98,7 @@ async function renew(
     );
     return { after: askAgain };
   }
-  const now = await readView(scope.kube, view.controlPlane, signal);
+  const now = await readControlPlane(scope.kube, view.controlPlane, signal);
   if (
     now?.kubeconfig === undefined ||
     (dueAt(scope, now) ?? Number.POSITIVE_INFINITY) > clock.now()

@@ -7,54 +7,54 @@ import {
   ownNames,
   sharedConditions,
 } from '../api.ts';
-import { conditionOf, type NewCondition, withConditions } from '../conditions.ts';
+import { findCondition, type NewCondition, withConditions } from '../conditions.ts';
 import type { Seen } from './decide.ts';
 import {
   assetsLifetime,
   type ControlPlaneFacts,
-  factsOf,
+  controlPlaneFacts,
   type HostFact,
   readDuration,
 } from './facts.ts';
-import type { Finding } from './finding.ts';
+import type { Verdict } from './finding.ts';
 import { ownSelector } from './machines.ts';
 
 /** What a status says that no object of the management cluster says. */
 export interface Findings {
   /** Undefined once the files were made of them. */
-  readonly installState?: Finding;
-  readonly manifests?: Finding;
-  readonly template: Finding;
+  readonly installState?: Verdict;
+  readonly manifests?: Verdict;
+  readonly template: Verdict;
   /** How the making of the files is; undefined where nobody has tried. */
-  readonly assets?: Finding;
+  readonly assets?: Verdict;
   /** Why the API of the guest does not answer. */
   readonly guestGap?: string;
   /** A config server of a master answers. */
   readonly hasConfigServer: boolean;
   /** The version that the guest has, and how an upgrade is. */
   readonly version?: string;
-  readonly upgrade?: Finding;
+  readonly upgrade?: Verdict;
 }
 
 const when = (
   type: string,
   isTrue: boolean,
-  { reason, message }: Pick<Finding, 'reason' | 'message'>,
+  { reason, message }: Pick<Verdict, 'reason' | 'message'>,
 ): NewCondition => ({
   ...{ type, status: isTrue ? 'True' : 'False', reason },
   ...(message === undefined ? {} : { message }),
 });
 
-const found = (type: string, finding: Finding): NewCondition =>
+const found = (type: string, finding: Verdict): NewCondition =>
   when(type, finding.isRight, finding);
 
 /** The status of a control plane (Cluster API contract, in both spellings). */
-export function statusOf(seen: Seen, findings: Findings): ControlPlaneStatus {
+export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlaneStatus {
   const { view, now } = seen;
   const { controlPlane, machines, cluster } = view;
   const before = controlPlane.status ?? {};
   const { generation } = controlPlane.metadata;
-  const facts = factsOf(view, now);
+  const facts = controlPlaneFacts(view, now);
   const conditions = (changed: readonly NewCondition[]): readonly ApiCondition[] =>
     withConditions(before.conditions, changed, { now, generation });
   const paused = pausedCondition(facts.isPaused);
@@ -92,7 +92,7 @@ export function statusOf(seen: Seen, findings: Findings): ControlPlaneStatus {
 }
 
 const isTrue = ({ status }: Machine, type: string): boolean =>
-  conditionOf(status?.conditions, type)?.status === 'True';
+  findCondition(status?.conditions, type)?.status === 'True';
 
 const pausedCondition = (paused: boolean): NewCondition =>
   when('Paused', paused, { reason: paused ? 'Paused' : 'NotPaused' });
@@ -162,7 +162,7 @@ const hostText = ({ machine, config, isBootstrap, stage }: HostFact): string => 
 
 /** How a host failed, as its config says it. */
 const failureText = ({ machine, config }: HostFact): string => {
-  const message = conditionOf(config?.status?.conditions, 'Ready')?.message;
+  const message = findCondition(config?.status?.conditions, 'Ready')?.message;
   const text =
     message === undefined || message === '' ? config?.status?.progress?.message : message;
   return `${machine.metadata.name}: ${text ?? 'Failed'}`;
@@ -180,9 +180,9 @@ function bootstrapConditions(seen: Seen, facts: ControlPlaneFacts): readonly New
 function bootstrapFindings(
   { view, now }: Seen,
   facts: ControlPlaneFacts,
-): readonly [ready: Finding, complete: Finding] {
+): readonly [ready: Verdict, complete: Verdict] {
   const { bootstrap, isBootstrapReady } = facts;
-  const up: Finding = { isRight: true, reason: 'TemporaryControlPlaneUp' };
+  const up: Verdict = { isRight: true, reason: 'TemporaryControlPlaneUp' };
   if (facts.isBootstrapComplete) return [up, { isRight: true, reason: 'Complete' }];
   if (facts.isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
@@ -207,7 +207,7 @@ function bootstrapFindings(
   ];
 }
 
-const wrong = (reason: string, message?: string): Finding => ({
+const wrong = (reason: string, message?: string): Verdict => ({
   ...{ isRight: false, reason },
   ...(message === undefined ? {} : { message }),
 });
@@ -259,7 +259,7 @@ function apiConditions(
   const hasKubeconfig = view.kubeconfig !== undefined;
   const { configServerAvailable } = sharedConditions;
   const wasAvailable =
-    conditionOf(view.controlPlane.status?.conditions, configServerAvailable)?.status === 'True';
+    findCondition(view.controlPlane.status?.conditions, configServerAvailable)?.status === 'True';
   const hasServer = wasAvailable || (isInitialized && findings.hasConfigServer);
   return [
     when('KubeconfigAvailable', hasKubeconfig, {
@@ -281,7 +281,7 @@ function availableCondition(
   }: Omit<ApiFacts, 'isInitialized'> & { readonly isAnswering: boolean },
 ): NewCondition {
   const type = 'Available';
-  const before = conditionOf(controlPlane.status?.conditions, type);
+  const before = findCondition(controlPlane.status?.conditions, type);
   // What fails once the control plane has been available is a host that came later.
   const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
   const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');

@@ -1,15 +1,15 @@
 import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { ControlPlane } from '../api.ts';
-import type { Finding } from './finding.ts';
+import type { OpenShiftControlPlane } from '../api.ts';
+import type { Verdict } from './finding.ts';
 
 /** How the version of a cluster is, by its own operator, and what it is to be told. */
 export interface UpgradeVerdict {
   /** The version that is there as a whole; undefined while it is installed. */
   readonly version?: string;
   /** How an upgrade is; undefined while the cluster is installed. */
-  readonly finding?: Finding;
+  readonly finding?: Verdict;
   /** What its operator is to be told. */
   readonly update?: { readonly version: string; readonly image: string; readonly force: false };
 }
@@ -21,7 +21,7 @@ const digestOf = (image: string): string => image.split('@')[1] ?? '';
  * cluster-version operator is told, by digest, and never against its own checks.
  */
 export function upgradeOf(
-  { spec: { releaseImage, distributionVersion } }: ControlPlane,
+  { spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
   clusterVersion: KubeObject | undefined,
 ): UpgradeVerdict {
   const history = listAt(clusterVersion, 'status', 'history') as readonly KubeObject[];

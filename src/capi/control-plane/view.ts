@@ -7,25 +7,25 @@ import {
   type BootstrapConfig,
   bootstrapConfigs,
   capiNames,
-  type Cluster,
+  type CapiCluster,
   clusters,
-  type ControlPlane,
+  type OpenShiftControlPlane,
   controlPlanes,
   kubeconfigSecretName,
   type Machine,
   machineHealthChecks,
-  machines,
+  capiMachines,
   ownNames,
   type OwnerReference,
 } from '../api.ts';
 import { assetsApp } from './assets-job.ts';
-import { isOwnedBy } from './machines.ts';
+import { isMachineOf } from './machines.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
 export interface ControlPlaneView {
-  readonly controlPlane: ControlPlane;
+  readonly controlPlane: OpenShiftControlPlane;
   /** Its owner; undefined until core has set it. */
-  readonly cluster: Cluster | undefined;
+  readonly cluster: CapiCluster | undefined;
   /** Those that it made and that are there, also while they are being deleted. */
   readonly machines: readonly Machine[];
   /** All of the cluster. */
@@ -82,7 +82,7 @@ export function controlPlaneStores(
     controlPlanes: byNamespace({ kind: controlPlanes }),
     healthChecks: byNamespace({ kind: machineHealthChecks }),
     clusters: all({ kind: clusters }),
-    machines: informer(ports, { kind: machines, ...place }, { cluster: clusterOf }),
+    machines: informer(ports, { kind: capiMachines, ...place }, { cluster: clusterOf }),
     configs: informer(ports, { kind: bootstrapConfigs, ...place }, { cluster: clusterOf }),
     secrets: all({ kind: secrets, labelSelector: capiNames.clusterName }),
     manifests: byNamespace({ kind: secrets, labelSelector: ownNames.installManifests }),
@@ -98,17 +98,18 @@ export function controlPlaneStores(
 /** The Cluster that owns a control plane: by group, kind and name, since which of them is the controller differs (Cluster API). */
 export const clusterOwner = ({
   metadata: { ownerReferences = [] },
-}: ControlPlane): OwnerReference | undefined =>
+}: OpenShiftControlPlane): OwnerReference | undefined =>
   ownerReferences.find(
     ({ apiVersion, kind }) => kind === 'Cluster' && apiVersion.split('/')[0] === clusters.group,
   );
 
 /** A control plane as the stores show it. */
-export function storedView(
+export function storedControlPlane(
   stores: ControlPlaneStores,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): ControlPlaneView | undefined {
-  const controlPlane = stores.controlPlanes.get(name, namespace) as ControlPlane | undefined;
+  const controlPlane = stores.controlPlanes.get(name, namespace) as
+    OpenShiftControlPlane | undefined;
   if (controlPlane === undefined) return undefined;
   const owner = clusterOwner(controlPlane)?.name ?? '';
   const key = clusterKey(namespace, owner);
@@ -122,14 +123,14 @@ export function storedView(
 }
 
 /** The same by requests of its own; undefined where it is gone, or another one of its name. */
-export async function readView(
+export async function readControlPlane(
   kube: Pick<Kube, 'get' | 'list'>,
-  { metadata: { name, namespace = '', uid } }: ControlPlane,
+  { metadata: { name, namespace = '', uid } }: OpenShiftControlPlane,
   signal: AbortSignal,
 ): Promise<ControlPlaneView | undefined> {
   const one = (kind: KubeKind, named: string): Promise<KubeObject | undefined> =>
     kube.get({ kind, namespace, name: named }, signal);
-  const controlPlane = (await one(controlPlanes, name)) as ControlPlane | undefined;
+  const controlPlane = (await one(controlPlanes, name)) as OpenShiftControlPlane | undefined;
   if (controlPlane?.metadata.uid !== uid || controlPlane === undefined) return undefined;
   const owner = clusterOwner(controlPlane)?.name;
   const labelSelector = `${capiNames.clusterName}=${owner ?? ''}`;
@@ -139,7 +140,7 @@ export async function readView(
       : kube.list({ kind, namespace, labelSelector }, signal);
   const [cluster, ofMachines, configs, assets, kubeconfig] = await Promise.all([
     owner === undefined ? undefined : one(clusters, owner),
-    listed(machines),
+    listed(capiMachines),
     listed(bootstrapConfigs),
     one(secrets, assetsSecretName(name)),
     owner === undefined ? undefined : one(secrets, kubeconfigSecretName(owner)),
@@ -154,20 +155,20 @@ export async function readView(
 }
 
 interface Parts {
-  readonly cluster: Cluster | undefined;
+  readonly cluster: CapiCluster | undefined;
   readonly machines: readonly KubeObject[];
   readonly configs: readonly KubeObject[];
   readonly assets: KubeObject | undefined;
   readonly kubeconfig: KubeObject | undefined;
 }
 
-function viewOf(controlPlane: ControlPlane, parts: Parts): ControlPlaneView {
+function viewOf(controlPlane: OpenShiftControlPlane, parts: Parts): ControlPlaneView {
   const { uid } = controlPlane.metadata;
   const { cluster, assets, kubeconfig } = parts;
   return {
     ...{ controlPlane, cluster, assets, kubeconfig },
     allMachines: parts.machines as readonly Machine[],
-    machines: (parts.machines as readonly Machine[]).filter((machine) => isOwnedBy(machine, uid)),
+    machines: (parts.machines as readonly Machine[]).filter((machine) => isMachineOf(machine, uid)),
     configs: new Map(
       (parts.configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
     ),

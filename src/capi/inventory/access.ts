@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { type HttpAnswer, type HttpRequest, jsonAnswer } from '../../ports/http-route.ts';
+import { type HttpAnswer, type RouteRequest, jsonAnswer } from '../../ports/http-route.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { OwnedMetadata } from '../api.ts';
 import { asConfig } from '../bootstrap/conditions.ts';
@@ -17,11 +17,11 @@ import {
   roleOf,
   storedParts,
   tokenKeys,
-  viewOf,
+  configView,
 } from '../bootstrap/stores.ts';
 
 /** Ends a request with what a client of assisted-service understands. */
-export class Refusal extends Error {
+export class RefusedCall extends Error {
   override readonly name = 'Refusal';
   readonly answer: HttpAnswer;
 
@@ -51,7 +51,7 @@ export interface Caller extends ConfigView {
  */
 export function callerOf(
   stores: BootstrapStores,
-  { headers }: Pick<HttpRequest, 'headers'>,
+  { headers }: Pick<RouteRequest, 'headers'>,
 ): Caller {
   const token = headers['x-secret-key'] ?? '';
   const view = token === '' || token.length > 256 ? undefined : viewOfToken(stores, token);
@@ -59,8 +59,8 @@ export function callerOf(
     const { configs, machines, clusters, tokens } = stores;
     const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
     throw isBehind
-      ? new Refusal(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
-      : new Refusal(401, 'unauthenticated for invalid credentials');
+      ? new RefusedCall(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
+      : new RefusedCall(401, 'unauthenticated for invalid credentials');
   }
   return {
     ...{ ...view, token, role: roleOf(view.machine) },
@@ -79,7 +79,7 @@ function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undef
   // A host that is being deleted, or is installed, has nothing to say any more.
   if (config.metadata.deletionTimestamp !== undefined) return undefined;
   if (config.status?.progress?.stage === 'Done') return undefined;
-  return viewOf(config, storedParts(stores));
+  return configView(config, storedParts(stores));
 }
 
 function isSame(hash: string, secret: KubeObject): boolean {
@@ -91,13 +91,14 @@ function isSame(hash: string, secret: KubeObject): boolean {
 /** @throws Refusal 403 unless the ids in the path are those of the caller's cluster, and its host where one is named */
 export function requireOwn(
   { clusterId, hostId }: Caller,
-  { cluster, infraEnv, host }: HttpRequest['params'],
+  { cluster, infraEnv, host }: RouteRequest['params'],
 ): void {
   const isOwn = [cluster, infraEnv].every((id) => id === undefined || id === clusterId);
   if (!isOwn || (host !== undefined && host !== hostId)) throw forbidden();
 }
 
-const forbidden = (): Refusal => new Refusal(403, 'the token is not for this host or cluster');
+const forbidden = (): RefusedCall =>
+  new RefusedCall(403, 'the token is not for this host or cluster');
 
 /** @throws Refusal 403 for a host that is not the bootstrap host */
 export function requireBootstrap({ role }: Caller): void {
@@ -111,7 +112,7 @@ export function requireBootstrap({ role }: Caller): void {
 export function reportedHost(
   stores: BootstrapStores,
   caller: Caller,
-  { infraEnv = '', host = '' }: HttpRequest['params'],
+  { infraEnv = '', host = '' }: RouteRequest['params'],
 ): ConfigView {
   requireOwn(caller, { infraEnv });
   if (host === caller.hostId) return caller;
@@ -127,7 +128,7 @@ export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): reado
   const machines = stores.machines.by('cluster', placed(cluster, cluster.metadata.name));
   return machines.flatMap((machine) => {
     const config = stores.configs.get(configNameOf(machine), machine.metadata.namespace);
-    const view = config && viewOf(asConfig(config), parts);
+    const view = config && configView(asConfig(config), parts);
     return view === undefined || view.machine !== machine ? [] : [view];
   });
 }
@@ -150,6 +151,7 @@ export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) =>
     const { left, at } = hosts.get(hostId) ?? { left: allowed.atOnce, at: now };
     const again = Math.min(allowed.atOnce, left + ((now - at) / seconds(1)) * allowed.eachSecond);
     hosts.set(hostId, { left: Math.max(0, again - 1), at: now });
-    if (again < 1) throw new Refusal(429, 'too many requests of this host', { 'retry-after': '1' });
+    if (again < 1)
+      throw new RefusedCall(429, 'too many requests of this host', { 'retry-after': '1' });
   };
 }

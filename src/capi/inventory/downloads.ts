@@ -4,10 +4,10 @@ import { textAt } from '../../layering/api/cluster-object.ts';
 import type { HttpAnswer } from '../../ports/http-route.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName } from '../api.ts';
-import { bytesIn, textIn } from '../bootstrap/inputs.ts';
+import { bytesIn, secretValue } from '../bootstrap/inputs.ts';
 import { nodeIgnition } from '../bootstrap/node-ignition.ts';
-import { type Caller, Refusal, requireBootstrap } from './access.ts';
-import { isRunning } from './records.ts';
+import { type Caller, RefusedCall, requireBootstrap } from './access.ts';
+import { isInstalling } from './records.ts';
 
 interface DownloadScope {
   readonly kube: Pick<Kube, 'get'>;
@@ -26,14 +26,14 @@ const later = { 'retry-after': '10' } as const;
 export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
   const { role, controlPlane, config, machine } = scope.caller;
   const isWorker = role === 'worker';
-  if (isWorker && !isRunning(controlPlane))
-    throw new Refusal(409, 'the control plane of the cluster is not initialized yet', later);
+  if (isWorker && !isInstalling(controlPlane))
+    throw new RefusedCall(409, 'the control plane of the cluster is not initialized yet', later);
   const assets = await assetsOf(scope);
   const key = isWorker ? assetKeys.workerIgnition : assetKeys.masterIgnition;
-  const pointer = textIn(assets, key);
-  if (pointer === undefined) throw new Refusal(409, `${key} is not there yet`, later);
+  const pointer = secretValue(assets, key);
+  if (pointer === undefined) throw new RefusedCall(409, `${key} is not there yet`, later);
   const text = nodeIgnition({
-    ...{ pointer, configServerCa: textIn(assets, assetKeys.configServerCa) },
+    ...{ pointer, configServerCa: secretValue(assets, assetKeys.configServerCa) },
     ...(config.spec.nodeRegistration && { nodeRegistration: config.spec.nodeRegistration }),
     providerID: textAt(machine, 'spec', 'providerID'),
   });
@@ -68,9 +68,12 @@ export async function clusterFile(
   const keys = offered[area];
   const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
   if (key === undefined)
-    throw new Refusal(422, `file_name in query should be one of [${Object.keys(keys).join(' ')}]`);
+    throw new RefusedCall(
+      422,
+      `file_name in query should be one of [${Object.keys(keys).join(' ')}]`,
+    );
   const bytes = bytesIn(await assetsOf(scope), key);
-  if (bytes === undefined) throw new Refusal(409, `${name} is not there yet`, later);
+  if (bytes === undefined) throw new RefusedCall(409, `${name} is not there yet`, later);
   return download(name, key.endsWith('.gz') ? unpacked(bytes) : bytes);
 }
 
@@ -82,12 +85,12 @@ const unpacked = (bytes: Uint8Array): Buffer => gunzipSync(bytes, { maxOutputLen
 async function assetsOf({ kube, caller, signal }: DownloadScope): Promise<KubeObject> {
   const { controlPlane } = caller;
   if (controlPlane === undefined)
-    throw new Refusal(409, 'the cluster has no control plane yet', later);
+    throw new RefusedCall(409, 'the cluster has no control plane yet', later);
   const { name, namespace = '' } = controlPlane.metadata;
   const ref = { kind: secretKind, namespace, name: assetsSecretName(name) };
   const assets = await kube.get(ref, signal);
   if (assets === undefined)
-    throw new Refusal(409, 'the files of the installer are not there yet', later);
+    throw new RefusedCall(409, 'the files of the installer are not there yet', later);
   return assets;
 }
 

@@ -1,16 +1,16 @@
 import { listAt } from '../../layering/api/cluster-object.ts';
-import { type ControlPlane, sharedConditions } from '../api.ts';
+import { type OpenShiftControlPlane, sharedConditions } from '../api.ts';
 import { failedStageOf } from '../bootstrap/progress.ts';
 import { type ConfigView, roleOf } from '../bootstrap/stores.ts';
-import { conditionOf } from '../conditions.ts';
+import { findCondition } from '../conditions.ts';
 
 /** A record as the service shows it. */
 type Shown = Readonly<Record<string, unknown>>;
 
 /** Whether workers may have their Ignition: then hosts are added to a cluster that runs. */
-export const isRunning = (controlPlane: ControlPlane | undefined): boolean =>
+export const isInstalling = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
   controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
-  conditionOf(controlPlane.status.conditions, sharedConditions.configServerAvailable)?.status ===
+  findCondition(controlPlane.status.conditions, sharedConditions.configServerAvailable)?.status ===
     'True';
 
 /** A cluster as assisted-service shows it, as far as an agent reads it. */
@@ -19,7 +19,7 @@ export function shownCluster(
   { isWorker, hosts }: { readonly isWorker: boolean; readonly hosts?: readonly Shown[] },
 ): Shown {
   const { name, uid = '' } = cluster.metadata;
-  const isAdded = isWorker && isRunning(controlPlane);
+  const isAdded = isWorker && isInstalling(controlPlane);
   return {
     ...{ id: uid, kind: isAdded ? 'AddHostsCluster' : 'Cluster', name },
     href: `/api/assisted-install/v2/clusters/${uid}`,

@@ -6,20 +6,25 @@ import { Secret } from '../../model/secret.ts';
 import { stages } from '../../model/stage.ts';
 import {
   type HttpAnswer,
-  type HttpRequest,
+  type RouteRequest,
   type HttpRoute,
   jsonAnswer,
 } from '../../ports/http-route.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { bootstrapConfigs } from '../api.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
-import { decideProgress, type StageReport } from '../bootstrap/progress.ts';
-import { type BootstrapStores, type ConfigView, isPaused, ladderOf } from '../bootstrap/stores.ts';
+import { decideProgress, type ReportedStage } from '../bootstrap/progress.ts';
+import {
+  type BootstrapStores,
+  type ConfigView,
+  isConfigPaused,
+  hostLadder,
+} from '../bootstrap/stores.ts';
 import {
   type Caller,
   callerOf,
   hostsOf,
-  Refusal,
+  RefusedCall,
   reportedHost,
   requestLimit,
   requireBootstrap,
@@ -29,12 +34,12 @@ import { clusterFile, hostIgnition } from './downloads.ts';
 import { listedRole, shownCluster, shownHost } from './records.ts';
 
 /** What the inventory answers from. */
-export interface InventoryOptions extends Pick<Ports, 'kube' | 'clock'> {
+export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly stores: BootstrapStores;
 }
 
-interface Call extends InventoryOptions {
-  readonly request: HttpRequest;
+interface Call extends InventoryScope {
+  readonly request: RouteRequest;
   readonly caller: Caller;
 }
 
@@ -90,7 +95,7 @@ const rules: readonly Rule[] = [
  * The inventory of the bootstrap provider: what assisted-service answers an agent, from the configs themselves. A report becomes
  * the status of its config by one write.
  */
-export function inventoryRoutes(options: InventoryOptions): readonly HttpRoute[] {
+export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
   const limit = requestLimit(options.clock);
   return rules.map(({ reply, ...route }) => ({
     deadline: seconds(30),
@@ -101,7 +106,7 @@ export function inventoryRoutes(options: InventoryOptions): readonly HttpRoute[]
         limit(caller.hostId);
         return await reply({ ...options, request, caller });
       } catch (error) {
-        if (error instanceof Refusal) return error.answer;
+        if (error instanceof RefusedCall) return error.answer;
         throw error;
       }
     },
@@ -134,11 +139,12 @@ const Progress = z.object({
 });
 
 /** @throws Refusal 422 */
-async function reportIn({ request, caller }: Call): Promise<StageReport> {
+async function reportIn({ request, caller }: Call): Promise<ReportedStage> {
   const { success, data } = Progress.safeParse(
     jsonIn(Buffer.from(await request.bytes()).toString()),
   );
-  if (!success) throw new Refusal(422, 'a report has current_stage, and may have progress_info');
+  if (!success)
+    throw new RefusedCall(422, 'a report has current_stage, and may have progress_info');
   const { mask, register } = masker();
   register(new Secret(caller.token));
   return { stage: data.current_stage, info: mask(data.progress_info) };
@@ -149,14 +155,15 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
   const { stores, caller, request } = call;
   const view = reportedHost(stores, caller, request.params);
   const report = await reportIn(call);
-  if (isPaused(view)) throw new Refusal(503, 'the cluster is paused', { 'retry-after': '30' });
+  if (isConfigPaused(view))
+    throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
   await writeReport(call, { view, report, isOwn: view === caller }, request.signal);
   return { status: 200 };
 }
 
 interface Received {
   readonly view: ConfigView;
-  readonly report: StageReport;
+  readonly report: ReportedStage;
   /** It comes from the host itself. */
   readonly isOwn: boolean;
 }
@@ -168,7 +175,7 @@ async function writeReport(
   signal: AbortSignal,
 ): Promise<void> {
   const { name, namespace = '' } = view.config.metadata;
-  const ladder = ladderOf(view);
+  const ladder = hostLadder(view);
   await writeStatus(
     kube,
     {
@@ -177,7 +184,7 @@ async function writeReport(
       change: (config) => {
         const now = clock.now();
         const decision = decideProgress(config.status?.progress, report, { ladder, isOwn, now });
-        if (decision.kind === 'refused') throw new Refusal(409, decision.reason);
+        if (decision.kind === 'refused') throw new RefusedCall(409, decision.reason);
         return decision.kind === 'unchanged'
           ? undefined
           : statusAfter(config, { progress: decision.progress }, now);
@@ -194,10 +201,10 @@ async function writeReport(
 async function takeLogs({ caller, request }: Call): Promise<HttpAnswer> {
   const type = request.query.get('logs_type');
   if (type !== 'host' && type !== 'controller')
-    throw new Refusal(422, 'logs_type in query should be one of [host controller]');
+    throw new RefusedCall(422, 'logs_type in query should be one of [host controller]');
   if (type === 'controller') requireBootstrap(caller);
   let bytes = 0;
   for await (const chunk of request.body) bytes += chunk.length;
-  if (bytes === 0) throw new Refusal(422, 'upfile in formData is required');
+  if (bytes === 0) throw new RefusedCall(422, 'upfile in formData is required');
   return { status: 204 };
 }

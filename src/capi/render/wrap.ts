@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { KubeObject } from '../../ports/kube.ts';
 import { installStateKeys } from '../admission/install-state.ts';
-import type { manifestFolders } from '../admission/manifests.ts';
+import type { installerFolders } from '../admission/manifests.ts';
 import { capiNames, ownNames } from '../api.ts';
 import { installStateName } from './objects.ts';
 
@@ -47,7 +47,7 @@ export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly Ku
       : [{ name: installStateKeys.config, content: installConfig }]),
     ...(state === undefined ? [] : [{ name: installStateKeys.state, content: state }]),
   ];
-  const manifests = (name: (typeof manifestFolders)[number]): readonly KubeObject[] =>
+  const manifests = (name: (typeof installerFolders)[number]): readonly KubeObject[] =>
     parts(folder[name]).map((files, at) =>
       secret(
         `${cluster}-${name}-${at}`,

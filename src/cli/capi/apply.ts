@@ -20,7 +20,7 @@ import {
   capiFailure,
   type FileFinding,
   fileFinding,
-  filesIn,
+  folderFiles,
   infrastructureFolder,
   readInstallFolder,
   refuseFindings,
@@ -70,7 +70,7 @@ interface Infrastructure {
 async function readInfrastructure(dir: string): Promise<Infrastructure> {
   const objects: FoundObject[] = [];
   const findings: FileFinding[] = [];
-  for (const { name: file, content } of await filesIn(join(dir, infrastructureFolder))) {
+  for (const { name: file, content } of await folderFiles(join(dir, infrastructureFolder))) {
     if (!/\.(?:ya?ml|json)$/.test(file)) continue;
     const path = `${infrastructureFolder}/${file}`;
     const text = decodeSource(path, content);

@@ -42,8 +42,8 @@ export const infrastructureFolder = 'infrastructure-manifests';
 /** What the installer has left in its directory. */
 export async function readInstallFolder(dir: string): Promise<InstallFolder> {
   const [manifests, openshift, installConfig, state] = await Promise.all([
-    filesIn(join(dir, 'manifests')),
-    filesIn(join(dir, 'openshift')),
+    folderFiles(join(dir, 'manifests')),
+    folderFiles(join(dir, 'openshift')),
     fileIn(dir, installStateKeys.config),
     fileIn(dir, installStateKeys.state),
   ]);
@@ -60,7 +60,7 @@ export async function readInstallFolder(dir: string): Promise<InstallFolder> {
 }
 
 /** The files of a folder in the order of their names; none where there is no such folder. */
-export async function filesIn(folder: string): Promise<readonly InstallFile[]> {
+export async function folderFiles(folder: string): Promise<readonly InstallFile[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     if (codeOf(cause) === 'ENOENT') return [];
     throw notRead(folder, cause);

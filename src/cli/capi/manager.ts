@@ -18,12 +18,7 @@ import {
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
 import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
-import {
-  type Provider,
-  type ProviderName,
-  providerNames,
-  runProviders,
-} from '../../capi/manager.ts';
+import { type Provider, type ProviderName, providers, runProviders } from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
@@ -197,14 +192,14 @@ const healthOf = async (listen: ListenAddress | undefined): Promise<HealthServer
 /** @throws AgentError `cli.bad-flag` */
 function providersIn(text: string): readonly ProviderName[] {
   const words = text.split(',').map((word) => word.trim());
-  const names = providerNames.filter((name) => words.includes(name));
-  const wrong = words.find((word) => !providerNames.some((name) => name === word));
+  const names = providers.filter((name) => words.includes(name));
+  const wrong = words.find((word) => !providers.some((name) => name === word));
   if (wrong === undefined) return names;
   throw flagFailure(
     'cli.bad-flag',
     `--controllers: there is no provider ${JSON.stringify(wrong)}`,
     {
-      hint: `write ${providerNames.join(', ')}, or both with a comma between`,
+      hint: `write ${providers.join(', ')}, or both with a comma between`,
     },
   );
 }

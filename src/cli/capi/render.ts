@@ -17,7 +17,7 @@ import {
 } from './folder.ts';
 
 /** Arguments of `capi render`. */
-export interface RenderCall {
+export interface CapiRenderCall {
   readonly dir: string;
   readonly releaseImage: string;
   readonly openshiftVersion: string;
@@ -34,7 +34,7 @@ export interface RenderCall {
  * Writes what Cluster API makes a cluster from beside the installer's own manifests; a file that is there stays (R10, R13, R21).
  * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`, `config.file-not-read`, `cli.bad-flag`
  */
-export async function runCapiRender(call: RenderCall): Promise<number> {
+export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   const metal3 = metal3Of(call);
   const folder = await readInstallFolder(call.dir);
   const settings = readSettings(folder);
@@ -54,7 +54,7 @@ export async function runCapiRender(call: RenderCall): Promise<number> {
   return 0;
 }
 
-function metal3Of({ platform, imageUrl, imageChecksum }: RenderCall): RenderChoices['metal3'] {
+function metal3Of({ platform, imageUrl, imageChecksum }: CapiRenderCall): RenderChoices['metal3'] {
   if (platform !== 'metal3') return undefined;
   if (imageUrl !== undefined && imageChecksum !== undefined)
     return { url: imageUrl, checksum: imageChecksum };
