@@ -297,7 +297,7 @@ export const format = (...forms: readonly [string, ...string[]]): Option =>
   new Option('--format <FORMAT>', 'output format').choices(forms).default(forms[0]);
 
 /** An option that a command needs. */
-export const required = (flags: string, summary: string): Option =>
+export const requiredOption = (flags: string, summary: string): Option =>
   new Option(flags, `${summary}; required`).makeOptionMandatory();
 
 /** Of the programs that run in a pod. */

@@ -1,5 +1,5 @@
 // The controller ends an installation at the stand-in of the service, over HTTP.
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clusterSeed, hostSeed, operatorSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { type InventoryConnection, inventoryV2 } from '../../src/adapters/http/inventory.ts';
@@ -64,9 +64,8 @@ const newCluster = () =>
 
 /** The service gives up a stage once it is in it: its own limit is real time. */
 async function giveUp(stage: string): Promise<void> {
-  await vi.waitFor(() => {
-    expect(server.store.cluster().finalizing?.stage).toBe(stage);
-  });
+  const now = () => server.store.cluster().finalizing?.stage;
+  await expect.poll(now, { interval: 1 }).toBe(stage);
   const finalizing = { stage, isTimedOut: true, startedAt: 0 };
   server.store.setCluster({ ...server.store.cluster(), finalizing });
 }

@@ -121,6 +121,6 @@ describe('a server of ours', () => {
     });
     const socket = await own.open(request.repeat(3));
     socket.pause();
-    await expect.poll(() => sockets[0]?.destroyed, { timeout: 2000 }).toBe(true);
+    await expect.poll(() => sockets[0]?.destroyed).toBe(true);
   });
 });

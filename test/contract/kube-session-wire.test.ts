@@ -39,7 +39,7 @@ it('a watch by older credentials ends with the connections', async () => {
   expect(await kube.get({ kind: nodes, name: 'm0' }, signal)).toBeDefined();
   await kube.close();
   const open = promisify(server.server.getConnections.bind(server.server));
-  await expect.poll(() => open(), { interval: 2, timeout: 2000 }).toBe(0);
+  await expect.poll(() => open(), { interval: 2 }).toBe(0);
   await ended;
 });
 
@@ -73,7 +73,7 @@ it('connections by older credentials are closed as soon as newer ones are used',
   }
   expect(await get('m0')).toBeDefined();
   // An idle connection would close by itself, seconds later.
-  await expect.poll(() => connections(), { interval: 2, timeout: 2000 }).toBe(1);
+  await expect.poll(() => connections(), { interval: 2 }).toBe(1);
 });
 
 it('an answer to older credentials is read to its end before their connection is closed', async () => {
@@ -85,5 +85,5 @@ it('an answer to older credentials is read to its end before their connection is
   expect(await connections()).toBeGreaterThan(1);
   slow.resolve(undefined);
   expect(await early).toBeDefined();
-  await expect.poll(() => connections(), { interval: 2, timeout: 2000 }).toBe(1);
+  await expect.poll(() => connections(), { interval: 2 }).toBe(1);
 });

@@ -19,7 +19,7 @@ import type { GuestSeen } from './guest-hosts.ts';
 import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
-import type { Verdict } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 import { renewController } from './renew-kubeconfig.ts';
 import { type Findings, controlPlaneStatus } from './status.ts';
 import { upgradeOf } from './upgrade.ts';
@@ -164,7 +164,7 @@ function withFailure(findings: Findings, failure: AgentError | undefined): Findi
   return { ...findings, template };
 }
 
-const right: Verdict = { isRight: true, reason: 'Found' };
+const right: CheckResult = { isRight: true, reason: 'Found' };
 
 /** What is decided by, and what is said of it. */
 interface Observed {
@@ -262,7 +262,7 @@ const failureReasons: Readonly<Record<string, string>> = {
   'installer.incomplete': 'ManifestsIncomplete',
 };
 
-const findingOf = ({ code, message }: AgentError): Verdict => ({
+const findingOf = ({ code, message }: AgentError): CheckResult => ({
   ...{ isRight: false, message },
   reason: failureReasons[code] ?? 'InstallerFailed',
 });

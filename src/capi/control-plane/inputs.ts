@@ -8,12 +8,12 @@ import { checkInstallState } from '../admission/install-state.ts';
 import { checkManifests, checkReferences } from '../admission/manifests.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { secretText } from './assets.ts';
-import type { Verdict } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 
 /** What a cluster is installed from, and whether it is right. */
 export interface InputsVerdict {
-  readonly installState: Verdict;
-  readonly manifests: Verdict;
+  readonly installState: CheckResult;
+  readonly manifests: CheckResult;
   /** Where both are. */
   readonly inputs?: InstallInputs;
   /** Of all that goes into the installer. */
@@ -71,9 +71,13 @@ export function verdictOn(
 function stateFinding(
   { metadata: { labels }, spec: { installStateSecretRef, replicas = 3 } }: OpenShiftControlPlane,
   state: KubeObject | undefined,
-): Verdict {
+): CheckResult {
   const { name } = installStateSecretRef;
-  const wrong = (reason: string, message: string): Verdict => ({ isRight: false, reason, message });
+  const wrong = (reason: string, message: string): CheckResult => ({
+    isRight: false,
+    reason,
+    message,
+  });
   if (state === undefined) return wrong('SecretNotFound', `Secret ${name} is not there; make it`);
   const installConfig = secretText(state, stateKeys.installConfig);
   const keys = `${stateKeys.installConfig} or ${stateKeys.state}`;
@@ -107,7 +111,7 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
 }
 
 /** The same check as at admission, where other Secrets are seen late (R50). */
-function manifestsFinding(all: readonly KubeObject[]): Verdict {
+function manifestsFinding(all: readonly KubeObject[]): CheckResult {
   if (all.length === 0) return { isRight: true, reason: 'NoneSelected' };
   const own = errorsOf(checkManifests(all));
   const errors = own.length > 0 ? own : errorsOf(checkReferences(all));

@@ -46,7 +46,7 @@ import {
   ownerOf,
   propagatedTo,
 } from './machines.ts';
-import type { Verdict } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 
@@ -87,9 +87,13 @@ export async function readTemplate(
   kube: Pick<Kube, 'get'>,
   { metadata: { namespace = '' }, spec }: OpenShiftControlPlane,
   signal: AbortSignal,
-): Promise<UsableTemplate | Verdict> {
+): Promise<UsableTemplate | CheckResult> {
   const { apiGroup, kind, name } = spec.machineTemplate.spec.infrastructureRef;
-  const wrong = (reason: string, message: string): Verdict => ({ isRight: false, reason, message });
+  const wrong = (reason: string, message: string): CheckResult => ({
+    isRight: false,
+    reason,
+    message,
+  });
   const [ofTemplate, machine] = await Promise.all([
     contractKind(kube, { apiGroup, kind }, signal),
     contractKind(kube, { apiGroup, kind: clonedKind(kind) }, signal),

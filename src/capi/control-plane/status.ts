@@ -16,36 +16,36 @@ import {
   type HostFact,
   readDuration,
 } from './facts.ts';
-import type { Verdict } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 import { ownSelector } from './machines.ts';
 
 /** What a status says that no object of the management cluster says. */
 export interface Findings {
   /** Undefined once the files were made of them. */
-  readonly installState?: Verdict;
-  readonly manifests?: Verdict;
-  readonly template: Verdict;
+  readonly installState?: CheckResult;
+  readonly manifests?: CheckResult;
+  readonly template: CheckResult;
   /** How the making of the files is; undefined where nobody has tried. */
-  readonly assets?: Verdict;
+  readonly assets?: CheckResult;
   /** Why the API of the guest does not answer. */
   readonly guestGap?: string;
   /** A config server of a master answers. */
   readonly hasConfigServer: boolean;
   /** The version that the guest has, and how an upgrade is. */
   readonly version?: string;
-  readonly upgrade?: Verdict;
+  readonly upgrade?: CheckResult;
 }
 
 const when = (
   type: string,
   isTrue: boolean,
-  { reason, message }: Pick<Verdict, 'reason' | 'message'>,
+  { reason, message }: Pick<CheckResult, 'reason' | 'message'>,
 ): NewCondition => ({
   ...{ type, status: isTrue ? 'True' : 'False', reason },
   ...(message === undefined ? {} : { message }),
 });
 
-const found = (type: string, finding: Verdict): NewCondition =>
+const found = (type: string, finding: CheckResult): NewCondition =>
   when(type, finding.isRight, finding);
 
 /** The status of a control plane (Cluster API contract, in both spellings). */
@@ -180,9 +180,9 @@ function bootstrapConditions(seen: Seen, facts: ControlPlaneFacts): readonly New
 function bootstrapFindings(
   { view, now }: Seen,
   facts: ControlPlaneFacts,
-): readonly [ready: Verdict, complete: Verdict] {
+): readonly [ready: CheckResult, complete: CheckResult] {
   const { bootstrap, isBootstrapReady } = facts;
-  const up: Verdict = { isRight: true, reason: 'TemporaryControlPlaneUp' };
+  const up: CheckResult = { isRight: true, reason: 'TemporaryControlPlaneUp' };
   if (facts.isBootstrapComplete) return [up, { isRight: true, reason: 'Complete' }];
   if (facts.isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
@@ -207,7 +207,7 @@ function bootstrapFindings(
   ];
 }
 
-const wrong = (reason: string, message?: string): Verdict => ({
+const wrong = (reason: string, message?: string): CheckResult => ({
   ...{ isRight: false, reason },
   ...(message === undefined ? {} : { message }),
 });

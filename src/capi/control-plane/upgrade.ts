@@ -2,14 +2,14 @@ import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-
 import { releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { OpenShiftControlPlane } from '../api.ts';
-import type { Verdict } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 
 /** How the version of a cluster is, by its own operator, and what it is to be told. */
 export interface UpgradeVerdict {
   /** The version that is there as a whole; undefined while it is installed. */
   readonly version?: string;
   /** How an upgrade is; undefined while the cluster is installed. */
-  readonly finding?: Verdict;
+  readonly finding?: CheckResult;
   /** What its operator is to be told. */
   readonly update?: { readonly version: string; readonly image: string; readonly force: false };
 }

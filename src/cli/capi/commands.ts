@@ -1,5 +1,5 @@
 import { addCapiInstall } from './install-commands.ts';
-import { inPod, podEnvironment, type ProgramCommand, required } from '../command.ts';
+import { inPod, podEnvironment, type ProgramCommand, requiredOption } from '../command.ts';
 
 /** The providers of Cluster API, and what installs by them. */
 export function addCapi(capi: ProgramCommand): void {
@@ -11,7 +11,7 @@ export function addCapi(capi: ProgramCommand): void {
     ),
   )
     .addOption(
-      required('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma'),
+      requiredOption('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma'),
     )
     .option('--namespace <NAME>', 'work in one namespace; default: in all')
     .option(
@@ -35,12 +35,12 @@ export function addCapi(capi: ProgramCommand): void {
       'in a Job: keep what the installer made as a Secret',
       'Run behind the installer of the release, by the manager alone.',
     )
-    .addOption(required('--folder <DIRECTORY>', 'folder of the installer'))
-    .addOption(required('--namespace <NAME>', 'namespace of the control plane'))
-    .addOption(required('--cluster <NAME>', 'name of the Cluster'))
-    .addOption(required('--control-plane <NAME>', 'name of the control plane'))
-    .addOption(required('--uid <UID>', 'its uid'))
-    .addOption(required('--inputs-hash <HASH>', 'of what the files were made of'))
+    .addOption(requiredOption('--folder <DIRECTORY>', 'folder of the installer'))
+    .addOption(requiredOption('--namespace <NAME>', 'namespace of the control plane'))
+    .addOption(requiredOption('--cluster <NAME>', 'name of the Cluster'))
+    .addOption(requiredOption('--control-plane <NAME>', 'name of the control plane'))
+    .addOption(requiredOption('--uid <UID>', 'its uid'))
+    .addOption(requiredOption('--inputs-hash <HASH>', 'of what the files were made of'))
     .option('--mco-image <IMAGE>', 'machine-config-operator of the release')
     .option('--coreos-image <IMAGE>', 'CoreOS of the release as a container')
     .reads(podEnvironment)

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type ProgramCommand, proxyEnvironment, required } from '../command.ts';
+import { type ProgramCommand, proxyEnvironment, requiredOption } from '../command.ts';
 
 const installFolder = (): Option =>
   new Option('--dir <FOLDER>', 'directory of openshift-install').default('.', 'this directory');
@@ -13,9 +13,11 @@ export function addCapiInstall(capi: ProgramCommand): void {
       'Reads install-config.yaml, or the state that the installer has left, and writes numbered files to infrastructure-manifests. A file that is there stays.',
     )
     .addOption(installFolder())
-    .addOption(required('--release-image <PULLSPEC>', 'release image, by its digest'))
-    .addOption(required('--openshift-version <VERSION>', 'version of that release, as 4.20.0'))
-    .addOption(required('--agent-image <PULLSPEC>', 'image of this program for the hosts'))
+    .addOption(requiredOption('--release-image <PULLSPEC>', 'release image, by its digest'))
+    .addOption(
+      requiredOption('--openshift-version <VERSION>', 'version of that release, as 4.20.0'),
+    )
+    .addOption(requiredOption('--agent-image <PULLSPEC>', 'image of this program for the hosts'))
     .addOption(
       new Option(
         '--platform <NAME>',
@@ -43,7 +45,7 @@ export function addCapiInstall(capi: ProgramCommand): void {
       'Wraps manifests, openshift, install-config and state into Secrets and applies them with infrastructure-manifests, in order. What somebody else has changed in the cluster stops it.',
     )
     .addOption(installFolder())
-    .addOption(required('--kubeconfig <FILE>', 'kubeconfig of the management cluster'))
+    .addOption(requiredOption('--kubeconfig <FILE>', 'kubeconfig of the management cluster'))
     .option('--check', 'only check the files')
     .reads(proxyEnvironment)
     .ends({

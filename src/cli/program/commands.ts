@@ -10,7 +10,7 @@ import {
   podEnvironment,
   ProgramCommand,
   proxyEnvironment,
-  required,
+  requiredOption,
   type CallContext,
   watchersEnvironment,
 } from '../command.ts';
@@ -24,7 +24,7 @@ const repeatable = (flags: string, summary: string): Option =>
 
 /** Of what works on a cluster from outside. */
 const administrator = (): Option =>
-  required('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
+  requiredOption('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
 
 const installEnvironment = {
   PULL_SECRET_TOKEN: 'token of the service',
@@ -228,13 +228,17 @@ function addController(program: ProgramCommand): void {
     .runs(async () => (await import('../controller.ts')).runController);
 }
 
-const osConfig = (): Option => required('--os-config <FILE>', 'file with the MachineOSConfig');
+const osConfig = (): Option =>
+  requiredOption('--os-config <FILE>', 'file with the MachineOSConfig');
 
 const buildFiles = (command: ProgramCommand): ProgramCommand =>
   command
     .addOption(osConfig())
     .addOption(
-      required('--rendered-config <FILE>', 'file with the rendered MachineConfig of the pool'),
+      requiredOption(
+        '--rendered-config <FILE>',
+        'file with the rendered MachineConfig of the pool',
+      ),
     )
     .addOption(format('text', 'json'));
 
@@ -264,16 +268,18 @@ function addBuilds(layer: ProgramCommand): void {
     )
     .runs(async () => (await import('../layer/lint.ts')).runLayerLint);
   buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
-    .addOption(required('--out <DIR>', 'directory for the build context, empty or absent'))
+    .addOption(requiredOption('--out <DIR>', 'directory for the build context, empty or absent'))
     .example(`bootwright layer render ${buildLine} --out context`, 'write what podman build takes')
     .runs(async () => (await import('../layer/render.ts')).runLayerRender);
   layer
     .add('name', 'print the name of the MachineOSBuild that the cluster would create')
     .addOption(osConfig())
-    .addOption(required('--pool <FILE>', 'file with the MachineConfigPool of the running cluster'))
+    .addOption(
+      requiredOption('--pool <FILE>', 'file with the MachineConfigPool of the running cluster'),
+    )
     .addOption(format('text', 'json'))
     .addOption(
-      required(
+      requiredOption(
         '--images <FILE>',
         'file with the four fields of the ConfigMap machine-config-osimageurl',
       ),
@@ -333,7 +339,7 @@ function addPools(layer: ProgramCommand): void {
   layer
     .add('rollback', 'return a pool to the OS of its release')
     .addOption(administrator())
-    .addOption(required('--pool <NAME>', 'pool to return to the OS of its release'))
+    .addOption(requiredOption('--pool <NAME>', 'pool to return to the OS of its release'))
     .addOption(format('text', 'json'))
     .option('--yes', 'make the change; without it, only print what would happen')
     .ends({ 2: 'nothing was changed, as --yes was not given, or the command line is wrong' })
