@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readerTable } from './forged-readers.ts';
 
 /** The heap is small, so that what a reader keeps shows, and not what nobody has collected yet. */
-const options = ['--max-old-space-size=220', '--max-semi-space-size=8'];
+const options = ['--max-old-space-size=190', '--max-semi-space-size=8'];
 
 /** Runs a program of this folder, and finds nothing wrong. */
 async function requireBounded(program: string, name: string): Promise<void> {
