@@ -2,13 +2,14 @@ import { type PolicyRule, rule } from '../layering/manifests/service-account.ts'
 import type { KubeObject } from '../ports/kube.ts';
 import {
   bootstrapConfigs,
-  controlPlanes,
   capiMachines,
+  controlPlanes,
+  ownNames,
   providerNames,
   webhookPaths,
 } from './api.ts';
-import { ownNames } from './api.ts';
 import { bootstrapCrds, controlPlaneCrd } from './crds.ts';
+import { namespaceOf } from './manager.ts';
 
 /** Port of the container for each server, and how the Service of the inventory is reached. */
 const ports = { webhook: 9443, inventory: 8443, health: 9440 } as const;
@@ -257,7 +258,7 @@ const sharedArgs = [
   `--certificate-folder=${certificateFolder}`,
 ];
 
-const bootstrapNamespace = 'bootwright-bootstrap-system';
+const bootstrapNamespace = namespaceOf('bootstrap');
 const inventoryService = 'inventory';
 const inventoryHost = `\${BOOTWRIGHT_INVENTORY_HOST:=${inventoryService}.${bootstrapNamespace}.svc}`;
 
@@ -281,7 +282,7 @@ const bootstrap: Provider = {
   ports: ['webhook', 'health', 'inventory'],
 };
 
-const controlPlaneNamespace = 'bootwright-control-plane-system';
+const controlPlaneNamespace = namespaceOf('control-plane');
 const controlPlane: Provider = {
   of: 'controlPlane',
   namespace: controlPlaneNamespace,

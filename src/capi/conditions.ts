@@ -40,9 +40,12 @@ export const findCondition = (
 
 /** Reasons with which a person has to act, whatever the condition: something is wrong, and not only not yet. */
 const failureReasons: ReadonlySet<string> = new Set([
-  ...['SecretNotFound', 'KeyMissing', 'ParseFailed', 'ReplicasMismatch', 'Invalid', 'Duplicate'],
-  ...['Incomplete', 'InstallerFailed', 'ManifestsDiscarded', 'Expired', 'Failed', 'TimedOut'],
-  ...['HostNotReporting', 'HostInstallationFailed', 'APIUnreachable', 'SecretFailed', 'AgentLost'],
+  ...['SecretNotFound', 'KeyMissing', 'ParseFailed', 'ReplicasMismatch', 'Invalid'],
+  ...['TemplateNotFound', 'TemplateKindNotFound', 'CreationFailed', 'SecretNameTaken'],
+  ...['InstallerFailed', 'ManifestsDiscarded', 'ManifestsIncomplete', 'Expired'],
+  ...['Failed', 'TimedOut', 'HostInstallationFailed', 'APIUnreachable'],
+  ...['SecretFailed', 'PullSecretNotFound', 'NetworkSecretNotFound', 'InventoryTokenNotFound'],
+  ...['InstallDeviceMissing', 'InvalidIgnitionOverride', 'IgnitionTooLarge', 'AgentLost'],
   ...['InstallationFailed', 'OSImageBuildFailed', 'OSImageRolloutFailed'],
 ]);
 

@@ -11,6 +11,9 @@ export const providers = ['bootstrap', 'control-plane'] as const;
 /** One of them. */
 export type ProviderName = (typeof providers)[number];
 
+/** Where clusterctl puts a provider. */
+export const namespaceOf = (name: ProviderName): string => `bootwright-${name}-system`;
+
 /** A provider with its controllers, which work while it holds its lease. */
 export interface Provider {
   readonly name: ProviderName;
@@ -18,8 +21,10 @@ export interface Provider {
 }
 
 /** Where providers run. */
-interface ProviderHome extends Pick<Contender, 'namespace' | 'pod'> {
+interface ProviderHome extends Pick<Contender, 'pod'> {
   readonly providers: readonly Provider[];
+  /** Of their leases; that of each provider unless given. */
+  readonly namespace: string | undefined;
 }
 
 /** As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced within 15 seconds. */
@@ -49,7 +54,8 @@ export async function runProviders(
   emit({ type: 'run.started', role: 'capi-manager', version, isResumed: false, steps });
   let first: unknown;
   const runs = providers.map(async ({ name, controllers }) => {
-    const lease = { lease: `bootwright-${name}`, namespace, pod, isSingleNode: false };
+    const place = { namespace: namespace ?? namespaceOf(name), pod, isSingleNode: false };
+    const lease = { lease: `bootwright-${name}`, ...place };
     try {
       await startControllers(
         { ...scope, signal: inner },

@@ -49,7 +49,7 @@ export async function startManager(
     name: provider,
     program: 'env',
     args: [
-      ...[`POD_NAMESPACE=${namespace}`, `OPENSHIFT_INSTALL=${installer}`],
+      `OPENSHIFT_INSTALL=${installer}`,
       ...[process.execPath, join(top, 'src/main.ts'), 'capi', 'manager'],
       ...['--controllers', provider, '--kubeconfig', kubeconfig],
       ...['--webhook-address', at(ports.webhook), '--health-address', at(ports.health)],

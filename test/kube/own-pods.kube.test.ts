@@ -166,9 +166,11 @@ describe('the pods of the controller on a real API server', () => {
       { message: 'Node m0 has been rebooted 2 times before completing installation' },
     ]);
     await until(async () => (await find(pods, counting)) === undefined);
-    expect((await find(nodes, 'm0'))?.metadata.annotations).toMatchObject({
-      'bootwright.io/reboots-reported': '2',
-    });
+    // The node is marked after its report.
+    const marked = async () =>
+      (await find(nodes, 'm0'))?.metadata.annotations?.['bootwright.io/reboots-reported'];
+    await until(async () => (await marked()) !== undefined);
+    expect(await marked()).toBe('2');
     kill();
     await restarts(ended);
   });

@@ -23,7 +23,7 @@ export function addCapi(capi: ProgramCommand): void {
     .option('--certificate-folder <DIR>', 'tls.crt, tls.key and ca.crt of what is served')
     .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
     .reads({
-      POD_NAMESPACE: 'namespace of the leases; from metadata.namespace',
+      POD_NAMESPACE: 'namespace of the leases; default: that of the pod, or of the provider',
       OPENSHIFT_INSTALL: "the installer as a program; default: Jobs of the payload's own image",
       BOOTWRIGHT_IMAGE: 'the image that it runs from, for those Jobs',
       ...podEnvironment,

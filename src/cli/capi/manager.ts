@@ -216,8 +216,8 @@ function addressIn(flag: string, text: string | undefined): ListenAddress | unde
 
 const accountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** Where the leases are: the namespace of the pod, else the one that is worked in. */
-function ownNamespace({ environment, namespace = 'default' }: ManagerCall): string {
+/** Where the leases are: in the namespace of the pod, else in the one that is worked in, else in that of each provider. */
+function ownNamespace({ environment, namespace }: ManagerCall): string | undefined {
   const { POD_NAMESPACE = '' } = environment;
   if (POD_NAMESPACE !== '') return POD_NAMESPACE;
   try {
