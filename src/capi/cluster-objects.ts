@@ -1,5 +1,5 @@
 import { gapIn } from '../ports/kube-failures.ts';
-import type { Kube, KubeKind, KubeObject, KubeView } from '../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject, KubeSelection, KubeView } from '../ports/kube.ts';
 import {
   type BootstrapConfig,
   bootstrapConfigs,
@@ -51,16 +51,16 @@ export async function followCluster(
       lastError,
     );
   };
-  const follow = async (
+  const follow = (
     part: keyof typeof views,
     kind: KubeKind,
-    which: { readonly labelSelector?: string; readonly fieldSelector?: string },
+    which: Pick<KubeSelection, 'labelSelector' | 'fieldSelector'>,
   ): Promise<void> => {
     const take = (view: KubeView): void => {
       views[part] = view;
       report();
     };
-    await kube.follow({ kind, namespace, ...which }, take, signal);
+    return kube.follow({ kind, namespace, ...which }, take, signal);
   };
   await Promise.all([
     follow('cluster', clusters, { fieldSelector: `metadata.name=${name}` }),

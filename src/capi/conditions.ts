@@ -42,11 +42,11 @@ export const findCondition = (
 const failureReasons: ReadonlySet<string> = new Set([
   ...['SecretNotFound', 'KeyMissing', 'ParseFailed', 'ReplicasMismatch', 'Invalid'],
   ...['TemplateNotFound', 'TemplateKindNotFound', 'CreationFailed', 'SecretNameTaken'],
-  ...['InstallerFailed', 'ManifestsDiscarded', 'ManifestsIncomplete', 'Expired'],
-  ...['Failed', 'TimedOut', 'HostInstallationFailed', 'APIUnreachable'],
-  ...['SecretFailed', 'PullSecretNotFound', 'NetworkSecretNotFound', 'InventoryTokenNotFound'],
-  ...['InstallDeviceMissing', 'InvalidIgnitionOverride', 'IgnitionTooLarge', 'AgentLost'],
-  ...['InstallationFailed', 'OSImageBuildFailed', 'OSImageRolloutFailed'],
+  ...['InstallerFailed', 'ManifestsDiscarded', 'ManifestsIncomplete', 'Expired', 'Failed'],
+  ...['TimedOut', 'HostInstallationFailed', 'APIUnreachable', 'SecretFailed', 'PullSecretNotFound'],
+  ...['NetworkSecretNotFound', 'InventoryTokenNotFound', 'InstallDeviceMissing'],
+  ...['InvalidIgnitionOverride', 'IgnitionTooLarge', 'AgentLost', 'InstallationFailed'],
+  ...['OSImageBuildFailed', 'OSImageRolloutFailed'],
 ]);
 
 /** Whether a condition says that something failed. */

@@ -28,11 +28,7 @@ interface ProviderHome extends Pick<Contender, 'pod'> {
 }
 
 /** As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced within 15 seconds. */
-const leaseTimes = {
-  duration: seconds(15),
-  renewDeadline: seconds(10),
-  retryPeriod: seconds(2),
-} as const;
+const leaseTimes = { duration: seconds(15), renewDeadline: seconds(10), retryPeriod: seconds(2) };
 
 /**
  * Runs the controllers of providers, each provider by a lease of its own, until the signal aborts or one of them has to end; then

@@ -1,6 +1,5 @@
-import { type LadderName, ladders } from '../model/stage.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { railOfStages } from '../page/rail.ts';
+import { railOfRole } from '../page/service.ts';
 import type { PageUpdate, Tone } from '../page/state.ts';
 import type { ApiCondition, BootstrapConfig, HostProgress } from './api.ts';
 import type { ClusterObjects } from './cluster-objects.ts';
@@ -44,9 +43,7 @@ function conditionUpdate(condition: ApiCondition, at: number): PageUpdate {
 }
 
 /** Conditions that are good while they are False (Cluster API, `Paused` and the ones of scaling). */
-const goodWhenFalse: ReadonlySet<string> = new Set([
-  ...['Paused', 'Deleting', 'RollingOut', 'ScalingUp', 'ScalingDown', 'Remediating', 'Upgrading'],
-]);
+const goodWhenFalse: ReadonlySet<string> = new Set(['Paused', 'Deleting', 'Upgrading']);
 
 function toneOf(condition: ApiCondition): Tone {
   if (isFailure(condition)) return 'bad';
@@ -61,7 +58,7 @@ function hostUpdates(
   const { uid: id = metadata.name } = metadata;
   const { role = '', progress } = status;
   const ready = findCondition(status.conditions, 'Ready');
-  const rail = railOfStages(ladders[isSingleNode ? 'single-node' : ladderOf(role)]);
+  const rail = railOfRole(role, isSingleNode);
   const since = timeOf(progress?.stageStartedAt, at);
   return [
     { kind: 'host', at, id, name: machineOf(metadata), role, rail },
@@ -94,9 +91,6 @@ function stateOf(
 const installedAt = (host: string, at: number): PageUpdate => ({
   ...{ kind: 'host-end', at, host, isGood: true, text: 'installed' },
 });
-
-const ladderOf = (role: string): LadderName =>
-  role === 'bootstrap' || role === 'worker' ? role : 'master';
 
 /** It ends well only: a host that failed may be tried again, and an object may be put right. */
 function endOf(

@@ -1,7 +1,7 @@
-import { type LadderName, ladders } from '../model/stage.ts';
+import { ladders } from '../model/stage.ts';
 import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/inventory.ts';
 import { railOfStages } from './rail.ts';
-import type { PageUpdate, Tone } from './state.ts';
+import type { PageUpdate, Rail, Tone } from './state.ts';
 
 /** Statuses of a cluster in which its installation is over (assisted-service, `cluster.status`). */
 const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
@@ -68,7 +68,7 @@ function hostUpdates(
   const role = host.isBootstrap ? 'bootstrap' : host.role;
   const needsPerson = status === 'error' || status.includes('pending-user-action');
   const info = needsPerson ? host.statusInfo : host.stageInfo;
-  const rail = railOfStages(ladders[isSingleNode ? 'single-node' : ladderOf(role)]);
+  const rail = railOfRole(role, isSingleNode);
   const since = host.stageSince ?? at;
   return [
     { kind: 'host', at, id, name: name === '' ? id : name, role, rail },
@@ -89,5 +89,8 @@ function hostEnd(
   return [{ kind: 'host-end', at, host: id, isGood: false, text }];
 }
 
-const ladderOf = (role: string): LadderName =>
-  role === 'bootstrap' || role === 'worker' ? role : 'master';
+/** The rail of a host of which only its role is known. */
+export function railOfRole(role: string, isSingleNode: boolean): Rail {
+  const ofMany = role === 'bootstrap' || role === 'worker' ? role : 'master';
+  return railOfStages(ladders[isSingleNode ? 'single-node' : ofMany]);
+}
