@@ -17,7 +17,7 @@ it('calls those waits renewed that have a heartbeat, and no others', () => {
     .filter((line) => line.includes('the text is renewed'))
     .map((line) => /^\| `([^`]+)`/.exec(line)?.[1]);
   expect(renewed).toEqual(ids.sort());
-  expect(renewed).toHaveLength(4);
+  expect(renewed).toHaveLength(5);
 });
 
 it('has every wait in one kind, with what it waits for and its limit', () => {
