@@ -31,8 +31,8 @@ interface Measures extends RoomSize {
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_131],
-  capi: [46, 8_023],
-  cli: [50, 7_417],
+  capi: [46, 7_994],
+  cli: [50, 7_409],
   cluster: [18, 2_321],
   config: [19, 2_472],
   controllers: [48, 8_645],
@@ -44,7 +44,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   model: [6, 269],
   os: [9, 1_129],
   page: [15, 2_075],
-  ports: [13, 971],
+  ports: [13, 975],
   reconcile: [7, 1_106],
   reporting: [7, 1_060],
   roles: [8, 402],
@@ -55,7 +55,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 133, sharedNames: 7, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 131, sharedNames: 7, median: 90 },
   mocks: { lines: 17_655 },
   scripts: { lines: 7_891 },
   ...Object.fromEntries(

@@ -3,6 +3,13 @@ import type { ApiCondition } from './api.ts';
 /** What is known of a condition before it is written. */
 export type NewCondition = Omit<ApiCondition, 'lastTransitionTime' | 'observedGeneration'>;
 
+/** Whether something is right, and else what is to be done. */
+export interface CheckResult {
+  readonly isRight: boolean;
+  readonly reason: string;
+  readonly message?: string;
+}
+
 /** Messages are cut here: `metav1.Condition` takes 32 KiB, and people read a line. */
 const longestMessage = 1024;
 

@@ -1,11 +1,13 @@
 import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
 import { readFileOf } from '../adapters/file-access.ts';
-import { kubeCluster } from '../adapters/kube/kube.ts';
+import { calmTimeouts } from '../adapters/kube/api-server.ts';
+import { type KubeCluster, kubeCluster, type KubeOptions } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import type { Kube } from '../ports/kube.ts';
+import { kept } from '../reconcile/kept.ts';
 import { cliFailure } from './failures.ts';
 import { printWaiting } from './waiting.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -103,3 +105,10 @@ export async function withCluster(
     await kube.close();
   }
 }
+
+/** The client of a program that follows a whole cluster until it is stopped: of what it follows it keeps little, and its watches last. */
+export const followingCluster = (options: Pick<KubeOptions, 'credentials' | 'emit'>): KubeCluster =>
+  kubeCluster({
+    ...{ ...options, clock: systemClock, random: systemRandom, keep: kept },
+    followTimeouts: () => calmTimeouts,
+  });

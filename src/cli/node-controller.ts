@@ -1,13 +1,10 @@
 import { systemClock } from '../adapters/clock.ts';
-import { calmTimeouts } from '../adapters/kube/api-server.ts';
-import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import { kept } from '../reconcile/kept.ts';
 import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { runControllers } from '../reconcile/manager.ts';
-import { commandCredentials } from './cluster.ts';
+import { commandCredentials, followingCluster } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
@@ -24,10 +21,7 @@ export async function runNodeController(call: WatchedCall): Promise<number> {
   const watched = watchedBy(call, { 'bootwright.role': 'node-controller' });
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
-    const kube = kubeCluster({
-      ...{ ...common, credentials, emit, keep: kept },
-      followTimeouts: () => calmTimeouts,
-    });
+    const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
     const ports = { ...common, kube, emit };
     await runControllers(

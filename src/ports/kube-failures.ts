@@ -63,6 +63,10 @@ export const kubeFailure = failuresOf(kubeFailures);
 export const isForbidden = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.denied' && error.context['status'] === 403;
 
+/** Whether there is another object of a name, or one has changed since it was read (409). */
+export const isConflict = (error: unknown): error is AgentError =>
+  error instanceof AgentError && error.code === 'kube.conflict';
+
 /** Why a view may be incomplete; undefined when it is complete. */
 export function gapIn({ isSynced, lastError }: KubeView): string | undefined {
   if (lastError !== undefined) return apiErrorText(lastError);

@@ -11,14 +11,16 @@ export const capiMutants: MutantsByFile = {
   ],
   'src/capi/control-plane/facts.ts': [
     {
-      means: 'a Cluster that is paused is changed',
-      from: 'cluster?.spec?.paused === true ||',
-      to: 'cluster?.spec?.paused === undefined ||',
-    },
-    {
       means: 'files of an earlier control plane of the name are used',
       from: 'ownerReferences.some((owner) => owner.uid === uid)',
       to: 'ownerReferences.some((owner) => owner.uid !== undefined)',
+    },
+  ],
+  'src/capi/objects.ts': [
+    {
+      means: 'a Cluster that is paused is changed',
+      from: "partOf(cluster, 'spec', 'paused') === true ||",
+      to: "partOf(cluster, 'spec', 'paused') === undefined ||",
     },
   ],
   'src/capi/control-plane/make-assets.ts': [

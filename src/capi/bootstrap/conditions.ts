@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stage } from '../../model/stage.ts';
-import { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import type { ApiCondition, BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
 import { findCondition, type NewCondition, withConditions } from '../conditions.ts';
 import { failedStageOf, lostAt } from './progress.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 
 /** What a config waits for, or why it cannot be used. */
 export interface DataSecretVerdict {
@@ -210,8 +210,7 @@ export async function writeStatus(
       );
       return;
     } catch (error) {
-      const isPassing = error instanceof AgentError && error.code === 'kube.conflict';
-      if (!isPassing || tries >= mostTries) throw error;
+      if (!isConflict(error) || tries >= mostTries) throw error;
       config = undefined;
     }
   }

@@ -37,8 +37,6 @@ import {
   type ConfigView,
   controlPlaneNameOf,
   type Find,
-  isControlledBy,
-  isConfigPaused,
   machineNameOf,
   configOwner,
   placed,
@@ -47,6 +45,7 @@ import {
   tokenKeys,
   configView,
 } from './stores.ts';
+import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
 
 interface BootstrapScope extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly stores: BootstrapStores;
@@ -165,7 +164,7 @@ export function workOf(
   const { config } = view;
   const says = (change: StatusChange): boolean =>
     isDeepStrictEqual(statusAfter(config, change, now), config.status);
-  if (isConfigPaused(view)) return says({ isPaused: true }) ? 'none' : 'pause';
+  if (isClusterPaused(view.cluster, config)) return says({ isPaused: true }) ? 'none' : 'pause';
   if (config.status?.progress?.stage === 'Done' && hasToken) return 'revoke';
   if (!isPrepared(view)) return 'prepare';
   return says({}) ? 'none' : 'derive';
@@ -226,7 +225,7 @@ const performers: Readonly<Record<Work, (scope: BootstrapScope, doing: Doing) =>
     const token = tokenOf(stores, view);
     const { name, namespace = '' } = view.config.metadata;
     const ref = { kind: secretKind, namespace, name: tokenSecretName(name) };
-    if (token !== undefined && isControlledBy(token, view.config))
+    if (token !== undefined && isControlledBy(token, view.config.metadata.uid))
       await kube.remove({ ...ref, uid: token.metadata.uid }, signal);
     await write({});
   },
@@ -253,7 +252,7 @@ async function prepare(
   const { config, machine, cluster } = view;
   const { name, namespace = '' } = config.metadata;
   const existing = await scope.kube.get({ kind: secretKind, namespace, name }, signal);
-  if (existing !== undefined && !isControlledBy(existing, config)) return taken(name);
+  if (existing !== undefined && !isControlledBy(existing, config.metadata.uid)) return taken(name);
   if (existing !== undefined && hasInfrastructure(machine)) return { name };
   if (!hasInfrastructure(cluster))
     return { reason: 'WaitingForClusterInfrastructure', message: '' };
@@ -300,11 +299,6 @@ const taken = (name: string): DataSecretVerdict => ({
   message: `Secret ${name} belongs to something else`,
 });
 
-const encoded = (data: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
-  );
-
 /** A Secret that goes with its config. */
 function secretFor(
   { config, cluster }: ConfigView,
@@ -320,7 +314,7 @@ function secretFor(
     ...{ name, namespace, ownerReferences: configOwner(config) },
     labels: { [capiNames.clusterName]: cluster.metadata.name, ...labels },
   };
-  return { apiVersion: 'v1', kind: 'Secret', type, metadata, data: encoded(data) };
+  return { apiVersion: 'v1', kind: 'Secret', type, metadata, data: secretData(data) };
 }
 
 /** The hash by which a token is known, as it lies in a Secret. */
@@ -338,7 +332,9 @@ async function ensureToken(
   const found = await kube.get(ref, signal);
   if (found !== undefined) {
     const token = secretValue(found, tokenKeys.token);
-    return isControlledBy(found, view.config) && token !== undefined ? token : taken(name);
+    return isControlledBy(found, view.config.metadata.uid) && token !== undefined
+      ? token
+      : taken(name);
   }
   const token = Buffer.from(random.bytes(32)).toString('base64url');
   const labels = { [ownNames.agentToken]: '' };
@@ -365,6 +361,6 @@ async function ensureData(
   if (existing === undefined) {
     await kube.create(ref, secretFor(view, { name, type: capiNames.secretType }, data), signal);
   } else if (secretValue(existing, 'value') !== value) {
-    await kube.patch(ref, patchOf(existing, { data: encoded(data) }), signal);
+    await kube.patch(ref, patchOf(existing, { data: secretData(data) }), signal);
   }
 }

@@ -5,6 +5,7 @@ import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts
 import type { DataSecretVerdict } from './conditions.ts';
 import type { MachineInput } from './machine-ignition.ts';
 import { type ConfigView, roleOf } from './stores.ts';
+import { secretText } from '../objects.ts';
 
 /** Where agents find the inventory, and by which certificate. */
 export interface InventoryAddress {
@@ -172,15 +173,11 @@ const secretNamed = (
 const dataOf = (secret: KubeObject): Readonly<Record<string, unknown>> =>
   Object(partOf(secret, 'data')) as Readonly<Record<string, unknown>>;
 
-/** The bytes under a key of a Secret; undefined where there are none. */
-export function bytesIn(secret: KubeObject, key: string): Buffer | undefined {
-  const value = dataOf(secret)[key];
-  return typeof value === 'string' && value !== '' ? Buffer.from(value, 'base64') : undefined;
+/** A text of a Secret; undefined if absent or empty. */
+export function secretValue(secret: KubeObject, key: string): string | undefined {
+  const text = secretText(secret, key);
+  return text === '' ? undefined : text;
 }
-
-/** The same as text. */
-export const secretValue = (secret: KubeObject, key: string): string | undefined =>
-  bytesIn(secret, key)?.toString();
 
 /** Whether the spec of a config names all that its host needs; what is wrong with it otherwise. */
 export function specVerdict({ writeMode, installDevice }: BootstrapConfigSpec) {

@@ -1,5 +1,5 @@
 import { secrets as secretKind } from '../../cluster/kinds.ts';
-import { partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
 import type { LadderName } from '../../model/stage.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -15,7 +15,6 @@ import {
   clusters,
   capiMachines,
   machineType,
-  type OwnedMetadata,
   ownNames,
 } from '../api.ts';
 import type { MachineRole } from './machine-ignition.ts';
@@ -125,14 +124,6 @@ export function controlPlaneNameOf(cluster: KubeObject): string {
   return ref('kind') === controlPlaneType.kind ? ref('name') : '';
 }
 
-/** Whether nothing may be written: the Cluster is paused, or the config itself, whatever its annotation says. */
-export const isConfigPaused = ({
-  cluster,
-  config,
-}: Pick<ConfigView, 'cluster' | 'config'>): boolean =>
-  partOf(cluster, 'spec', 'paused') === true ||
-  config.metadata.annotations?.[capiNames.paused] !== undefined;
-
 /** The role of a host, from its Machine alone. */
 export function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObject): MachineRole {
   if (labels[capiNames.controlPlane] === undefined) return 'worker';
@@ -152,12 +143,3 @@ export function hostLadder({
 export const configOwner = ({ metadata: { name, uid = '' } }: BootstrapConfig) => [
   { ...bootstrapConfigType, name, uid, controller: true, blockOwnerDeletion: true },
 ];
-
-/** Whether an object is controlled by this very config, and not by another of its name. */
-export const isControlledBy = (
-  object: KubeObject,
-  { metadata: { uid } }: BootstrapConfig,
-): boolean =>
-  (object.metadata as OwnedMetadata).ownerReferences?.some(
-    (owner) => owner.controller === true && owner.uid === uid,
-  ) === true;

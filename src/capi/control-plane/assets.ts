@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { type InstallFiles, installerFailure, madeFiles } from '../../ports/installer.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, capiNames, type OwnerReference, ownNames } from '../api.ts';
+import { secretData } from '../objects.ts';
 
 /** Of which the Secret with the installer's files is. */
 export interface AssetsOwner {
@@ -69,15 +70,6 @@ export function assetsSecret(
       },
       ownerReferences: [owner],
     } as KubeObject['metadata'],
-    data: Object.fromEntries(
-      Object.entries(contents).map(([key, bytes]) => [key, Buffer.from(bytes).toString('base64')]),
-    ),
+    data: secretData(contents),
   };
-}
-
-/** A text of a Secret; undefined where it has none of the key. */
-export function secretText(secret: KubeObject | undefined, key: string): string | undefined {
-  const { data = {} } = (secret ?? {}) as { readonly data?: Readonly<Record<string, string>> };
-  const value = data[key];
-  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }

@@ -11,15 +11,14 @@ import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts'
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, capiNames, type OpenShiftControlPlane, controlPlanes } from '../api.ts';
-import { secretText } from './assets.ts';
+import type { CheckResult } from '../conditions.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
 import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
-import { actionsOn, type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
-import type { CheckResult } from './finding.ts';
+import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { renewController } from './renew-kubeconfig.ts';
 import { type Findings, controlPlaneStatus } from './status.ts';
 import { upgradeOf } from './upgrade.ts';
@@ -31,6 +30,8 @@ import {
   refOf,
   storedControlPlane,
 } from './view.ts';
+import { secretText } from '../objects.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
 interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
@@ -285,7 +286,7 @@ async function writeStatus(
     await kube.patch(ref, patchOf(controlPlane, { status }, 'status'), signal);
     return true;
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    if (!isConflict(error)) throw error;
     return false;
   }
 }

@@ -1,14 +1,9 @@
 import { ladders, type Stage, stages } from '../../model/stage.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
-import {
-  type BootstrapConfig,
-  capiNames,
-  type Machine,
-  type OwnedMetadata,
-  ownNames,
-} from '../api.ts';
+import { type BootstrapConfig, type Machine, type OwnedMetadata, ownNames } from '../api.ts';
 import { findCondition } from '../conditions.ts';
 import type { ControlPlaneView } from './view.ts';
+import { isClusterPaused } from '../objects.ts';
 
 /** A host of the control plane. */
 export interface HostFact {
@@ -52,11 +47,6 @@ const isTrue = ({ controlPlane }: ControlPlaneView, type: string): boolean =>
 const isAtLeast = (stage: Stage | '', wanted: Stage, ladder: readonly Stage[]): boolean =>
   stage !== '' && stage !== 'Failed' && ladder.indexOf(stage) >= ladder.indexOf(wanted);
 
-/** Whether nothing may be changed for a cluster now (Cluster API, `annotations.IsPaused`). */
-export const isControlPlanePaused = ({ controlPlane, cluster }: ControlPlaneView): boolean =>
-  cluster?.spec?.paused === true ||
-  controlPlane.metadata.annotations?.[capiNames.paused] !== undefined;
-
 /** What follows from a view. */
 export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlPlaneFacts {
   const { controlPlane, assets } = view;
@@ -71,7 +61,7 @@ export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlP
   return {
     ...{ hosts, bootstrap, replicas, hasAssets, ...reached },
     isDeleting: metadata.deletionTimestamp !== undefined,
-    isPaused: isControlPlanePaused(view),
+    isPaused: isClusterPaused(view.cluster, controlPlane),
     isInfrastructureReady: isInfrastructureReady(view),
     isExpired: hasAssets && !reached.isBootstrapReady && isOld,
     isInitialized: status?.initialization?.controlPlaneInitialized ?? status?.initialized ?? false,

@@ -4,11 +4,11 @@ import { selectorText } from '../../cluster/label-selector.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type InputFinding, findingsLine } from '../admission/finding.ts';
-import { checkInstallState } from '../admission/install-state.ts';
+import { checkInstallState, installStateKeys } from '../admission/install-state.ts';
 import { checkManifests, checkReferences } from '../admission/manifests.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
-import { secretText } from './assets.ts';
-import type { CheckResult } from './finding.ts';
+import type { CheckResult } from '../conditions.ts';
+import { secretText } from '../objects.ts';
 
 /** What a cluster is installed from, and whether it is right. */
 export interface InputsVerdict {
@@ -19,12 +19,6 @@ export interface InputsVerdict {
   /** Of all that goes into the installer. */
   readonly hash: string;
 }
-
-/** Keys of the Secret with the state of the installer. */
-const stateKeys = {
-  installConfig: 'install-config.yaml',
-  state: '.openshift_install_state.json',
-} as const;
 
 /** Reads the Secrets that a control plane names, and checks them as they are checked at admission. */
 export async function readInstallInputs(
@@ -53,8 +47,8 @@ export function verdictOn(
   const installState = stateFinding(controlPlane, state);
   const manifests = secretsOfManifests.flatMap(manifestsIn);
   const found = manifestsFinding(secretsOfManifests);
-  const installConfig = secretText(state, stateKeys.installConfig);
-  const stateText = secretText(state, stateKeys.state);
+  const installConfig = secretText(state, installStateKeys.config);
+  const stateText = secretText(state, installStateKeys.state);
   const inputs: InstallInputs = {
     ...(installConfig === undefined ? {} : { installConfig }),
     ...(stateText === undefined ? {} : { state: stateText }),
@@ -79,9 +73,9 @@ function stateFinding(
     message,
   });
   if (state === undefined) return wrong('SecretNotFound', `Secret ${name} is not there; make it`);
-  const installConfig = secretText(state, stateKeys.installConfig);
-  const keys = `${stateKeys.installConfig} or ${stateKeys.state}`;
-  if (installConfig === undefined && secretText(state, stateKeys.state) === undefined)
+  const installConfig = secretText(state, installStateKeys.config);
+  const keys = `${installStateKeys.config} or ${installStateKeys.state}`;
+  if (installConfig === undefined && secretText(state, installStateKeys.state) === undefined)
     return wrong('KeyMissing', `Secret ${name} has no key ${keys}`);
   const cluster = labels?.[capiNames.clusterName];
   const own = errorsOf(checkInstallState(state));

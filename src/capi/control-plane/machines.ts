@@ -6,7 +6,6 @@ import {
   type CapiCluster,
   type OpenShiftControlPlane,
   controlPlaneType,
-  type Machine,
   type MachineMetadata,
   machineType,
   type OwnerReference,
@@ -196,10 +195,3 @@ export function propagatedTo(
     ...(hasSpec && Object.keys(machineSpec).length > 0 ? { spec: machineSpec } : {}),
   };
 }
-
-/** Whether a Machine is of a control plane, by its owner. */
-export const isMachineOf = (
-  { metadata: { ownerReferences = [] } }: Pick<Machine, 'metadata'>,
-  uid: string | undefined,
-): boolean =>
-  uid !== undefined && ownerReferences.some((owner) => owner.uid === uid && owner.controller);

@@ -9,8 +9,8 @@ import { assetsSecret } from './assets.ts';
 import { areAssetsDue } from './decide.ts';
 import { controlPlaneFacts } from './facts.ts';
 import { readInstallInputs } from './inputs.ts';
-import { isMachineOf, ownerOf } from './machines.ts';
-import { type ControlPlaneScope, isTaken, readTemplate } from './perform.ts';
+import { ownerOf } from './machines.ts';
+import { type ControlPlaneScope, readTemplate } from './perform.ts';
 import { stepByJobs, removeJobs } from './run-jobs.ts';
 import {
   clusterKey,
@@ -20,6 +20,8 @@ import {
   refOf,
   storedControlPlane,
 } from './view.ts';
+import { isControlledBy } from '../objects.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 
 /** A run of the installer that failed, by the hash of what it was given. */
 export interface FailedInstaller {
@@ -71,7 +73,7 @@ export function assetsController(
         return result;
       } catch (error) {
         signal.throwIfAborted();
-        if (isTaken(error)) return {};
+        if (isConflict(error)) return {};
         const failure = asAgentError(error);
         const { code, isFinal } = failure;
         if (!code.startsWith('installer.')) throw error;
@@ -146,7 +148,7 @@ async function endJobs(
   if (cluster === undefined || !facts.hasAssets || facts.isPaused) return;
   const found = stores.jobs
     .by('cluster', clusterKey(namespace, cluster.metadata.name))
-    .filter((job) => isMachineOf(job, uid));
+    .filter((job) => isControlledBy(job, uid));
   if (found.length > 0) await removeJobs(kube, { controlPlane, found }, signal);
 }
 

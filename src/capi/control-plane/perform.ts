@@ -8,7 +8,7 @@ import {
   secrets,
 } from '../../cluster/kinds.ts';
 import { wholeSeconds } from '../../model/duration.ts';
-import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { ActionTable } from '../../reconcile/actions.ts';
@@ -29,11 +29,11 @@ import {
   ownNames,
   type OwnedMetadata,
 } from '../api.ts';
+import type { CheckResult } from '../conditions.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress } from '../bootstrap/progress.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
 import { contractKind, type ContractKind } from '../contract-kinds.ts';
-import { secretText } from './assets.ts';
 import type { ControlPlaneAction } from './decide.ts';
 import type { Guest } from './guest.ts';
 import { type Approval, approvals, type NodeReport } from './guest-hosts.ts';
@@ -46,9 +46,9 @@ import {
   ownerOf,
   propagatedTo,
 } from './machines.ts';
-import type { CheckResult } from './finding.ts';
 import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
+import { createOnce, secretData, secretText } from '../objects.ts';
 
 /** Failures of the control-plane provider. */
 export const controlPlaneFailures = {
@@ -197,24 +197,16 @@ const createOwned =
     { metadata: { namespace = '', uid } }: OpenShiftControlPlane,
   ) =>
   async (kind: KubeKind, object: KubeObject, signal: AbortSignal): Promise<void> => {
-    try {
-      await kube.create({ kind, namespace }, object, signal);
-    } catch (error) {
-      if (!isTaken(error)) throw error;
-      const { name } = object.metadata;
-      const there = await kube.get({ kind, namespace, name }, signal);
-      const { ownerReferences = [], deletionTimestamp }: Partial<OwnedMetadata> =
-        there?.metadata ?? {};
-      const isOwn = ownerReferences.some((owner) => owner.uid === uid);
-      if (isOwn && deletionTimestamp === undefined) return;
-      const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
-      throw controlPlaneFailure('control-plane.name-taken', what, { cause: error });
-    }
+    if (await createOnce(kube, { kind, object }, signal)) return;
+    const { name } = object.metadata;
+    const there = await kube.get({ kind, namespace, name }, signal);
+    const { ownerReferences = [], deletionTimestamp }: Partial<OwnedMetadata> =
+      there?.metadata ?? {};
+    const isOwn = ownerReferences.some((owner) => owner.uid === uid);
+    if (isOwn && deletionTimestamp === undefined) return;
+    const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
+    throw controlPlaneFailure('control-plane.name-taken', what);
   };
-
-/** Whether there is another object of a name. */
-export const isTaken = (error: unknown): boolean =>
-  error instanceof AgentError && error.code === 'kube.conflict';
 
 /** Each manifest has the uid of its object: without it one that is gone would be made again from it. */
 async function propagate(
@@ -346,7 +338,7 @@ export const kubeconfigSecret = (
     labels: { [capiNames.clusterName]: name },
     ownerReferences: [ownerOf(controlPlane, true)],
   } as KubeObject['metadata'],
-  data: { value: Buffer.from(kubeconfig).toString('base64') },
+  data: secretData({ value: kubeconfig }),
 });
 
 async function publishKubeconfig(
@@ -356,13 +348,7 @@ async function publishKubeconfig(
 ): Promise<void> {
   const kubeconfig = secretText(assets, assetKeys.kubeconfig);
   if (cluster === undefined || kubeconfig === undefined) return;
-  const { namespace = '' } = controlPlane.metadata;
-  const secret = kubeconfigSecret(controlPlane, cluster, kubeconfig);
-  try {
-    await kube.create({ kind: secrets, namespace }, secret, signal);
-  } catch (error) {
-    if (isTaken(error)) return;
-    throw error;
-  }
-  note('info', `the API of Cluster ${cluster.metadata.name} answers`);
+  const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
+  if (await createOnce(kube, { kind: secrets, object }, signal))
+    note('info', `the API of Cluster ${cluster.metadata.name} answers`);
 }

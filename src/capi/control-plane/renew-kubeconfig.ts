@@ -2,13 +2,12 @@ import { approved } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, clusterRoleBindings, secrets } from '../../cluster/kinds.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { Kube } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, ownNames } from '../api.ts';
-import { secretText } from './assets.ts';
 import {
   administratorsBinding,
   clusterUser,
@@ -19,7 +18,7 @@ import {
 } from './client-certificate.ts';
 import { controlPlaneFacts } from './facts.ts';
 import type { Guests } from './guest.ts';
-import { type ControlPlaneScope, isTaken } from './perform.ts';
+import type { ControlPlaneScope } from './perform.ts';
 import {
   type ControlPlaneStores,
   type ControlPlaneView,
@@ -27,6 +26,7 @@ import {
   refOf,
   storedControlPlane,
 } from './view.ts';
+import { createOnce, secretData, secretText } from '../objects.ts';
 
 interface RenewScope extends ControlPlaneScope, Pick<Ports, 'random'> {}
 
@@ -111,7 +111,7 @@ async function renew(
   const { name, namespace = '' } = now.kubeconfig.metadata;
   const patch = patchOf(now.kubeconfig, {
     metadata: { annotations: { [ownNames.renewAt]: new Date(next).toISOString() } },
-    data: { value: Buffer.from(kubeconfig).toString('base64') },
+    data: secretData({ value: kubeconfig }),
   });
   await scope.kube.patch({ kind: secrets, namespace, name }, patch, signal);
   note('info', `the certificate of Secret ${name} is renewed`);
@@ -134,9 +134,8 @@ async function signed(
   { kube, asked: { request } }: Asking,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  await kube
-    .create({ kind: clusterRoleBindings }, administratorsBinding, signal)
-    .catch(unlessTaken);
+  const binding = { kind: clusterRoleBindings, object: administratorsBinding };
+  await createOnce(kube, binding, signal);
   const made = await kube.create({ kind: certificateSigningRequests }, request, signal);
   const ref = { kind: certificateSigningRequests, name: made.metadata.name };
   const next = approved(made, { ...reason, at: clock.now() });
@@ -149,9 +148,4 @@ async function signed(
   }
   await kube.remove(ref, signal);
   return certificate === '' ? undefined : Buffer.from(certificate, 'base64').toString();
-}
-
-function unlessTaken(error: unknown): KubeObject | undefined {
-  if (isTaken(error)) return undefined;
-  throw error;
 }

@@ -16,7 +16,7 @@ import {
   lastWords,
   type ReleaseImages,
 } from './assets-job.ts';
-import { isTaken } from './perform.ts';
+import { createOnce } from '../objects.ts';
 
 const rbac = (plural: string): KubeKind => ({
   ...{ group: 'rbac.authorization.k8s.io', version: 'v1', plural },
@@ -52,7 +52,7 @@ export async function stepByJobs(
   const make = async (): Promise<KubeObject> => {
     for (const [at, object] of accountObjects(job).entries()) {
       const kind = accountKinds[at];
-      if (kind !== undefined) await creator(kube)(kind, object, signal);
+      if (kind !== undefined) await createOnce(kube, { kind, object }, signal);
     }
     return installerJob(job, images, ownImage);
   };
@@ -71,24 +71,12 @@ const jobNow =
     const { namespace = '' } = job.controlPlane.metadata;
     const found = await kube.get({ kind: jobs, namespace, name }, signal);
     if (found === undefined) {
-      await creator(kube)(jobs, await make(), signal);
+      await createOnce(kube, { kind: jobs, object: await make() }, signal);
       return undefined;
     }
     const state = jobState(found);
     if (state === 'failed') throw await failureOf({ kube, job }, found, signal);
     return state === 'complete' ? found : undefined;
-  };
-
-/** Makes what is not there. */
-const creator =
-  (kube: Pick<Kube, 'create'>) =>
-  async (kind: KubeKind, object: KubeObject, signal: AbortSignal): Promise<void> => {
-    const { namespace = '' } = object.metadata;
-    try {
-      await kube.create({ kind, namespace }, object, signal);
-    } catch (error) {
-      if (!isTaken(error)) throw error;
-    }
   };
 
 const podsOf = (

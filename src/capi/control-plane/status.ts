@@ -7,7 +7,12 @@ import {
   ownNames,
   sharedConditions,
 } from '../api.ts';
-import { findCondition, type NewCondition, withConditions } from '../conditions.ts';
+import {
+  findCondition,
+  type NewCondition,
+  withConditions,
+  type CheckResult,
+} from '../conditions.ts';
 import type { Seen } from './decide.ts';
 import {
   assetsLifetime,
@@ -16,7 +21,6 @@ import {
   type HostFact,
   readDuration,
 } from './facts.ts';
-import type { CheckResult } from './finding.ts';
 import { ownSelector } from './machines.ts';
 
 /** What a status says that no object of the management cluster says. */

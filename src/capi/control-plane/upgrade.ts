@@ -2,7 +2,7 @@ import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-
 import { releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { OpenShiftControlPlane } from '../api.ts';
-import type { CheckResult } from './finding.ts';
+import type { CheckResult } from '../conditions.ts';
 
 /** How the version of a cluster is, by its own operator, and what it is to be told. */
 export interface UpgradeVerdict {

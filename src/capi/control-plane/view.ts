@@ -19,7 +19,7 @@ import {
   type OwnerReference,
 } from '../api.ts';
 import { assetsApp } from './assets-job.ts';
-import { isMachineOf } from './machines.ts';
+import { isControlledBy } from '../objects.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
 export interface ControlPlaneView {
@@ -168,7 +168,9 @@ function viewOf(controlPlane: OpenShiftControlPlane, parts: Parts): ControlPlane
   return {
     ...{ controlPlane, cluster, assets, kubeconfig },
     allMachines: parts.machines as readonly Machine[],
-    machines: (parts.machines as readonly Machine[]).filter((machine) => isMachineOf(machine, uid)),
+    machines: (parts.machines as readonly Machine[]).filter((machine) =>
+      isControlledBy(machine, uid),
+    ),
     configs: new Map(
       (parts.configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
     ),

@@ -2,7 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { type HttpAnswer, type RouteRequest, jsonAnswer } from '../../ports/http-route.ts';
+import {
+  type HttpAnswer,
+  HttpRefusal,
+  jsonAnswer,
+  type RouteRequest,
+} from '../../ports/http-route.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { OwnedMetadata } from '../api.ts';
 import { asConfig } from '../bootstrap/conditions.ts';
@@ -12,21 +17,20 @@ import {
   type BootstrapStores,
   configNameOf,
   type ConfigView,
-  isControlledBy,
   placed,
   roleOf,
   storedParts,
   tokenKeys,
   configView,
 } from '../bootstrap/stores.ts';
+import { isControlledBy } from '../objects.ts';
 
 /** Ends a request with what a client of assisted-service understands. */
-export class RefusedCall extends Error {
-  override readonly name = 'Refusal';
-  readonly answer: HttpAnswer;
+export class RefusedCall extends HttpRefusal {
+  override readonly answer: HttpAnswer;
 
   constructor(status: number, reason: string, headers: Readonly<Record<string, string>> = {}) {
-    super(reason);
+    super(status, reason);
     // As its framework, or its domain, says it (assisted-service swagger, `infra_error` and `error`).
     const isOfFramework = [401, 403, 422].includes(status);
     const body = isOfFramework
@@ -47,7 +51,7 @@ export interface Caller extends ConfigView {
 
 /**
  * Finds out who asks. A token is found by its hash, so that no answer tells how near a wrong one was.
- * @throws Refusal 401 without a token that counts, 503 while nothing has been listed yet
+ * @throws RefusedCall 401 without a token that counts, 503 while nothing has been listed yet
  */
 export function callerOf(
   stores: BootstrapStores,
@@ -75,7 +79,7 @@ function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undef
   if (secret === undefined || !isSame(hash, secret)) return undefined;
   const owners = (secret.metadata as OwnedMetadata).ownerReferences ?? [];
   const [config] = owners.flatMap(({ uid }) => stores.configs.by('uid', uid)).map(asConfig);
-  if (config === undefined || !isControlledBy(secret, config)) return undefined;
+  if (config === undefined || !isControlledBy(secret, config.metadata.uid)) return undefined;
   // A host that is being deleted, or is installed, has nothing to say any more.
   if (config.metadata.deletionTimestamp !== undefined) return undefined;
   if (config.status?.progress?.stage === 'Done') return undefined;
@@ -88,7 +92,7 @@ function isSame(hash: string, secret: KubeObject): boolean {
   return kept.length === given.length && timingSafeEqual(kept, given);
 }
 
-/** @throws Refusal 403 unless the ids in the path are those of the caller's cluster, and its host where one is named */
+/** @throws RefusedCall 403 unless the ids in the path are those of the caller's cluster, and its host where one is named */
 export function requireOwn(
   { clusterId, hostId }: Caller,
   { cluster, infraEnv, host }: RouteRequest['params'],
@@ -100,14 +104,14 @@ export function requireOwn(
 const forbidden = (): RefusedCall =>
   new RefusedCall(403, 'the token is not for this host or cluster');
 
-/** @throws Refusal 403 for a host that is not the bootstrap host */
+/** @throws RefusedCall 403 for a host that is not the bootstrap host */
 export function requireBootstrap({ role }: Caller): void {
   if (role !== 'bootstrap') throw forbidden();
 }
 
 /**
  * The host that a report is about: the caller's own; the bootstrap host reports for the others of its cluster too.
- * @throws Refusal 403 for any other
+ * @throws RefusedCall 403 for any other
  */
 export function reportedHost(
   stores: BootstrapStores,

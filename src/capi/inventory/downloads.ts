@@ -4,10 +4,11 @@ import { textAt } from '../../layering/api/cluster-object.ts';
 import type { HttpAnswer } from '../../ports/http-route.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName } from '../api.ts';
-import { bytesIn, secretValue } from '../bootstrap/inputs.ts';
+import { secretValue } from '../bootstrap/inputs.ts';
+import { secretBytes } from '../objects.ts';
 import { nodeIgnition } from '../bootstrap/node-ignition.ts';
 import { type Caller, RefusedCall, requireBootstrap } from './access.ts';
-import { isInstalling } from './records.ts';
+import { servesWorkers } from './records.ts';
 
 interface DownloadScope {
   readonly kube: Pick<Kube, 'get'>;
@@ -21,12 +22,12 @@ const later = { 'retry-after': '10' } as const;
 /**
  * The Ignition that the host puts on its disk. A worker gets it once the cluster runs: the config server of a bootstrap host
  * serves no workers (openshift/installer, pull request 10590).
- * @throws Refusal 409 with Retry-After until then
+ * @throws RefusedCall 409 with Retry-After until then
  */
 export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
   const { role, controlPlane, config, machine } = scope.caller;
   const isWorker = role === 'worker';
-  if (isWorker && !isInstalling(controlPlane))
+  if (isWorker && !servesWorkers(controlPlane))
     throw new RefusedCall(409, 'the control plane of the cluster is not initialized yet', later);
   const assets = await assetsOf(scope);
   const key = isWorker ? assetKeys.workerIgnition : assetKeys.masterIgnition;
@@ -57,7 +58,7 @@ const offered: Readonly<Record<'files' | 'credentials', Offered>> = {
 
 /**
  * A file of the cluster: for the bootstrap host alone, as it holds all keys of the cluster.
- * @throws Refusal 403 for others, 422 for what is no file, 409 for one that is not there yet
+ * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet
  */
 export async function clusterFile(
   scope: DownloadScope,
@@ -72,8 +73,9 @@ export async function clusterFile(
       422,
       `file_name in query should be one of [${Object.keys(keys).join(' ')}]`,
     );
-  const bytes = bytesIn(await assetsOf(scope), key);
-  if (bytes === undefined) throw new RefusedCall(409, `${name} is not there yet`, later);
+  const bytes = secretBytes(await assetsOf(scope), key);
+  if (bytes === undefined || bytes.length === 0)
+    throw new RefusedCall(409, `${name} is not there yet`, later);
   return download(name, key.endsWith('.gz') ? unpacked(bytes) : bytes);
 }
 

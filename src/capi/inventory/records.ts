@@ -8,7 +8,7 @@ import { findCondition } from '../conditions.ts';
 type Shown = Readonly<Record<string, unknown>>;
 
 /** Whether workers may have their Ignition: then hosts are added to a cluster that runs. */
-export const isInstalling = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
+export const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
   controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
   findCondition(controlPlane.status.conditions, sharedConditions.configServerAvailable)?.status ===
     'True';
@@ -19,7 +19,7 @@ export function shownCluster(
   { isWorker, hosts }: { readonly isWorker: boolean; readonly hosts?: readonly Shown[] },
 ): Shown {
   const { name, uid = '' } = cluster.metadata;
-  const isAdded = isWorker && isInstalling(controlPlane);
+  const isAdded = isWorker && servesWorkers(controlPlane);
   return {
     ...{ id: uid, kind: isAdded ? 'AddHostsCluster' : 'Cluster', name },
     href: `/api/assisted-install/v2/clusters/${uid}`,

@@ -14,12 +14,7 @@ import type { Ports } from '../../ports/ports.ts';
 import { bootstrapConfigs } from '../api.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress, type ReportedStage } from '../bootstrap/progress.ts';
-import {
-  type BootstrapStores,
-  type ConfigView,
-  isConfigPaused,
-  hostLadder,
-} from '../bootstrap/stores.ts';
+import { type BootstrapStores, type ConfigView, hostLadder } from '../bootstrap/stores.ts';
 import {
   type Caller,
   callerOf,
@@ -32,6 +27,7 @@ import {
 } from './access.ts';
 import { clusterFile, hostIgnition } from './downloads.ts';
 import { listedRole, shownCluster, shownHost } from './records.ts';
+import { isClusterPaused } from '../objects.ts';
 
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
@@ -101,14 +97,9 @@ export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
     deadline: seconds(30),
     ...route,
     answer: async (request) => {
-      try {
-        const caller = callerOf(options.stores, request);
-        limit(caller.hostId);
-        return await reply({ ...options, request, caller });
-      } catch (error) {
-        if (error instanceof RefusedCall) return error.answer;
-        throw error;
-      }
+      const caller = callerOf(options.stores, request);
+      limit(caller.hostId);
+      return reply({ ...options, request, caller });
     },
   }));
 }
@@ -138,7 +129,7 @@ const Progress = z.object({
   progress_info: z.string().default(''),
 });
 
-/** @throws Refusal 422 */
+/** @throws RefusedCall 422 */
 async function reportIn({ request, caller }: Call): Promise<ReportedStage> {
   const { success, data } = Progress.safeParse(
     jsonIn(Buffer.from(await request.bytes()).toString()),
@@ -155,7 +146,7 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
   const { stores, caller, request } = call;
   const view = reportedHost(stores, caller, request.params);
   const report = await reportIn(call);
-  if (isConfigPaused(view))
+  if (isClusterPaused(view.cluster, view.config))
     throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
   await writeReport(call, { view, report, isOwn: view === caller }, request.signal);
   return { status: 200 };
@@ -168,7 +159,7 @@ interface Received {
   readonly isOwn: boolean;
 }
 
-/** @throws Refusal 409 for a report that says less than what is known */
+/** @throws RefusedCall 409 for a report that says less than what is known */
 async function writeReport(
   { kube, clock }: Pick<Ports, 'kube' | 'clock'>,
   { view, report, isOwn }: Received,

@@ -7,7 +7,7 @@ import { readFileOf } from '../../adapters/file-access.ts';
 import { controlPlaneType } from '../../capi/api.ts';
 import { assetsSecret } from '../../capi/control-plane/assets.ts';
 import { installerLog } from '../../capi/control-plane/assets-job.ts';
-import { isTaken } from '../../capi/control-plane/perform.ts';
+import { createOnce } from '../../capi/objects.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import type { Environment } from '../../config/environment.ts';
 import { discarded, installerFailure } from '../../ports/installer.ts';
@@ -38,7 +38,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
     const lost = discarded(log.toString());
     if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
     const { mcoImage: mco, coreosImage: coreOs } = call;
-    const secret = assetsSecret(
+    const object = assetsSecret(
       await filesIn(folder),
       {
         ...{ namespace, cluster, inputsHash },
@@ -55,9 +55,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
       credentials: await commandCredentials(call.environment, undefined),
     });
     try {
-      await kube.create({ kind: secrets, namespace }, secret, signal);
-    } catch (error) {
-      if (!isTaken(error)) throw error;
+      await createOnce(kube, { kind: secrets, object }, signal);
     } finally {
       await kube.close();
     }

@@ -4,8 +4,6 @@ import { systemClock } from '../../adapters/clock.ts';
 import { readFileOf } from '../../adapters/file-access.ts';
 import { type HealthServer, serveHealth } from '../../adapters/health-server.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
-import { calmTimeouts } from '../../adapters/kube/api-server.ts';
-import { kubeCluster } from '../../adapters/kube/kube.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemRandom } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
@@ -22,9 +20,8 @@ import { type Provider, type ProviderName, providers, runProviders } from '../..
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
-import { kept } from '../../reconcile/kept.ts';
 import { notesOf } from '../../reconcile/manager.ts';
-import { commandCredentials } from '../cluster.ts';
+import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
 import { type EventHub, withoutJournal } from '../run-context.ts';
 import { type WatchedCall, watchedBy } from '../watchers.ts';
@@ -63,10 +60,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   const watched = watchedBy(call, { 'bootwright.role': 'capi-manager' });
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
-    const kube = kubeCluster({
-      ...{ ...common, credentials, emit, keep: kept },
-      followTimeouts: () => calmTimeouts,
-    });
+    const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
     const ports = { ...common, kube, emit, ...(namespace === undefined ? {} : { namespace }) };
     const providers: Provider[] = [];
@@ -173,10 +167,7 @@ function controlPlaneOf(
     installer: installerIn(environment, emit),
     ownImage: environment['BOOTWRIGHT_IMAGE'],
     openGuest: (kubeconfig) =>
-      kubeCluster({
-        ...{ ...common, emit, keep: kept, credentials: () => Promise.resolve(kubeconfig) },
-        followTimeouts: () => calmTimeouts,
-      }),
+      followingCluster({ credentials: () => Promise.resolve(kubeconfig), emit }),
   });
   return { name: 'control-plane', controllers };
 }

@@ -17,6 +17,7 @@ import {
   readView,
   storedView,
 } from './stores.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 
 interface BuildAction extends Action {
   readonly type: 'build';
@@ -126,8 +127,7 @@ async function send({ kube }: PoolScope, write: ApiWrite, signal: AbortSignal): 
   try {
     await kube.create(place, create, signal);
   } catch (error) {
-    const isThere = error instanceof AgentError && error.code === 'kube.conflict';
-    if (!isThere || mayExist !== true) throw error;
+    if (!isConflict(error) || mayExist !== true) throw error;
   }
 }
 

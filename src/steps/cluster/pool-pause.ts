@@ -1,8 +1,8 @@
 import { machineConfigPools } from '../../cluster/kinds.ts';
 import { isPaused, type PauseChange } from '../../layering/api/machine-config-pool.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 
 /** What the pause of a pool is read and changed with. */
 export interface PauseScope {
@@ -36,8 +36,7 @@ export async function changePause(
     try {
       return requireKept(change, await kube.patch(ref, { type: 'merge', body }, signal));
     } catch (error) {
-      const isChanged = error instanceof AgentError && error.code === 'kube.conflict';
-      if (!isChanged || reading === mostReadings) throw error;
+      if (!isConflict(error) || reading === mostReadings) throw error;
     }
     pool = await kube.get(ref, signal);
   }

@@ -19,9 +19,9 @@ import type { Fields } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { isContained } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 
 type BuildScope = StepScope<'kube' | 'clock'>;
 
@@ -194,8 +194,7 @@ export async function createUnlessThere(
   try {
     return await kube.create(ref, object, signal);
   } catch (error) {
-    const isThere = error instanceof AgentError && error.code === 'kube.conflict';
-    const made = isThere ? await kube.get(ref, signal) : undefined;
+    const made = isConflict(error) ? await kube.get(ref, signal) : undefined;
     if (made === undefined) throw error;
     return made;
   }
