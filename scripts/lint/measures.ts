@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_131],
   capi: [46, 7_994],
-  cli: [50, 7_409],
+  cli: [49, 7_413],
   cluster: [18, 2_321],
   config: [19, 2_472],
   controllers: [48, 8_645],
@@ -55,7 +55,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 131, sharedNames: 7, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 130, sharedNames: 7, median: 90 },
   mocks: { lines: 17_655 },
   scripts: { lines: 7_891 },
   ...Object.fromEntries(
