@@ -39,15 +39,20 @@ const oneLanguage: Plugin = {
   },
 };
 
-/** commander starts subcommands that are programs of their own; we have none, and the module takes half of its start. */
-const noPrograms: Plugin = {
-  name: 'no-programs',
+/** Loaded by a package at its start and never needed: commander's subcommands that are programs, undici's HTTP/2. */
+const unneeded: Readonly<Record<string, string>> = {
+  'node:child_process': '/node_modules/commander/',
+  'node:http2': '/node_modules/undici/',
+};
+
+const noneOfTheUnneeded: Plugin = {
+  name: 'none-of-the-unneeded',
   setup: (bundle) => {
-    bundle.onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
-      importer.includes('/node_modules/commander/') ? { path, namespace: 'absent' } : undefined,
+    bundle.onResolve({ filter: /^node:/ }, ({ path, importer }) =>
+      importer.includes(unneeded[path] ?? ' ') ? { path, namespace: 'absent' } : undefined,
     );
     bundle.onLoad({ filter: /.*/, namespace: 'absent' }, () => ({
-      contents: 'export default {};',
+      contents: 'export const constants = {}; export default {};',
     }));
   },
 };
@@ -85,7 +90,7 @@ const { metafile, outputFiles } = await build({
   legalComments: 'none',
   metafile: true,
   banner: { js: requireForPackages },
-  plugins: [noPrograms, lazyBuiltins, oneLanguage, billOfMaterials],
+  plugins: [noneOfTheUnneeded, lazyBuiltins, oneLanguage, billOfMaterials],
 });
 
 mkdirSync(dist, { recursive: true });
