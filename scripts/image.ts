@@ -10,7 +10,7 @@ import {
 import { archiveImages } from './image/archive.ts';
 import { nodeFor } from './image/node-archive.ts';
 import { ownArchitecture } from './parts/agent-image.ts';
-import { PartError } from './parts/part.ts';
+import { endedBy, PartError } from './parts/part.ts';
 
 const usage = `usage: node scripts/image.ts [--arch ARCH] [--node FILE] [--base BASE] [--name NAME] [--archive FILE.tar]
 
@@ -56,10 +56,4 @@ async function main(args: string[]): Promise<void> {
   process.stdout.write(`${name} ${digest} ${megabytes} MB, ${packed} MB packed\n`);
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof PartError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
-}
+await endedBy(main(process.argv.slice(2)), PartError);

@@ -20,7 +20,7 @@ import { osDisk } from './parts/os-disk.ts';
 import { osImage } from './parts/os-image.ts';
 import { osRootfs } from './parts/os-rootfs.ts';
 import { ostreeContainer } from './parts/ostree-container.ts';
-import { type Part, PartError, partFolder } from './parts/part.ts';
+import { endedBy, type Part, PartError, partFolder } from './parts/part.ts';
 import { imageRegistry, s3Server } from './parts/servers.ts';
 import { tinyDisk } from './parts/tiny-disk.ts';
 import { goToolchain, rustToolchain, toolchainRoot } from './parts/toolchain.ts';
@@ -95,10 +95,4 @@ function findPart(name: string): Part {
   return part;
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof PartError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
-}
+await endedBy(main(process.argv.slice(2)), PartError);

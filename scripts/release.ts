@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PartError } from './parts/part.ts';
+import { endedBy, PartError } from './parts/part.ts';
 import { checkVersion, cutChangelog, notesOf, ReleaseError } from './changelog.ts';
 import type { AgentImageOptions } from './image/agent-image.ts';
 import { takeNode } from './image/node-archive.ts';
@@ -150,10 +150,4 @@ const publishing = (version: string): string => `To publish, after docs/release.
   skopeo copy --all --preserve-digests oci-archive:dist/release/${version}/bootwright-${version}.oci.tar docker://REGISTRY/bootwright:${version}
 `;
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof ReleaseError || error instanceof PartError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
-}
+await endedBy(main(process.argv.slice(2)), PartError, ReleaseError);

@@ -72,6 +72,20 @@ export class PartError extends Error {
   override readonly name = 'PartError';
 }
 
+/** Ends a script: with the message of one of these errors and code 1; any other is a fault of ours, and thrown. */
+export async function endedBy(
+  work: Promise<void>,
+  ...kinds: readonly (new (...words: never[]) => Error)[]
+): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof Error && kinds.some((kind) => error instanceof kind))) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
+
 /** The folder that holds all parts; it follows `XDG_CACHE_HOME`. */
 export function cacheFolder(): string {
   const { HOME, XDG_CACHE_HOME } = process.env;
