@@ -15,6 +15,11 @@ export const capiMutants: MutantsByFile = {
       from: 'ownerReferences.some((owner) => owner.uid === uid)',
       to: 'ownerReferences.some((owner) => owner.uid !== undefined)',
     },
+    {
+      means: 'the files of a cluster that was moved are made again',
+      from: "wasReady: isPublished || isTrue(view, 'BootstrapReady')",
+      to: "wasReady: isTrue(view, 'BootstrapReady')",
+    },
   ],
   'src/capi/objects.ts': [
     {
@@ -43,8 +48,21 @@ export const capiMutants: MutantsByFile = {
     },
     {
       means: 'masters are made before the bootstrap host is ready',
-      from: 'isBootstrapReady ? missing : 0',
-      to: 'missing',
+      from: 'if (hosts.length >= replicas || !(isFirst || isBootstrapReady)) return [];',
+      to: 'if (hosts.length >= replicas) return [];',
+    },
+    {
+      means:
+        'masters trust the config servers of masters while that of the bootstrap host serves them',
+      from: 'isBootstrapComplete && isNewAuthority(view, guest)',
+      to: 'isNewAuthority(view, guest)',
+    },
+  ],
+  'src/capi/bootstrap/controller.ts': [
+    {
+      means: 'what a host has read is changed after its cluster was moved',
+      from: "hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== ''",
+      to: 'hasInfrastructure(machine)',
     },
   ],
   'src/capi/control-plane/perform.ts': [

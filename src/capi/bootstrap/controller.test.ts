@@ -233,6 +233,25 @@ describe('the bootstrap provider', () => {
     expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
   });
 
+  it('changes nothing that a host has read after its cluster was moved, which no status is', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    await provider(kube);
+    const before = textIn(secretOf(kube, 'w0'), 'value');
+    stop.abort(new Error('the cluster is moved'));
+    const { status: _, ...config } = configOf(kube, 'w0');
+    kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
+    const [machine] = kube.objectsOf(capiMachines);
+    const spec = { ...(machine?.['spec'] as object), providerID: 'lab://w0' };
+    putHost(kube, 'w0', { machine: { spec } });
+    kube.put(bootstrapConfigs, config);
+    await provider(kube);
+    expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
+    expect(secretOf(kube, 'w0-agent')).toBeUndefined();
+    expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, dataSecretName: 'w0' });
+  });
+
   it('W4: keeps two clusters of one name in two namespaces apart', async () => {
     const kube = fakeKube();
     putCluster(kube);

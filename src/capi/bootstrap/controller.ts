@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { secrets as secretKind } from '../../cluster/kinds.ts';
-import { partOf } from '../../layering/api/cluster-object.ts';
+import { partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -253,7 +253,7 @@ async function prepare(
   const { name, namespace = '' } = config.metadata;
   const existing = await scope.kube.get({ kind: secretKind, namespace, name }, signal);
   if (existing !== undefined && !isControlledBy(existing, config.metadata.uid)) return taken(name);
-  if (existing !== undefined && hasInfrastructure(machine)) return { name };
+  if (existing !== undefined && isProvisioned(machine)) return { name };
   if (!hasInfrastructure(cluster))
     return { reason: 'WaitingForClusterInfrastructure', message: '' };
   const value = specVerdict(config.spec) ?? (await valueOf(scope, view, signal));
@@ -265,6 +265,10 @@ async function prepare(
 /** Whether the infrastructure of a Cluster, or of a Machine, is there. */
 const hasInfrastructure = (object: KubeObject): boolean =>
   partOf(object, 'status', 'initialization', 'infrastructureProvisioned') === true;
+
+/** Whether a host may have read its data. A status is not moved with its cluster (clusterctl), a spec is. */
+const isProvisioned = (machine: KubeObject): boolean =>
+  hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== '';
 
 /** The bootstrap data of a host, or what is missing for it. */
 async function valueOf(

@@ -18,12 +18,14 @@ import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import {
   certificateSigningRequests,
   clusterVersions,
+  configMaps,
   nodes,
   secrets,
 } from '../../cluster/kinds.ts';
 import { keyPair, pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
 import { seconds } from '../../model/duration.ts';
 import {
+  assetKeys,
   bootstrapConfigs,
   capiNames,
   clusters,
@@ -33,6 +35,7 @@ import {
   capiMachines,
   ownNames,
 } from '../api.ts';
+import { secretText } from '../objects.ts';
 
 /** A provider at work on a management cluster. */
 function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
@@ -166,6 +169,33 @@ describe('a control plane of three', () => {
   });
 });
 
+describe('failure domains', () => {
+  it('have as many masters each as can be: each is made when all before it are there', async () => {
+    const { kube, pass, end } = atWork(controlPlaneOf({ replicas: 5 }));
+    const [cluster] = kube.objectsOf(clusters);
+    const failureDomains = ['a', 'b'].map((name) => ({ name, controlPlane: true }));
+    const witness = { name: 'c', controlPlane: false };
+    const status = { ...(cluster?.['status'] as object) };
+    if (cluster !== undefined)
+      kube.put(clusters, {
+        ...cluster,
+        status: { ...status, failureDomains: [...failureDomains, witness] },
+      });
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+    await pass(seconds(3));
+    const domains = machinesIn(kube).map(({ spec }) => spec.failureDomain);
+    expect(domains.toSorted()).toEqual(['a', 'a', 'a', 'b', 'b']);
+    const names = new Set(machinesIn(kube).map(({ metadata }) => metadata.name));
+    const made = kube.writes
+      .filter(({ verb, name = '' }) => verb === 'create' && names.has(name))
+      .map(({ name }) => name);
+    // Its infrastructure, its config, and itself.
+    expect(made).toEqual([...new Set(made)].flatMap((name) => [name, name, name]));
+    await end();
+  });
+});
+
 /** A worker of day 2, as core and the bootstrap provider have made it. */
 function worker(kube: FakeKube, name: string, stage: string): void {
   const metadata = { name, namespace: capiNamespace, labels: { [capiNames.clusterName]: 'demo' } };
@@ -200,6 +230,41 @@ describe('the cluster that is installed', () => {
     const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
     const ofHosts = approved.filter(({ name }) => name?.startsWith('csr-') === true);
     expect(ofHosts.map(({ name }) => name)).toEqual(['csr-1']);
+    await end();
+  });
+
+  it('has the authority of its config servers among the files of the installer, once masters serve by it', async () => {
+    const { kube, guest, pass, end } = atWork();
+    const authority = (text: string): void => {
+      const metadata = {
+        name: 'machine-config-server-ca',
+        namespace: 'openshift-machine-config-operator',
+      };
+      guest.put(configMaps, { metadata, data: { 'ca-bundle.crt': text } });
+    };
+    const written = (): string => {
+      const made = kube.objectsOf(secrets).find(({ metadata }) => metadata.name === assets);
+      return secretText(made, assetKeys.configServerCa) ?? 'none';
+    };
+    const assets = 'demo-install-assets';
+    const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n`;
+    await pass();
+    authority(pem('1'));
+    const { name = '' } = bootstrapIn(kube)?.metadata ?? {};
+    report(kube, name, 'Waiting for control plane');
+    await pass();
+    expect(written()).toBe('none');
+    report(kube, name, 'Rebooting');
+    await pass();
+    expect(written()).toBe(pem('1'));
+    authority('');
+    await pass();
+    expect(written()).toBe(pem('1'));
+    authority(pem('2'));
+    await pass();
+    expect(written()).toBe(pem('2'));
+    const patches = kube.writes.filter((one) => one.verb === 'patch' && one.name === assets);
+    expect(patches).toHaveLength(2);
     await end();
   });
 

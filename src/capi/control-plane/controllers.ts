@@ -16,7 +16,14 @@ import { type AssetsBoard, assetsController, type FailedInstaller } from './make
 import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import type { GuestSeen } from './guest-hosts.ts';
-import { type Guest, type Guests, guestsOf, hasConfigServer, type OpenGuest } from './guest.ts';
+import {
+  configServerCaIn,
+  type Guest,
+  type Guests,
+  guestsOf,
+  hasConfigServer,
+  type OpenGuest,
+} from './guest.ts';
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { renewController } from './renew-kubeconfig.ts';
@@ -179,6 +186,7 @@ const seenOf = (guest: Guest | undefined): GuestSeen | undefined =>
   guest && {
     ...{ nodes: guest.nodes.all(), requests: guest.requests.all() },
     clusterVersion: guest.clusterVersion.get('version'),
+    configServerCa: configServerCaIn(guest.authorities.all()[0]),
   };
 
 /** All that a decision needs beside the objects of the management cluster. */

@@ -12,9 +12,10 @@ import {
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { secrets } from '../../cluster/kinds.ts';
-import type { Kube } from '../../ports/kube.ts';
-import { bootstrapConfigs, controlPlanes } from '../api.ts';
+import { configMaps, secrets } from '../../cluster/kinds.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { assetKeys, bootstrapConfigs, controlPlanes } from '../api.ts';
+import { secretText } from '../objects.ts';
 
 const verbs = ['create', 'patch', 'apply', 'remove'] as const;
 
@@ -55,6 +56,14 @@ async function live(write: number, when: 'before' | 'after') {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });
   const guest = fakeKube();
+  const authority = '-----BEGIN CERTIFICATE-----';
+  guest.put(configMaps, {
+    metadata: {
+      name: 'machine-config-server-ca',
+      namespace: 'openshift-machine-config-operator',
+    },
+    data: { 'ca-bundle.crt': authority },
+  });
   const begin = (through: Kube, signal: AbortSignal) =>
     runControlPlanes({ kube: through, clock, guest, signal });
   const dead = new AbortController();
@@ -66,7 +75,10 @@ async function live(write: number, when: 'before' | 'after') {
       proceed(kube);
     }
   };
-  const isUp = (): boolean => conditionIn(kube, 'Available') === 'True Available';
+  const assets = (): readonly KubeObject[] =>
+    kube.objectsOf(secrets).filter(({ metadata }) => metadata.name === 'demo-install-assets');
+  const isTrusted = (): boolean => secretText(assets()[0], assetKeys.configServerCa) === authority;
+  const isUp = (): boolean => conditionIn(kube, 'Available') === 'True Available' && isTrusted();
   const isGone = (): boolean => controlPlaneIn(kube) === undefined;
   const end = (): Promise<void> =>
     kube.remove(
@@ -86,8 +98,8 @@ async function live(write: number, when: 'before' | 'after') {
   const made = {
     machines: machinesIn(kube).map(({ metadata }) => metadata.name),
     clones: kube.objectsOf(labMachines).length,
-    assets: kube.objectsOf(secrets).filter((one) => one.metadata.name === 'demo-install-assets')
-      .length,
+    assets: assets().length,
+    isTrusted: isTrusted(),
   };
   if (!isEnding) await end();
   await pass(isGone);
@@ -111,7 +123,7 @@ describe('a provider that dies', () => {
         if (!hasDied) break;
         if (isEnding) continue;
         expect({ write, ...made, machines: made.machines.length }).toEqual({
-          ...{ write, machines: 3, clones: 3, assets: 1 },
+          ...{ write, machines: 3, clones: 3, assets: 1, isTrusted: true },
         });
         for (const name of made.machines) names.add(name);
       }

@@ -1,5 +1,6 @@
-import { type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
+import { assetKeys, type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
 import { findCondition } from '../conditions.ts';
+import { secretText } from '../objects.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import {
   type Approval,
@@ -40,6 +41,7 @@ export type ControlPlaneAction =
   | ({ readonly type: 'delete-machine' } & OnMachine)
   | ({ readonly type: 'propagate' } & OnMachine)
   | ({ readonly type: 'mark-up-to-date' } & OnMachine)
+  | { readonly type: 'trust-config-server'; readonly target: string }
   | { readonly type: 'upgrade'; readonly target: string }
   | NodeReport
   | Approval;
@@ -61,18 +63,29 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
     ...(isAnswering && view.kubeconfig === undefined
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
-    ...(guest === undefined ? [] : inGuest(view, guest)),
+    ...(guest === undefined ? [] : inGuest(view, facts, guest)),
   ];
 }
 
 /** What the cluster that is installed asks for. */
-const inGuest = (view: ControlPlaneView, guest: GuestSeen): readonly ControlPlaneAction[] => [
+const inGuest = (
+  view: ControlPlaneView,
+  { isBootstrapComplete }: ControlPlaneFacts,
+  guest: GuestSeen,
+): readonly ControlPlaneAction[] => [
   ...nodeReports(view, guest),
   ...approvals(view, guest),
+  // The config server of a bootstrap host has the certificate of the installer to its end.
+  ...(isBootstrapComplete && isNewAuthority(view, guest)
+    ? [{ type: 'trust-config-server', target: view.controlPlane.metadata.name } as const]
+    : []),
   ...(upgradeOf(view.controlPlane, guest.clusterVersion).update === undefined
     ? []
     : [{ type: 'upgrade', target: view.controlPlane.metadata.name } as const]),
 ];
+
+const isNewAuthority = ({ assets }: ControlPlaneView, { configServerCa }: GuestSeen): boolean =>
+  configServerCa !== undefined && configServerCa !== secretText(assets, assetKeys.configServerCa);
 
 /** Whether it has the finalizer. */
 export const hasFinalizer = ({ metadata: { finalizers = [] } }: OpenShiftControlPlane): boolean =>
@@ -95,7 +108,10 @@ function ending(
 const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
   hosts.some(({ stage }) => stage !== '');
 
-/** The Machines that are to be made: first the bootstrap host, and all others once they can join it. */
+/**
+ * The Machine that is to be made next: first the bootstrap host, and all others once they can join it. One at a time, as the failure
+ * domain of each follows from those before it.
+ */
 export function creations(
   { controlPlane, cluster }: ControlPlaneView,
   facts: ControlPlaneFacts,
@@ -103,21 +119,16 @@ export function creations(
   const { hosts, replicas, isBootstrapReady, isBootstrapLost, isExpired } = facts;
   if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || isExpired)
     return [];
-  const names = new Set(hosts.map(({ machine }) => machine.metadata.name));
-  const domains = hosts.map(({ machine }) => machine.spec.failureDomain);
-  const missing = replicas - hosts.length;
   const isFirst = facts.bootstrap === undefined && !isBootstrapReady;
-  const count = isFirst ? Math.min(1, missing) : isBootstrapReady ? missing : 0;
-  const actions: ControlPlaneAction[] = [];
-  for (let index = 0; actions.length < count; index += 1) {
-    const name = machineName(controlPlane, index);
-    if (names.has(name)) continue;
-    const failureDomain = leastUsedDomain(cluster, domains);
-    domains.push(failureDomain);
-    const machine = { name, isBootstrap: isFirst, failureDomain };
-    actions.push({ type: 'create-machine', target: name, machine });
-  }
-  return actions;
+  if (hosts.length >= replicas || !(isFirst || isBootstrapReady)) return [];
+  const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));
+  let index = 0;
+  while (taken.has(machineName(controlPlane, index))) index += 1;
+  const name = machineName(controlPlane, index);
+  const domains = hosts.map(({ machine }) => machine.spec.failureDomain);
+  const failureDomain = leastUsedDomain(cluster, domains);
+  const machine = { name, isBootstrap: isFirst, failureDomain };
+  return [{ type: 'create-machine', target: name, machine }];
 }
 
 /** What Machines have to have at all times. */

@@ -3,7 +3,7 @@ import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { type BootstrapConfig, type Machine, type OwnedMetadata, ownNames } from '../api.ts';
 import { findCondition } from '../conditions.ts';
 import type { ControlPlaneView } from './view.ts';
-import { isClusterPaused } from '../objects.ts';
+import { isClusterPaused, isControlledBy } from '../objects.ts';
 
 /** A host of the control plane. */
 export interface HostFact {
@@ -75,7 +75,7 @@ function isInfrastructureReady({ cluster }: ControlPlaneView): boolean {
   return initialization?.infrastructureProvisioned === true && hasEndpoint;
 }
 
-/** How far the bootstrap is. A status is not moved with its cluster, so what a host has reached counts as well. */
+/** How far the bootstrap is, by what is recorded of it or by its host. */
 function bootstrapOf(
   view: ControlPlaneView,
   {
@@ -87,12 +87,27 @@ function bootstrapOf(
   const first = isSingleNode ? 'Waiting for bootkube' : 'Waiting for control plane';
   const hasReached = (stage: Stage): boolean => isAtLeast(bootstrap?.stage ?? '', stage, ladder);
   const isNode = bootstrap?.machine.status?.nodeRef !== undefined;
-  const isBootstrapComplete =
-    isTrue(view, 'BootstrapComplete') || hasReached('Rebooting') || isNode;
-  const isBootstrapReady =
-    isBootstrapComplete || isTrue(view, 'BootstrapReady') || hasReached(first);
+  const { wasReady, wasComplete } = recorded(view);
+  const isBootstrapComplete = wasComplete || hasReached('Rebooting') || isNode;
+  const isBootstrapReady = isBootstrapComplete || wasReady || hasReached(first);
   const isBootstrapLost = isBootstrapReady && !isBootstrapComplete && bootstrap === undefined;
   return { isBootstrapReady, isBootstrapComplete, isBootstrapLost };
+}
+
+/**
+ * A status is not moved with its cluster (clusterctl), a Secret is: the kubeconfig is published once the API has answered, and first
+ * renewed once the bootstrap is complete.
+ */
+function recorded(view: ControlPlaneView) {
+  const { controlPlane, kubeconfig } = view;
+  const isPublished =
+    kubeconfig !== undefined && isControlledBy(kubeconfig, controlPlane.metadata.uid);
+  const isRenewed =
+    isPublished && kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined;
+  return {
+    wasReady: isPublished || isTrue(view, 'BootstrapReady'),
+    wasComplete: isRenewed || isTrue(view, 'BootstrapComplete'),
+  };
 }
 
 /** Whether the Secret with the installer's files is of this control plane, and not of one before it. */

@@ -17,6 +17,8 @@ export interface GuestSeen {
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
   readonly clusterVersion?: KubeObject | undefined;
+  /** PEM by which its config servers are trusted today, where it is not that of the installer. */
+  readonly configServerCa?: string | undefined;
 }
 
 /** A stage that a node shows of its host, which says nothing itself once it has rebooted. */

@@ -1,6 +1,11 @@
-import { certificateSigningRequests, clusterVersions, nodes } from '../../cluster/kinds.ts';
+import {
+  certificateSigningRequests,
+  clusterVersions,
+  configMaps,
+  nodes,
+} from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
-import { countAt } from '../../layering/api/cluster-object.ts';
+import { countAt, textAt } from '../../layering/api/cluster-object.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
@@ -13,6 +18,8 @@ export interface Guest {
   readonly kube: Kube;
   readonly nodes: Informer;
   readonly configServers: Informer;
+  /** The ConfigMap with their authority. */
+  readonly authorities: Informer;
   /** Requests for certificates. */
   readonly requests: Informer;
   readonly clusterVersion: Informer;
@@ -38,7 +45,22 @@ export interface Guests {
 const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
 
 /** Where the machine-config operator runs the config servers of masters. */
-const configServerPlace = { kind: daemonSets, namespace: 'openshift-machine-config-operator' };
+const namespace = 'openshift-machine-config-operator';
+const configServerPlace = { kind: daemonSets, namespace };
+
+/**
+ * Where the machine-config operator of 4.19 and newer keeps the authority of the config servers (`pkg/controller/certrotation`), and
+ * `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` does in older clusters. Without it that of the installer holds.
+ */
+export const configServerAuthority = {
+  ...{ kind: configMaps, namespace, name: 'machine-config-server-ca' },
+} as const;
+
+/** PEM of the authorities by which the config servers are trusted. */
+export function configServerCaIn(configMap: KubeObject | undefined): string | undefined {
+  const bundle = textAt(configMap, 'data', 'ca-bundle.crt');
+  return bundle.includes('-----BEGIN CERTIFICATE-----') ? bundle : undefined;
+}
 
 /** Whether a config server of a master answers; where the cluster shows none, whether a master is ready that could run one. */
 export function hasConfigServer(guest: Guest | undefined): boolean {
@@ -78,12 +100,16 @@ export function guestsOf(
       { kube, clock },
       { ...configServerPlace, fieldSelector: 'metadata.name=machine-config-server' },
     );
+    const authorities = informer(
+      { kube, clock },
+      { kind: configMaps, namespace, fieldSelector: `metadata.name=${configServerAuthority.name}` },
+    );
     const requests = informer({ kube, clock }, { kind: certificateSigningRequests });
     const clusterVersion = informer(
       { kube, clock },
       { kind: clusterVersions, fieldSelector: 'metadata.name=version' },
     );
-    const stores = [nodeStore, configServers, requests, clusterVersion];
+    const stores = [nodeStore, configServers, authorities, requests, clusterVersion];
     for (const store of stores) {
       store.onChange(() => changed(key));
       store.onGap(() => changed(key));
@@ -91,7 +117,7 @@ export function guestsOf(
     // A kubeconfig that cannot be read shows as a gap.
     const runs = stores.map((store) => store.run(stop.signal).catch(() => undefined));
     return {
-      ...{ kube, uid, configServers, requests, clusterVersion, nodes: nodeStore },
+      ...{ kube, uid, configServers, authorities, requests, clusterVersion, nodes: nodeStore },
       gap: () => nodeStore.gap()?.reason,
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));

@@ -35,7 +35,7 @@ import { decideProgress } from '../bootstrap/progress.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
 import { contractKind, type ContractKind } from '../contract-kinds.ts';
 import type { ControlPlaneAction } from './decide.ts';
-import type { Guest } from './guest.ts';
+import { configServerAuthority, configServerCaIn, type Guest } from './guest.ts';
 import { type Approval, approvals, type NodeReport } from './guest-hosts.ts';
 import {
   cloneOf,
@@ -150,6 +150,7 @@ export function actionsOn(
       createMachine({ scope, view: latest() }, machine, signal),
     propagate: ({ target }, signal) => propagate({ scope, view: latest() }, target, signal),
     'mark-up-to-date': ({ machine }, signal) => markUpToDate(scope, machine, signal),
+    'trust-config-server': (_, signal) => trustConfigServer({ scope, view: latest() }, signal),
     upgrade: (_, signal) => upgrade({ scope, view: latest() }, signal),
     'report-node': (report, signal) => reportNode({ scope, view: latest() }, report, signal),
     'approve-request': (approval, signal) => approve({ scope, view: latest() }, approval, signal),
@@ -275,6 +276,19 @@ async function reportNode(
   const ref = { kind: bootstrapConfigs, namespace, name };
   await writeStatus(kube, { ref, seen: config, change }, signal);
   note('info', `the node of ${name} is there`, { stage });
+}
+
+/** The provider that makes the Ignition of hosts finds it among the files of the installer. */
+async function trustConfigServer(
+  { scope: { kube, guest, note }, view: { assets } }: Place,
+  signal: AbortSignal,
+): Promise<void> {
+  const ca = configServerCaIn(await guest?.kube.get(configServerAuthority, signal));
+  if (assets === undefined || ca === undefined) return;
+  const { name, namespace = '' } = assets.metadata;
+  const patch = patchOf(assets, { data: secretData({ [assetKeys.configServerCa]: ca }) });
+  await kube.patch({ kind: secrets, namespace, name }, patch, signal);
+  note('info', `Secret ${name} has the new authority of the config servers`);
 }
 
 /** Its own operator decides whether it takes the update: nothing is ever forced. */

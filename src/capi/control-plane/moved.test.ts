@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bootstrapIn,
+  capiNamespace,
+  conditionIn,
+  controlPlaneIn,
+  controlPlaneOf,
+  controlPlaneUid,
+  fakeInstaller,
+  machinesIn,
+  managementCluster,
+  report,
+  runControlPlanes,
+} from '../../../test/support/capi-world.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { nodes, secrets } from '../../cluster/kinds.ts';
+import { hours, type Millis, seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { bootstrapConfigs, capiMachines, ownNames } from '../api.ts';
+
+/** Runs a provider for a while. */
+async function run(kube: FakeKube, { guest, start }: { guest: FakeKube; start: Millis }) {
+  const clock = fakeClock({ auto: false, start });
+  const installer = fakeInstaller();
+  const stop = new AbortController();
+  const ended = runControlPlanes({ kube, clock, guest, installer, signal: stop.signal });
+  const pass = async (): Promise<void> => {
+    for (let passed = 0; passed < seconds(2); passed += 250) {
+      await settle();
+      await clock.advance(250);
+    }
+  };
+  await pass();
+  return {
+    ...{ installer, pass },
+    end: async () => {
+      stop.abort(new Error('the test ends'));
+      return ended;
+    },
+  };
+}
+
+/** What clusterctl makes of a cluster elsewhere: all that its Cluster owns, with other uids and no status. */
+function moved(from: FakeKube): FakeKube {
+  const found = controlPlaneIn(from);
+  const { metadata, ...rest } = controlPlaneOf(found?.spec);
+  const { finalizers = [] } = found?.metadata ?? {};
+  const to = managementCluster({ ...rest, metadata: { ...metadata, uid: 'moved', finalizers } });
+  for (const kind of [capiMachines, bootstrapConfigs, secrets])
+    for (const { status: _, ...object } of from.objectsOf(kind)) {
+      const text = JSON.stringify(object).replaceAll(controlPlaneUid, 'moved');
+      const { metadata: before, ...content } = JSON.parse(text) as KubeObject;
+      const { uid, resourceVersion: __, ...named } = before;
+      to.put(kind, { ...content, metadata: { ...named, uid: `${uid ?? ''}-moved` } });
+    }
+  return to;
+}
+
+describe('a cluster that was moved to another management cluster', () => {
+  it.each([
+    ['with all of its masters', false],
+    ['after its bootstrap host was replaced', true],
+  ])('%s, is what it was, and nothing of it is made again', async (_, isReplaced) => {
+    const from = managementCluster();
+    const guest = fakeKube();
+    const start = Date.UTC(2026, 10, 1);
+    const first = await run(from, { guest, start });
+    const { name = '' } = bootstrapIn(from)?.metadata ?? {};
+    for (const stage of ['Waiting for control plane', 'Rebooting']) {
+      report(from, name, stage);
+      await first.pass();
+    }
+    expect(machinesIn(from)).toHaveLength(3);
+    const kubeconfig = from
+      .objectsOf(secrets)
+      .find((one) => one.metadata.name === 'demo-kubeconfig');
+    if (kubeconfig === undefined) throw new Error('no kubeconfig');
+    const annotations = { [ownNames.renewAt]: '2026-12-31T00:00:00Z' };
+    from.put(secrets, { ...kubeconfig, metadata: { ...kubeconfig.metadata, annotations } });
+    await first.end();
+    const to = moved(from);
+    if (isReplaced) to.drop({ kind: capiMachines, namespace: capiNamespace, name });
+    guest.put(nodes, { metadata: { name: 'n0' } });
+    const second = await run(to, { guest, start: start + hours(24) * 30 });
+    expect(second.installer.runs).toEqual([]);
+    expect(
+      to.writes.filter(({ verb, name: of }) => verb === 'remove' || of === 'demo-install-assets'),
+    ).toEqual([]);
+    expect(machinesIn(to)).toHaveLength(3);
+    expect(bootstrapIn(to) === undefined).toBe(isReplaced);
+    expect(conditionIn(to, 'BootstrapComplete')).toBe('True Complete');
+    expect(conditionIn(to, 'Available')).toBe('True Available');
+    expect(controlPlaneIn(to)?.status?.initialization).toEqual({ controlPlaneInitialized: true });
+    await second.end();
+  });
+});
