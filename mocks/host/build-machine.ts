@@ -20,6 +20,7 @@ const DiskPlan = z.strictObject({
   wwn: z.string().optional(),
   /** Serial number; one of the lab unless given. */
   serial: z.string().optional(),
+  isRotational: z.boolean().default(false),
 });
 type DiskPlan = z.infer<typeof DiskPlan>;
 
@@ -126,6 +127,8 @@ function diskDevice(plan: DiskPlan, index: number): Device {
       model: 'Lab Disk',
       vendor: 'LAB',
       transport: 'sata',
+      hctl: `${index}:0:0:0`,
+      isRotational: plan.isRotational,
     },
   };
 }

@@ -29,6 +29,8 @@ interface Identity {
   readonly model: string;
   readonly vendor: string;
   readonly transport: string;
+  readonly hctl: string;
+  readonly isRotational: boolean;
 }
 
 /** A block device of a simulated host. */

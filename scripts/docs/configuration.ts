@@ -91,6 +91,7 @@ const kindWords = {
   flag: 'true or false',
   list: 'list; with commas in a variable, repeated as a flag',
   argv: 'list; a JSON array in a variable or flag',
+  hints: 'map; `NAME=VALUE,NAME=VALUE` in a variable or flag',
   secret: 'secret',
 } as const;
 

@@ -18,6 +18,7 @@ const service: Values = {
   'cluster.id': 'c',
   'cluster.hostId': 'h',
 };
+const dry: Values = { 'host.reach': 'dry', 'dry.rebootMarker': '/m' };
 
 const store: Values = {
   'disk.device': '/dev/sda',
@@ -65,6 +66,17 @@ describe('requireComplete', () => {
       { ...service, 'disk.device': '', 'image.existingRoot': 'quay.io/x' },
       [],
     ],
+    ['a disk by hints', { ...service, 'disk.device': '', 'disk.hints': { rotational: false } }, []],
+    [
+      'hints that say nothing',
+      { ...service, 'disk.device': '', 'disk.hints': {} },
+      ['disk.device'],
+    ],
+    [
+      'a dry run by hints',
+      { ...service, ...dry, 'disk.device': '', 'disk.hints': { wwn: '5' } },
+      ['disk.device'],
+    ],
     ['no cluster', { ...service, 'cluster.id': '' }, ['cluster.id']],
     ['no host', { ...service, 'cluster.hostId': '' }, ['cluster.hostId']],
     ['no host, version 1', { ...service, 'cluster.hostId': '', 'service.api': 'v1' }, []],
@@ -92,7 +104,7 @@ describe('requireComplete', () => {
     ],
     ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
     ['a dry run without a marker', { ...service, 'host.reach': 'dry' }, ['dry.rebootMarker']],
-    ['a dry run', { ...service, 'host.reach': 'dry', 'dry.rebootMarker': '/m' }, []],
+    ['a dry run', { ...service, ...dry }, []],
     ['a live image', { ...service, 'image.source': 'live' }, []],
   ])('%s', (_, values, keys) => {
     expect(missingIn(given(values))).toEqual(keys);

@@ -113,13 +113,15 @@ const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) =
 
 function missingForDisk(given: Layer): readonly MissingSetting[] {
   if (!isUnset(given, 'image.existingRoot') || !isUnset(given, 'disk.device')) return [];
+  const isDry = textIn(given, 'host.reach') === 'dry';
+  if (!isDry && Object.keys(given.get('disk.hints')?.value ?? {}).length > 0) return [];
   return [
     {
       key: 'disk.device',
       what: 'no install disk is set',
       write: isStoreContract(given)
         ? 'set DEVICE=/dev/disk/by-id/… with S3_URL (or give --boot-device)'
-        : 'give --boot-device /dev/disk/by-id/… (or disk.device in a file)',
+        : 'give --boot-device /dev/disk/by-id/… (or disk.device or disk.hints in a file)',
     },
   ];
 }

@@ -140,7 +140,11 @@ function issueFailure(key: SettingKey, issue: z.core.$ZodIssue, given: Layer): A
     );
   }
   return (
-    refused ?? invalid(key, origin, { what: `${key}: ${sentence(issue)}`, write: wanted[kind] })
+    refused ??
+    invalid(key, origin, {
+      what: `${[key, ...issue.path.slice(2).filter((part) => typeof part === 'string')].join('.')}: ${sentence(issue)}`,
+      write: wanted[kind],
+    })
   );
 }
 
@@ -181,6 +185,7 @@ const wanted: Readonly<Record<Setting['kind'], string>> = {
   flag: 'true or false, without quotes',
   list: 'a list of strings',
   argv: 'a list of strings, [--append-karg, "ip=eth0:dhcp"] for example',
+  hints: 'a map of hints, {serialNumber: "S3Z8NB0K", rotational: false} for example',
   secret: 'a string',
 };
 

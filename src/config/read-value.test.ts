@@ -22,6 +22,13 @@ describe('readValue', () => {
     ['disk.format', '["/dev/a,b"]', ['/dev/a,b']],
     ['image.writerArgs', '["--append-karg","a=b,c"]', ['--append-karg', 'a=b,c']],
     ['image.writerArgs', '', []],
+    [
+      'disk.hints',
+      'rotational=false, minSizeGigabytes=400',
+      { rotational: false, minSizeGigabytes: 400 },
+    ],
+    ['disk.hints', 'model=SSD 870=x,wwn=0x5', { model: 'SSD 870=x', wwn: '0x5' }],
+    ['disk.hints', '', {}],
   ])('reads %s from %j', (key, text, value) => {
     expect(readValue(key, text, 'here')).toEqual(value);
   });
@@ -29,11 +36,18 @@ describe('readValue', () => {
   it('makes a secret that shows nothing', () => {
     const value = readValue('service.token', 'hidden', 'here');
     expect(value).toBeInstanceOf(Secret);
-    expect(String(value)).not.toContain('hidden');
+    expect(inspect(value)).not.toContain('hidden');
   });
 
   it.each<[SettingKey, string]>([
     ['role', 'mastre'],
+    ['disk.hints', 'serial=S1'],
+    ['disk.hints', 'serialNumber'],
+    ['disk.hints', 'minSizeGigabytes=0'],
+    ['disk.hints', 'rotational=no'],
+    ['disk.hints', 'hctl=0:0:0'],
+    ['disk.hints', 'deviceName=sda'],
+    ['disk.hints', 'wwn=1,wwn=2'],
     ['service.url', 'host:6000'],
     ['service.url', 'ftp://host'],
     ['service.url', 'http://'],

@@ -1,3 +1,4 @@
+import { type DiskHints, readDiskHints } from '../lib/disk-hints.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
@@ -36,6 +37,7 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   list: (key, text, origin) =>
     text.startsWith('[') ? readArray(key, text, origin) : commaList(text),
   argv: readArgv,
+  hints: readHints,
 };
 
 /** The words between commas, without blanks around them and without empty ones. */
@@ -165,6 +167,15 @@ function readArgv(key: SettingKey, text: string, origin: string): readonly strin
   const args = readArray(key, text, origin);
   requireWriterArgs(key, args, origin);
   return args;
+}
+
+function readHints(key: SettingKey, text: string, origin: string): DiskHints {
+  const read = readDiskHints(text);
+  if ('hints' in read) return read.hints;
+  throw invalid(key, origin, {
+    what: shownText(read.mistake),
+    write: 'NAME=VALUE,NAME=VALUE, serialNumber=S3Z8NB0K,rotational=false for example',
+  });
 }
 
 function readArray(key: SettingKey, text: string, origin: string): readonly string[] {

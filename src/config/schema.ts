@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type DiskHints, diskHintKinds } from '../lib/disk-hints.ts';
 import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
@@ -20,11 +21,13 @@ type ValueOf<S> =
         ? SecretUrl
         : S extends { readonly kind: 'list' | 'argv' }
           ? string[]
-          : S extends { readonly kind: 'secret' }
-            ? Secret
-            : S extends { readonly kind: 'flag' }
-              ? boolean
-              : number;
+          : S extends { readonly kind: 'hints' }
+            ? DiskHints
+            : S extends { readonly kind: 'secret' }
+              ? Secret
+              : S extends { readonly kind: 'flag' }
+                ? boolean
+                : number;
 
 type IsOptional<S> = S extends { readonly kind: 'secret' } | { readonly byDefault: undefined }
   ? true
@@ -87,6 +90,8 @@ function bareParserOf(setting: Setting): z.ZodType {
     case 'list':
     case 'argv':
       return z.array(z.string()).default([]);
+    case 'hints':
+      return z.strictObject(mapped(diskHintKinds, hintParser)).default({});
     case 'secret':
       return z.instanceof(Secret).optional();
     case 'word':
@@ -94,6 +99,15 @@ function bareParserOf(setting: Setting): z.ZodType {
     default:
       return textParsers[setting.kind](setting.byDefault);
   }
+}
+
+function hintParser(hint: (typeof diskHintKinds)[keyof typeof diskHintKinds]): z.ZodType {
+  const parser = {
+    text: () => z.string().regex('pattern' in hint ? hint.pattern : /./),
+    count: () => z.int().min(1),
+    flag: () => z.boolean(),
+  }[hint.kind]();
+  return parser.optional().describe(hint.summary);
 }
 
 function countParser(byDefault: number | undefined): z.ZodType {

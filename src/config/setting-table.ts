@@ -12,7 +12,7 @@ export type Setting =
   | { readonly kind: 'count'; readonly byDefault: number | undefined; readonly summary: string }
   | { readonly kind: 'port'; readonly byDefault: number; readonly summary: string }
   | { readonly kind: 'flag'; readonly byDefault: boolean; readonly summary: string }
-  | { readonly kind: 'list' | 'argv' | 'secret'; readonly summary: string }
+  | { readonly kind: 'list' | 'argv' | 'secret' | 'hints'; readonly summary: string }
   | WordSetting<string>;
 
 /** A setting that takes one of a few words. */
@@ -40,6 +40,7 @@ const optionalCount = (summary: string) =>
   ({ kind: 'count', byDefault: undefined, summary }) as const;
 const list = (summary: string) => ({ kind: 'list', summary }) as const;
 const argv = (summary: string) => ({ kind: 'argv', summary }) as const;
+const hints = (summary: string) => ({ kind: 'hints', summary }) as const;
 const secret = (summary: string) => ({ kind: 'secret', summary }) as const;
 const word = <const Word extends string>(
   words: readonly Word[],
@@ -119,6 +120,9 @@ export const settingTable = {
   },
   disk: {
     device: text('disk to install to, preferably /dev/disk/by-id/…'),
+    hints: hints(
+      'what the disk to install to is known by, with the names of rootDeviceHints; exactly one disk must fit all of them, and disk.device where it is set',
+    ),
     format: list('further disks to wipe of their partition tables'),
     cleanup: flag(
       'remove LVM, device-mapper and RAID leftovers from the disk before the write',

@@ -23,6 +23,7 @@ function kindIn(property: Property): Setting['kind'] | 'list or argv' {
     integer: 'count',
     array: 'list or argv',
     string: 'text',
+    object: 'hints',
   } as const;
   return kinds[property.type as keyof typeof kinds];
 }

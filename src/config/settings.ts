@@ -1,3 +1,4 @@
+import type { DiskHints } from '../lib/disk-hints.ts';
 import type { Proxies } from '../lib/proxies.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
@@ -33,7 +34,7 @@ export const secretFiles = {
 } as const satisfies Partial<Record<SettingKey, SettingKey>>;
 
 /** A value as one source gives it. From a file it is checked later, by the schema. */
-export type SettingValue = string | number | boolean | readonly string[] | Secret;
+export type SettingValue = string | number | boolean | readonly string[] | Secret | DiskHints;
 
 /** A value with the place it comes from, for people: `flag --url`, `file config.yaml:12`. */
 export interface Given {

@@ -58,6 +58,7 @@ const lsblkColumns: Found = {
   ...all('2.32.1', 'NAME', 'KNAME', 'PKNAME', 'MAJ:MIN', 'FSTYPE', 'MOUNTPOINT', 'LABEL', 'UUID'),
   ...all('2.32.1', 'PARTTYPE', 'PARTLABEL', 'PARTUUID', 'RO', 'RM', 'ROTA', 'MODEL', 'SERIAL'),
   ...all('2.32.1', 'SIZE', 'STATE', 'LOG-SEC', 'PHY-SEC', 'TYPE', 'WWN', 'TRAN', 'VENDOR'),
+  ...all('2.32.1', 'HCTL'),
   ...all('2.33', 'PATH', 'PTTYPE', 'PTUUID'),
   ...all('2.37', 'MOUNTPOINTS'),
   ...all('2.39', 'PARTN'),

@@ -1,6 +1,7 @@
 import { adapterMutants } from './adapters.ts';
 import { capiMutants } from './capi.ts';
 import { controllerMutants } from './controllers.ts';
+import { diskMutants } from './disk.ts';
 import { engineMutants } from './engine.ts';
 import type { MutantsByFile } from './mutant.ts';
 import { reportingMutants } from './reporting.ts';
@@ -11,6 +12,7 @@ const lists = [
   reportingMutants,
   adapterMutants,
   stepMutants,
+  diskMutants,
   controllerMutants,
   capiMutants,
 ];

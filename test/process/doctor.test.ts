@@ -36,9 +36,12 @@ describe('bootwright doctor', () => {
     const answer = await doctor(host);
     expect(states(answer)).toEqual({
       ...{ configuration: 'ok', agent: 'ok', system: 'ok', programs: 'ok', memory: 'ok' },
-      ...{ 'coreos-installer': 'ok', clock: 'ok', firmware: 'ok', service: 'ok' },
+      ...{ 'coreos-installer': 'ok', clock: 'ok', firmware: 'ok', disk: 'ok', service: 'ok' },
       ...{ 'disk/resolve': 'ok', 'disk/check': 'ok', 'image/choose': 'ok' },
     });
+    expect(answer.found.get('disk')?.says).toMatch(
+      /^\/dev\/sda .*disk: \{hints: \{serialNumber: "LAB01"\}\}$/,
+    );
     expect(answer.exitCode).toBe(0);
     expect(host.machine.unknown).toEqual([]);
     expect(host.inventory.requests.filter(({ method }) => method !== 'GET')).toEqual([]);

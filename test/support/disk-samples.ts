@@ -35,6 +35,8 @@ export function blockDevice(
     serial: '',
     wwn: '',
     model: '',
+    vendor: '',
+    hctl: '',
     children,
     ...differs,
   };
@@ -81,18 +83,19 @@ function printed(device: BlockDevice): object {
     size: device.sizeBytes,
     'log-sec': device.sectorBytes,
     ro: device.isReadOnly,
+    rota: device.isRotational ?? null,
     mountpoint: device.mountpoints[0] ?? null,
-    fstype: device.fsType || null,
-    label: device.label || null,
-    partlabel: device.partLabel || null,
-    parttype: device.partType || null,
-    partuuid: device.partUuid || null,
-    serial: device.serial || null,
-    wwn: device.wwn || null,
-    model: device.model || null,
+    ...nullIfEmpty({
+      ...{ fstype: device.fsType, label: device.label, partlabel: device.partLabel },
+      ...{ parttype: device.partType, partuuid: device.partUuid, serial: device.serial },
+      ...{ wwn: device.wwn, model: device.model, vendor: device.vendor, hctl: device.hctl },
+    }),
     ...(device.children.length === 0 ? {} : { children: device.children.map(printed) }),
   };
 }
+
+const nullIfEmpty = (texts: Readonly<Record<string, string>>): object =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text || null]));
 
 /** The fact of an install disk. */
 export const targetOf = (device: BlockDevice): TargetDisk => ({

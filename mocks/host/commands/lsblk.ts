@@ -18,7 +18,7 @@ const columns: Readonly<Record<string, Column>> = {
   size: ({ sizeBytes }) => sizeBytes,
   ro: ({ isReadOnly }) => isReadOnly === true,
   rm: ({ type }) => type === 'rom',
-  rota: () => false,
+  rota: ({ identity }) => identity?.isRotational === true,
   hotplug: () => false,
   'log-sec': ({ sectorBytes }) => sectorBytes,
   'phy-sec': ({ sectorBytes }) => Math.max(sectorBytes, 4096),
@@ -34,6 +34,7 @@ const columns: Readonly<Record<string, Column>> = {
     orNull((type === 'part' ? devices.byKname(disk)?.identity : identity)?.wwn),
   model: ({ identity }) => identity?.model ?? null,
   vendor: ({ identity }) => identity?.vendor ?? null,
+  hctl: ({ identity }) => orNull(identity?.hctl),
   tran: ({ identity }) => identity?.transport ?? null,
   state: ({ type }) => (type === 'disk' ? 'running' : null),
   // Of several it prints the last one.

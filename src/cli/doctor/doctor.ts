@@ -16,7 +16,7 @@ import { print, printJson, printNote, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { askCheck, type Check, type CheckScope, failedBy, HostFinding, ok } from './check.ts';
-import { hostChecks, systemCheck } from './host-checks.ts';
+import { findDisks, hostChecks, systemCheck } from './host-checks.ts';
 import { networkChecks } from './network-checks.ts';
 import { checkPreflight } from './preflight.ts';
 
@@ -58,7 +58,9 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
       ['configuration', Promise.resolve(configured)],
       ['agent', checkAgent(config).then((finding) => [finding])],
       [systemCheck.name, system.then((finding) => [finding])],
-      ...[...hostChecks, ...networkChecks(config)].map(one),
+      ...hostChecks.map(one),
+      ['disk', ifReached('disk', () => findDisks(scope))],
+      ...networkChecks(config).map(one),
       ...(isGiven
         ? [['disk and image', ifReached('disk and image', () => preflight(world, scope))] as const]
         : []),

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { blockDevice, lsblkOutput } from '../../../test/support/disk-samples.ts';
+import type { BlockDevice } from '../../steps/disk/block-devices.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { generations } from '../../../test/live-images/generations.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { askCheck, type HostFinding } from './check.ts';
-import { hostChecks, oldestWriter, programsOf, systemCheck } from './host-checks.ts';
+import { findDisks, hostChecks, oldestWriter, programsOf, systemCheck } from './host-checks.ts';
 
 const check = (name: string, host: FakeHost, config: ConfigInput = {}): Promise<HostFinding> => {
   const found = [systemCheck, ...hostChecks].find((one) => one.name === name);
@@ -91,5 +93,28 @@ describe('the checks of a host', () => {
 
   it('takes the coreos-installer of the oldest supported live image for old enough', () => {
     expect(generations[0]?.versions['coreos-installer']).toBe(oldestWriter);
+  });
+});
+
+describe('the disks of a host', () => {
+  const path = '/dev/disk/by-path/pci-0000:00:05.0';
+  it.each<readonly [says: string, disks: readonly BlockDevice[], host: FakeHost]>([
+    [
+      '/dev/sda (107 GB, S1): disk: {hints: {serialNumber: "S1"}}',
+      [blockDevice('sda', { serial: 'S1' })],
+      fakeHost(),
+    ],
+    [
+      `/dev/vda (107 GB): disk: {hints: {deviceName: "${path}"}}`,
+      [blockDevice('vda')],
+      fakeHost().withLink(path, '/dev/vda'),
+    ],
+    ['/dev/vda (107 GB): disk: {device: /dev/vda}', [blockDevice('vda')], fakeHost()],
+    ['none', [], fakeHost()],
+  ])('are told with what to write: %s', async (says, disks, host) => {
+    host.on(['lsblk', rest]).prints(lsblkOutput(...disks));
+    const { signal } = new AbortController();
+    const scope = { host, inventory: fakeInventory(), config: Config.parse({}), signal };
+    expect((await findDisks(scope)).map((one) => one.says)).toEqual([says]);
   });
 });

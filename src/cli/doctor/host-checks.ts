@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { describeRole } from '../../engine/describe.ts';
+import { givenHints } from '../../lib/disk-hints.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import { chooseRole } from '../../roles/choose.ts';
@@ -8,7 +9,18 @@ import { architectureArgv } from '../../steps/host-commands.ts';
 import { isActive } from '../../engine/condition.ts';
 import { hasEfiArgv, parseMenu, readMenuArgv } from '../../steps/disk/check-boot.ts';
 import { everyStep } from '../plan-text.ts';
-import { type CheckAnswer, type Check, type CheckScope, ok, warning } from './check.ts';
+import { listBlockDevices } from '../../steps/disk/block-devices.ts';
+import { availableDisks, describeDisk, hintsFor } from '../../steps/disk/hints.ts';
+import { linksTo } from '../../steps/disk/target.ts';
+import {
+  type CheckAnswer,
+  type Check,
+  type CheckScope,
+  failedBy,
+  type HostFinding,
+  ok,
+  warning,
+} from './check.ts';
 
 const limit = seconds(15);
 
@@ -109,6 +121,27 @@ async function checkMemory({ host, config, signal }: CheckScope): Promise<CheckA
 
 /** Prints `yes` or `no` (systemd 239 and newer). */
 const synchronizedArgv = ['timedatectl', 'show', '--property=NTPSynchronized', '--value'] as const;
+
+/** Each disk with the lines of a configuration file that mean this one and no other of the host. */
+export async function findDisks({ host, signal }: CheckScope): Promise<readonly HostFinding[]> {
+  try {
+    const roots = await listBlockDevices(host, signal);
+    const found: HostFinding[] = [];
+    for (const disk of availableDisks(roots)) {
+      const links = { folder: '/dev/disk/by-path', path: `/dev/${disk.kname}` };
+      const [deviceName] = await linksTo(host, links, signal);
+      const hints = hintsFor(roots, disk) ?? (deviceName === undefined ? {} : { deviceName });
+      const known = givenHints(hints).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+      const line = known.length === 0 ? `device: ${disk.path}` : `hints: {${known.join(', ')}}`;
+      found.push({ check: 'disk', ...ok(`${describeDisk(disk)}: disk: {${line}}`) });
+    }
+    const none = warning('none', 'look at lsblk and at the kernel log (journalctl -k)');
+    return found.length === 0 ? [{ check: 'disk', ...none }] : found;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [{ check: 'disk', ...failedBy(thrown) }];
+  }
+}
 
 async function checkClock({ host, signal }: CheckScope): Promise<CheckAnswer> {
   const hint =

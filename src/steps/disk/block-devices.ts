@@ -83,6 +83,9 @@ export const disksUnder = (
 ): readonly BlockDevice[] =>
   roots.filter((root) => withDescendants(root).some(({ kname }) => kname === device.kname));
 
+/** A WWN without the kind of identifier in front of it. */
+export const bareWwn = (wwn: string): string => wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
+
 /** The multipath device that a disk is one path of; undefined when it is none. */
 export const multipathOver = (disk: BlockDevice): BlockDevice | undefined =>
   disk.children.find(({ type }) => type === 'mpath');
@@ -216,6 +219,9 @@ const columns = [
   'SERIAL',
   'WWN',
   'MODEL',
+  'VENDOR',
+  'HCTL',
+  'ROTA',
 ];
 
 /**
@@ -258,6 +264,11 @@ export interface BlockDevice {
   readonly serial: string;
   readonly wwn: string;
   readonly model: string;
+  readonly vendor: string;
+  /** SCSI address, `0:2:0:0`; of a multipath device that of the path it is listed below. */
+  readonly hctl: string;
+  /** Whether it turns, where lsblk says so. */
+  readonly isRotational?: boolean | undefined;
   readonly children: readonly BlockDevice[];
 }
 
@@ -289,6 +300,9 @@ const LsblkDevice = z.object({
   serial: word,
   wwn: word,
   model: word,
+  vendor: word,
+  hctl: word,
+  rota: flag.nullish(),
   get children() {
     return z.array(LsblkDevice).nullish();
   },
@@ -323,7 +337,7 @@ export function parseLsblk(stdout: string): readonly BlockDevice[] {
  * multipath device is what each of its paths is
  */
 function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
-  const { serial, wwn, model } = of.type === 'mpath' ? (under ?? of) : of;
+  const { serial, wwn, model, vendor, hctl } = of.type === 'mpath' ? (under ?? of) : of;
   const kname = of.kname === '' ? of.name : of.kname;
   return {
     name: of.name,
@@ -343,6 +357,9 @@ function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
     serial,
     wwn,
     model,
+    vendor,
+    hctl,
+    isRotational: of.rota ?? undefined,
     children: (of.children ?? []).map((child) => deviceOf(child, of)),
   };
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { DiskHints } from '../../lib/disk-hints.ts';
 import { fact } from '../../engine/fact.ts';
 
 const DiskIdentitySchema = z.object({
@@ -20,6 +21,8 @@ const DiskIdentitySchema = z.object({
   wwn: z.string().default(''),
   /** Its names in /dev/disk/by-id. */
   byId: z.array(z.string()).readonly().default([]),
+  /** By what it was chosen, besides its name. */
+  hints: z.custom<DiskHints>().optional(),
 });
 
 /** A disk that this run may take data from. */

@@ -21,6 +21,11 @@ export const diskFailures = {
     title: 'Another disk has taken the name of the install disk',
     hint: 'compare lsblk --output NAME,SERIAL,WWN,SIZE with the message; while nothing has been removed from a disk, run again and the disk is found under its new name; after that, connect the disk again, or boot the host again and install it from the beginning',
   },
+  'disk.not-one': {
+    kind: 'input',
+    title: 'Not exactly one disk fits disk.hints',
+    hint: 'correct disk.hints by the disks in the message: bootwright doctor prints the hints of each disk of the host',
+  },
   'disk.not-whole': {
     kind: 'input',
     title: 'The install disk is not a whole disk',

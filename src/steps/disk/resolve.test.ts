@@ -61,6 +61,28 @@ describe('disk/resolve', () => {
     expect(failure).toMatchObject({ code });
   });
 
+  it('gives the disk that the hints fit, and the hints with it', async () => {
+    const hints = { serialNumber: 's1', minSizeGigabytes: 100 };
+    const { value } = await runStep(resolveDisk, {
+      host: hostWith(blockDevice('sdb', { serial: 'S2' }), sda),
+      config: { disk: { hints } },
+    });
+    expect(value).toMatchObject({ path: '/dev/sda', asked: '/dev/sda', byId: [byId], hints });
+  });
+
+  it.each([
+    ['hints fit none', { hints: { rotational: true } }, 'disk.not-one'],
+    ['hints fit both', { hints: { minSizeGigabytes: 1 } }, 'disk.not-one'],
+    ['the device is another', { device: byId, hints: { serialNumber: 'S2' } }, 'disk.not-one'],
+    ['the hints name another', { device: '/dev/sdb', hints: { deviceName: byId } }, 'disk.not-one'],
+    ['the device is the one', { device: byId, hints: { serialNumber: 'S1' } }, undefined],
+    ['a path is the one', { hints: { deviceName: byId } }, undefined],
+  ])('of two disks, when %s', async (_, disk, code) => {
+    const host = hostWith(sda, blockDevice('sdb', { serial: 'S2' })).withFile('/dev/sdb', '');
+    const { failure, value } = await tryStep(resolveDisk, { host, config: { disk } });
+    expect(failure ?? value).toMatchObject(code === undefined ? { path: '/dev/sda' } : { code });
+  });
+
   it('gives the additional disks as it finds them', async () => {
     const disk = { device: byId, format: ['/dev/sdb', '/dev/sdq'] };
     const sdb = blockDevice('sdb', { serial: 'S2' });

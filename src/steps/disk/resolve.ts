@@ -1,9 +1,9 @@
+import { givenHints, renderDiskHints } from '../../lib/disk-hints.ts';
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';
 import {
   deviceAt,
-  isPartition,
   isUnformatted,
   multipathOver,
   readBlockDevices,
@@ -13,6 +13,7 @@ import {
 import { type DiskIdentity, TargetDisk } from './facts.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
+import { availableDisks, chooseByHints, describeDisk, isWhole } from './hints.ts';
 import { byIdNames, nameDifference, rivalsOf } from './target.ts';
 
 /**
@@ -28,12 +29,20 @@ export const resolveDisk = step({
   preflight: true,
   freshUntil: ['disk/format-extra', 'disk/clean', 'image/write'],
   limit: minutes(1),
-  explain: ({ disk }) => (disk.device === '' ? 'no install disk is set' : disk.device),
+  explain: ({ disk }) =>
+    [disk.device, renderDiskHints(disk.hints)].filter((word) => word !== '').join(' with ') ||
+    'no install disk is set',
   preview: () => [lsblkArgv],
   run: async ({ host, config, signal, note }) => {
-    const asked = config.disk.device;
-    const real = asked === '' ? '' : ((await host.realPath(asked, signal)) ?? asked);
+    const { hints } = config.disk;
+    const paths = new Map<string, string>();
+    for (const path of [config.disk.device, hints.deviceName ?? '']) {
+      if (path !== '') paths.set(path, (await host.realPath(path, signal)) ?? path);
+    }
     const roots = await readBlockDevices(host, signal);
+    const byHints = givenHints(hints).length > 0;
+    const chosen = byHints ? `/dev/${chooseByHints(roots, { hints, paths }).kname}` : '';
+    const [asked, real] = [...paths][0] ?? [chosen, chosen];
     const device = chooseDisk(roots, { asked, real });
     note('info', `the install disk is ${device.path}`, {
       asked,
@@ -52,6 +61,7 @@ export const resolveDisk = step({
     return {
       ...identityOf(device, { asked, byId }),
       path: real,
+      ...(byHints ? { hints } : {}),
       ...(extra.length === 0 ? {} : { extra }),
     };
   },
@@ -72,9 +82,6 @@ const identityOf = (
   serial: device.serial,
   wwn: device.wwn,
 });
-
-/** Types of lsblk that can carry a partition table and be started from. */
-const wholeTypes = /^(disk|loop|mpath|md|raid\d+|linear)$/;
 
 /** The disk that was asked for, under both its names. */
 interface AskedDisk {
@@ -100,18 +107,8 @@ export function chooseDisk(roots: readonly BlockDevice[], { asked, real }: Asked
   return device;
 }
 
-/** A disk as a person knows it: path, size, model and serial number. */
-function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
-  const size = `${(sizeBytes / 1e9).toFixed(sizeBytes < 1e11 ? 1 : 0)} GB`;
-  const words = [sizeBytes === 0 ? 'not formatted' : size, model, serial];
-  return `${path} (${words.filter((word) => word !== '').join(', ')})`;
-}
-
 function missing(roots: readonly BlockDevice[], asked: string): AgentError {
-  const disks = roots
-    .filter((disk) => disk.type === 'disk' && (disk.sizeBytes > 0 || isUnformatted(disk)))
-    .map((disk) => multipathOver(disk) ?? disk);
-  const there = [...new Map(disks.map((disk) => [disk.kname, disk])).values()];
+  const there = availableDisks(roots);
   const what = asked === '' ? 'no install disk is set' : `${asked} is not a disk of this host`;
   const list = there.length === 0 ? 'none' : there.map(describeDisk).join('; ');
   return diskFailure('disk.missing', `${what}; available: ${list}`, {
@@ -129,7 +126,7 @@ function onePath(device: BlockDevice, asked: string): AgentError | undefined {
 }
 
 function notWhole(device: BlockDevice, asked: string): AgentError | undefined {
-  if (wholeTypes.test(device.type) && !isPartition(device)) return undefined;
+  if (isWhole(device)) return undefined;
   return diskFailure('disk.not-whole', `${asked} is ${device.path} of type ${device.type}`, {
     context: { asked, device: device.path, type: device.type },
   });

@@ -28,6 +28,13 @@ describe('the install disk among the devices of the host', () => {
     ['as it was', {}, {}, 'sda'],
     ['in other letters', { serial: ' S1 ' }, {}, 'sda'],
     ['while udev reads it again', { serial: '', wwn: '' }, {}, 'sda'],
+    ['chosen by hints', { hctl: '0:0:1:0' }, { hints: { hctl: '0:0:1:0', model: 'X' } }, 'sda'],
+    [
+      'at another address than the hints say',
+      { serial: '', wwn: '', hctl: '0:0:2:0' },
+      { hints: { hctl: '0:0:1:0' } },
+      'disk.changed: /dev/sda is another disk now: its hctl is 0:0:2:0',
+    ],
     ['a virtual disk', { serial: '', wwn: '' }, { serial: '', wwn: '' }, 'sda'],
     ['of a journal of before', {}, { serial: '', wwn: '', byId: [] }, 'sda'],
     [

@@ -4,6 +4,7 @@ import type { Millis } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { CommandResult, ExecOptions, Host } from '../../ports/host.ts';
 import {
+  bareWwn,
   deviceAt,
   disksUnder,
   everyDevice,
@@ -15,6 +16,7 @@ import {
 } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 import type { DiskIdentity } from './facts.ts';
+import { hintsAgainst } from './hints.ts';
 
 /** Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name (s390-tools, 59-dasd.rules). */
 const namesContent = /^(?:lvm-pv-uuid-|ccw-[^.]+$)/;
@@ -27,10 +29,19 @@ export async function byIdNames(
   path: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
+  const links = await linksTo(host, { folder: byIdFolder, path }, signal);
+  return links.filter((link) => !namesContent.test(link.slice(byIdFolder.length + 1)));
+}
+
+/** The links in a folder that lead to a path. */
+export async function linksTo(
+  host: Host,
+  { folder, path }: { readonly folder: string; readonly path: string },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const own: string[] = [];
-  for (const name of await host.list(byIdFolder, signal)) {
-    if (namesContent.test(name)) continue;
-    const link = `${byIdFolder}/${name}`;
+  for (const name of await host.list(folder, signal)) {
+    const link = `${folder}/${name}`;
     if ((await host.realPath(link, signal)) === path) own.push(link);
   }
   return own;
@@ -80,8 +91,6 @@ function hasChanged(
 export const hasWwn = ({ wwn }: Pick<BlockDevice, 'wwn'>): boolean =>
   /[1-9a-f]/i.test(bareWwn(wwn));
 
-const bareWwn = (wwn: string): string => wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
-
 /** A disk that has the serial number and the WWN of the install disk. */
 const isSurely = (device: BlockDevice, target: DiskIdentity): boolean =>
   device.type === target.type &&
@@ -124,6 +133,10 @@ function differenceOf(
   if (!isAsLarge(device, target)) {
     return `it has ${sizeBytes} bytes, not ${target.sizeBytes}`;
   }
+  // The kernel itself says these; udev may be reading the others again.
+  const { hctl, vendor, rotational } = target.hints ?? {};
+  const other = hintsAgainst({ hctl, vendor, rotational }, device).find(({ is }) => is !== '');
+  if (other !== undefined) return `its ${other.what} is ${other.is}`;
   for (const [link, path] of links) {
     const other = deviceAt(roots, path);
     if (other === undefined || isRelated(roots, device, other)) continue;

@@ -52,6 +52,8 @@ export async function installByUefi(
   });
   const settings = {
     'image.file': `${images}/labcoreos.raw.zst`,
+    // Beside --boot-device: one disk must be both.
+    'disk.hints': 'serialNumber=TARGET,vendor=0x1af4',
     // So that the agent's end and the order that it gave can be seen before the guest goes.
     'finish.rebootDelayMinutes': '1',
   };

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { blockDevice, partition } from '../../../test/support/disk-samples.ts';
+import type { DiskHints } from '../../lib/disk-hints.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { type BlockDevice, parseLsblk } from './block-devices.ts';
+import { availableDisks, chooseByHints, hintsFor } from './hints.ts';
+
+const recorded = (name: string): readonly BlockDevice[] =>
+  parseLsblk(
+    readFileSync(new URL(`../../../mocks/logs/lsblk/${name}.json`, import.meta.url), 'utf8'),
+  );
+const none = new Map<string, string>();
+
+/** The kernel name of the disk that is chosen, or the failure. */
+function chosen(roots: readonly BlockDevice[], hints: DiskHints, paths = none): string {
+  try {
+    return chooseByHints(roots, { hints, paths }).kname;
+  } catch (error) {
+    const { code, message } = error as AgentError;
+    return `${code}: ${message}`;
+  }
+}
+
+describe('the disk that hints mean', () => {
+  it.each<readonly [hints: DiskHints, kname: string]>([
+    [{ serialNumber: '5002538E40B1C2D3' }, 'sdb'],
+    [{ model: 'h730' }, 'sda'],
+    [{ vendor: 'dell' }, 'sda'],
+    [{ hctl: '0:0:1:0' }, 'sdb'],
+    [{ rotational: false }, 'sdb'],
+    [{ rotational: true }, 'sda'],
+    [{ minSizeGigabytes: 448 }, 'sda'],
+    [{ wwn: '0x61866da068d6a50025a1f3c70b2e4d19' }, 'sda'],
+    [{ wwn: '0x61866da068d6a500' }, 'sda'],
+    [{ wwnWithExtension: '61866DA068D6A50025A1F3C70B2E4D19' }, 'sda'],
+    [{ wwnVendorExtension: '0x25a1f3c70b2e4d19' }, 'sda'],
+    [{ wwn: '5002538e40b1c2d3', rotational: false, minSizeGigabytes: 447 }, 'sdb'],
+  ])('%j', (hints, kname) => {
+    expect(chosen(recorded('perc'), hints)).toBe(kname);
+  });
+
+  it.each<readonly [hints: DiskHints]>([
+    [{ model: 'MZ7LH480HAHQ0D3', rotational: true }],
+    [{ serialNumber: '5002538e40b1c2d' }],
+    [{ vendor: 'iDRAC' }],
+    [{ minSizeGigabytes: 560 }],
+    [{ wwnWithExtension: '0x61866da068d6a500' }],
+    [{ wwnVendorExtension: '0x61866da068d6a500' }],
+  ])('is none: %j', (hints) => {
+    expect(chosen(recorded('perc'), hints)).toMatch(/^disk\.not-one: no of 2 disks fits /);
+  });
+
+  it('is told by what excludes each disk, the nearest first', () => {
+    expect(
+      chosen(recorded('perc'), { vendor: 'ATA', rotational: false, minSizeGigabytes: 500 }),
+    ).toBe(
+      'disk.not-one: no of 2 disks fits vendor=ATA,minSizeGigabytes=500,rotational=false: ' +
+        '/dev/sdb (480 GB, MZ7LH480HAHQ0D3, 5002538e40b1c2d3): size is 447.1 GiB; ' +
+        '/dev/sda (600 GB, PERC H730 Mini, 61866da068d6a50025a1f3c70b2e4d19): vendor is DELL, rotational is true',
+    );
+  });
+
+  it('is never the first of several', () => {
+    expect(chosen(recorded('perc'), { minSizeGigabytes: 400 })).toMatch(
+      /^disk\.not-one: 2 of 2 disks fit .*\/dev\/sda .*: fits; .*\/dev\/sdb .*: fits$/,
+    );
+  });
+
+  it('is unknown where a disk does not say', () => {
+    const vda = blockDevice('vda', { vendor: '0x1af4' });
+    expect(chosen([vda], { serialNumber: 'S1' })).toMatch(/serialNumber is not known$/);
+    expect(chosen([vda], { rotational: false })).toMatch(/rotational is not known$/);
+  });
+
+  it('is the multipath device, by the address of any of its paths', () => {
+    const path = (kname: string, hctl: string): BlockDevice =>
+      blockDevice(kname, { hctl, serial: 'S1' }, [
+        blockDevice('dm-4', { name: 'mpatha', type: 'mpath', hctl, serial: 'S1' }),
+      ]);
+    const roots = [path('sda', '1:0:0:1'), path('sdb', '2:0:0:1'), blockDevice('sdc')];
+    expect(chosen(roots, { hctl: '2:0:0:1', serialNumber: 'S1' })).toBe('dm-4');
+    expect(chosen(recorded('multipath-friendly'), { minSizeGigabytes: 100_000 })).not.toMatch(
+      /\/dev\/sd/,
+    );
+  });
+
+  it('is an array or a loop device only by a path', () => {
+    const md = blockDevice('md127', { type: 'raid1' });
+    const roots = [blockDevice('sda', {}, [md]), blockDevice('loop1', { type: 'loop' })];
+    expect(chosen(roots, { minSizeGigabytes: 1 })).toBe('sda');
+    expect(chosen(roots, {}, new Map([['/dev/md/os', '/dev/md127']]))).toBe('md127');
+    expect(chosen(roots, {}, new Map([['/dev/loop1', '/dev/loop1']]))).toBe('loop1');
+  });
+
+  it('is no partition', () => {
+    const roots = [blockDevice('sda', {}, [partition('sda1')])];
+    expect(chosen(roots, {}, new Map([['/dev/sda1', '/dev/sda1']]))).toMatch(/not \/dev\/sda1$/);
+  });
+});
+
+describe('the hints for a disk', () => {
+  it.each<readonly [name: string, hints: readonly DiskHints[]]>([
+    [
+      'perc',
+      [{ serialNumber: '61866da068d6a50025a1f3c70b2e4d19' }, { serialNumber: '5002538e40b1c2d3' }],
+    ],
+  ])('tell it from every other: %s', (name, hints) => {
+    const roots = recorded(name);
+    expect(availableDisks(roots).map((disk) => hintsFor(roots, disk))).toEqual(hints);
+  });
+
+  it('are the address where there is no other', () => {
+    const disks = ['0:0:0:0', '0:0:1:0'].map((hctl, at) =>
+      blockDevice(`sd${at}`, { hctl, serial: 'VIRTUAL' }),
+    );
+    expect(disks.map((disk) => hintsFor(disks, disk))).toEqual([
+      { hctl: '0:0:0:0' },
+      { hctl: '0:0:1:0' },
+    ]);
+  });
+
+  it('are none for a disk that says nothing', () => {
+    const disks = [blockDevice('vda'), blockDevice('vdb')];
+    expect(disks.map((disk) => hintsFor(disks, disk))).toEqual([undefined, undefined]);
+  });
+});

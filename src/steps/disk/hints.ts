@@ -1,0 +1,165 @@
+// Which disk the hints of a configuration mean. Exactly one must fit: no order of the disks of a host is the same at each start.
+import { type DiskHints, givenHints, renderDiskHints } from '../../lib/disk-hints.ts';
+import type { AgentError } from '../../model/failure.ts';
+import {
+  bareWwn,
+  type BlockDevice,
+  everyDevice,
+  isNamed,
+  isPartition,
+  isUnformatted,
+  multipathOver,
+} from './block-devices.ts';
+import { diskFailure } from './failures.ts';
+
+/** What a disk is asked for by. */
+interface Asked {
+  readonly hints: DiskHints;
+  /** Where the paths of the configuration lead, each by the path: those that a disk must have. */
+  readonly paths: ReadonlyMap<string, string>;
+}
+
+/** Types of lsblk that can carry a partition table and be started from. */
+const wholeTypes = /^(disk|loop|mpath|md|raid\d+|linear)$/;
+
+/** Whether the operating system can be written to a device of this kind. */
+export const isWhole = (device: BlockDevice): boolean =>
+  wholeTypes.test(device.type) && !isPartition(device);
+
+/** A disk as a person knows it: path, size, model and serial number. */
+export function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
+  const size = `${(sizeBytes / 1e9).toFixed(sizeBytes < 1e11 ? 1 : 0)} GB`;
+  const words = [sizeBytes === 0 ? 'not formatted' : size, model, serial];
+  return `${path} (${words.filter((word) => word !== '').join(', ')})`;
+}
+
+/** The disks of a host, multipath devices in place of their paths; each as often as it is listed. */
+const disksOf = (roots: readonly BlockDevice[]): readonly BlockDevice[] =>
+  roots
+    .filter((disk) => disk.type === 'disk' && (disk.sizeBytes > 0 || isUnformatted(disk)))
+    .map((disk) => multipathOver(disk) ?? disk);
+
+/** The disks of a host by their kernel names. */
+export const availableDisks = (roots: readonly BlockDevice[]): readonly BlockDevice[] => [
+  ...new Map(disksOf(roots).map((disk) => [disk.kname, disk])).values(),
+];
+
+/**
+ * The one disk that fits. Arrays and loop devices are looked at only where a path leads to one.
+ * @throws AgentError `disk.not-one`
+ */
+export function chooseByHints(roots: readonly BlockDevice[], asked: Asked): BlockDevice {
+  const named = everyDevice(roots).filter(
+    (device) => isWhole(device) && [...asked.paths.values()].some((path) => isNamed(device, path)),
+  );
+  const disks = Map.groupBy([...disksOf(roots), ...named], ({ kname }) => kname).values();
+  const compared = [...disks].map((listed) => compare(listed, asked));
+  const [fits, ...others] = compared.filter(({ against }) => against.length === 0);
+  if (fits === undefined || others.length > 0) throw notOne(compared, asked);
+  return fits.disk;
+}
+
+interface Compared {
+  readonly disk: BlockDevice;
+  /** What excludes it. */
+  readonly against: readonly string[];
+}
+
+/** A multipath device is listed below each of its paths, and fits where one of them does. */
+function compare(listed: readonly BlockDevice[], { hints, paths }: Asked): Compared {
+  const [first] = listed
+    .map((disk) => ({
+      disk,
+      against: [
+        ...[...paths].flatMap(([asked, real]) => (isNamed(disk, real) ? [] : [`not ${asked}`])),
+        ...hintsAgainst(hints, disk).map(({ what, is }) => `${what} is ${is || 'not known'}`),
+      ],
+    }))
+    .toSorted((one, other) => one.against.length - other.against.length);
+  return first as Compared;
+}
+
+function notOne(compared: readonly Compared[], { hints, paths }: Asked): AgentError {
+  const fitting = compared.filter(({ against }) => against.length === 0).length;
+  const rows = compared
+    .toSorted((one, other) => one.against.length - other.against.length)
+    .map(({ disk, against }) => `${describeDisk(disk)}: ${against.join(', ') || 'fits'}`);
+  const wanted = [...paths.keys(), renderDiskHints({ ...hints, deviceName: undefined })];
+  const what = wanted.filter((word) => word !== '').join(' with ');
+  return diskFailure(
+    'disk.not-one',
+    `${fitting === 0 ? 'no' : fitting} of ${compared.length} disks ${fitting > 1 ? 'fit' : 'fits'} ${what}: ${rows.join('; ') || 'this host has none'}`,
+    { context: { hints: what, disks: compared.map(({ disk }) => disk.path).join(' ') } },
+  );
+}
+
+const gibibyte = 1024 ** 3;
+
+/** What a disk says otherwise than a hint. */
+interface Against {
+  readonly what: string;
+  /** Empty where the disk does not say. */
+  readonly is: string;
+}
+
+/** What a disk says otherwise than hints do; where the name of a device leads is not looked at. */
+export function hintsAgainst(hints: DiskHints, disk: BlockDevice): readonly Against[] {
+  const { own, extension } = partsOfWwn(disk.wwn);
+  const whole = bareWwn(disk.wwn);
+  const rotational = disk.isRotational?.toString() ?? '';
+  const size = disk.sizeBytes / gibibyte;
+  const facts: Readonly<Record<string, readonly [value: string, fits: boolean]>> = {
+    hctl: [disk.hctl, isSame(hints.hctl, disk.hctl)],
+    model: [disk.model, isIn(hints.model, disk.model)],
+    vendor: [disk.vendor, isIn(hints.vendor, disk.vendor)],
+    serialNumber: [disk.serial, isSame(hints.serialNumber, disk.serial)],
+    wwn: [disk.wwn, [whole, own].some((one) => isSame(bareWwn(hints.wwn ?? ''), one))],
+    wwnWithExtension: [disk.wwn, isSame(bareWwn(hints.wwnWithExtension ?? ''), whole)],
+    wwnVendorExtension: [extension, isSame(bareWwn(hints.wwnVendorExtension ?? ''), extension)],
+    minSizeGigabytes: [
+      size === 0 ? '' : `${Math.floor(size * 10) / 10} GiB`,
+      size >= (hints.minSizeGigabytes ?? 0),
+    ],
+    rotational: [rotational, rotational === hints.rotational?.toString()],
+  };
+  return givenHints(hints).flatMap(([name]) => {
+    const [value, fits] = facts[name] ?? ['', true];
+    return fits ? [] : [{ what: name === 'minSizeGigabytes' ? 'size' : name, is: value }];
+  });
+}
+
+const isSame = (hint = '', value: string): boolean =>
+  value !== '' && value.toLowerCase() === hint.toLowerCase();
+const isIn = (hint = '', value: string): boolean =>
+  value.toLowerCase().includes(hint.toLowerCase());
+
+/**
+ * lsblk prints the WWN with the vendor extension where there is one: 16 digits more (util-linux, `lsblk-properties.c`;
+ * systemd, `scsi_id.c`).
+ */
+function partsOfWwn(wwn: string): { readonly own: string; readonly extension: string } {
+  const bare = bareWwn(wwn);
+  const isLong = /^0x[0-9a-f]{32}$/i.test(wwn);
+  return { own: isLong ? bare.slice(0, 16) : bare, extension: isLong ? bare.slice(16) : '' };
+}
+
+/**
+ * The hints that tell a disk from every other of its host, or nothing where it says nothing of its own: virtual disks have
+ * neither serial number nor WWN unless the hypervisor gives them one.
+ */
+export function hintsFor(
+  roots: readonly BlockDevice[],
+  { serial, wwn, hctl }: BlockDevice,
+): DiskHints | undefined {
+  const disks = disksOf(roots);
+  const isAlone = (hints: DiskHints): boolean =>
+    new Set(disks.filter((one) => hintsAgainst(hints, one).length === 0).map(({ kname }) => kname))
+      .size === 1;
+  const candidates: readonly DiskHints[] = [
+    ...(serial === '' ? [] : [{ serialNumber: serial }]),
+    ...(wwn === '' ? [] : [{ wwn }]),
+    ...(serial === '' || wwn === '' ? [] : [{ serialNumber: serial, wwn }]),
+    ...(hctl === '' ? [] : [{ hctl }]),
+  ];
+  return candidates.find(isAlone);
+}

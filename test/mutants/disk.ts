@@ -1,0 +1,211 @@
+import type { MutantsByFile } from './mutant.ts';
+
+/** Faults of what chooses, guards and prepares a disk. */
+export const diskMutants: MutantsByFile = {
+  'src/steps/disk/target.ts': [
+    {
+      means: 'a DASD is another disk once the writer has labelled it',
+      from: "name.startsWith('dasd') || ",
+      to: '',
+    },
+    {
+      means: 'a disk with the serial number of another is written',
+      from: 'if (!isAlike(hardwareSerial(device), hardwareSerial(target)))',
+      to: 'if (device === undefined)',
+    },
+    {
+      means: 'a disk without a serial number is written at another address than the hints say',
+      from: 'if (other !== undefined) return',
+      to: 'if (device === undefined) return',
+    },
+    {
+      means: 'a disk with the WWN of another is written',
+      from: 'if (!isAlike(wwn, target.wwn))',
+      to: 'if (device === undefined)',
+    },
+    {
+      means: 'a disk of another size is written',
+      from: 'if (!isAsLarge(device, target))',
+      to: 'if (device === undefined)',
+    },
+    {
+      means: 'a disk that is no longer where its names lead is written',
+      from: 'if (!isKnownWithout(device, other, target)) return',
+      to: 'if (device === undefined) return',
+    },
+    {
+      means: 'a disk with a shared WWN and no serial number is believed to be the one',
+      from: "if (serial === '' || hardwareSerial(target) === '' || other.serial === '') return false;",
+      to: '',
+    },
+    {
+      means: 'zeros tell one disk from another',
+      from: '(hasWwn(device) || device.wwn !== other.wwn)',
+      to: 'device !== undefined',
+    },
+    {
+      means: 'the name that was asked for may lead anywhere',
+      from: 'new Set([asked, ...byId])',
+      to: 'byId',
+    },
+    {
+      means: 'a disk with the WWN that was asked for is no candidate',
+      from: "if (wwn !== undefined) return other.wwn !== '' && ",
+      to: 'if (wwn !== undefined) return device.wwn === undefined && ',
+    },
+    {
+      means: 'a multipath device is refused for a path of its own',
+      from: "device.type === 'mpath' && device.serial === other.serial",
+      to: 'device === other',
+    },
+    {
+      means: 'a command runs on a disk that nobody looked at again',
+      from: '  await confirmTarget(host, target, { signal: options.signal });\n',
+      to: '',
+    },
+    {
+      means: 'a name that says what is stored tells a disk from others',
+      from: 'if (namesContent.test(name)) continue;',
+      to: '',
+    },
+  ],
+  'src/steps/disk/hints.ts': [
+    {
+      means: 'the first of the disks that fit is taken',
+      from: 'fits === undefined || others.length > 0',
+      to: 'fits === undefined',
+    },
+    {
+      means: 'hints are enough where the device of the configuration is another',
+      from: 'isNamed(disk, real) ? [] : [`not ${asked}`]',
+      to: 'isNamed(disk, real) ? [] : []',
+    },
+  ],
+  'src/steps/disk/resolve.ts': [
+    {
+      means: 'what the hints say is not known when the disk is written',
+      from: 'byHints ? { hints } : {}',
+      to: '{}',
+    },
+    {
+      means: 'another disk is taken once the first has been cleaned',
+      from: "['disk/format-extra', 'disk/clean', 'image/write']",
+      to: "'image/write'",
+    },
+    {
+      means: 'another disk is taken once an additional one has been formatted',
+      from: "'disk/format-extra', ",
+      to: '',
+    },
+    {
+      means: 'a name that fits two disks is believed',
+      from: ' ??\n    ambiguous(device, asked, rivalsOf(roots, asked, device))',
+      to: '',
+    },
+    {
+      means: 'one path of a multipath device is written',
+      from: 'onePath(device, asked) ??\n    ',
+      to: '',
+    },
+    {
+      means: 'a partition is written as if it were a disk',
+      from: 'notWhole(device, asked) ??\n    ',
+      to: '',
+    },
+    {
+      means: 'paths are offered in place of the multipath device',
+      from: 'multipathOver(disk) ?? disk',
+      to: 'disk',
+    },
+  ],
+  'src/steps/disk/block-devices.ts': [
+    {
+      means: 'nothing tells a multipath device from others',
+      from: "of.type === 'mpath' ? (under ?? of) : of",
+      to: 'of',
+    },
+  ],
+  'src/steps/disk/guards.ts': [
+    {
+      means: 'the install disk is formatted as a further one',
+      from: "if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };",
+      to: '',
+    },
+    {
+      means: 'a further disk is formatted by a name that fits two',
+      from: 'if (rivals.length > 0) {',
+      to: 'if (rivals.length > 9) {',
+    },
+    {
+      means: 'a further disk that is mounted is formatted',
+      from: "['live', 'mount', 'swap'].includes(kind)",
+      to: "['live'].includes(kind)",
+    },
+    {
+      means: 'the half of a boot mirror is left on another disk',
+      from: "return isHalf ? label.slice('any:md-'.length) : undefined;",
+      to: 'return isHalf ? undefined : undefined;',
+    },
+    {
+      means: 'an array is taken down with a disk of its own, and the other half is not seen',
+      from: 'disksUnder(roots, device).filter(\n      // A loop',
+      to: 'disksUnder(roots, device).slice(0, 1).filter(\n      // A loop',
+    },
+    {
+      means: 'a clone of the install disk counts as a second path of it',
+      from: 'twins.includes(kname) && own.has(device.partUuid)',
+      to: 'twins.includes(kname)',
+    },
+    {
+      means: 'what is in an old volume stops an installation',
+      from: 'if (label === undefined || isVolume(device)) return [];',
+      to: 'if (label === undefined) return [];',
+    },
+    {
+      means: 'a pool of ZFS that is imported is not seen',
+      from: '...poolsOn(disk).filter(({ pool }) => pools.includes(pool))',
+      to: '',
+    },
+    {
+      means: 'the disk of the running system is written',
+      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(disk) ??\n    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful))',
+      to: 'physicalProblem(disk)',
+    },
+  ],
+  'src/steps/disk/check.ts': [
+    {
+      means: 'a second boot label is not looked for',
+      from: 'if (systems.length > 0) throw',
+      to: 'if (systems.length > 99) throw',
+    },
+  ],
+  'src/steps/disk/set-boot-entry.ts': [
+    {
+      means: 'the firmware has an entry for a partition that Ignition makes again',
+      from: '!esp.isWiped && ',
+      to: '',
+    },
+    {
+      means: 'the other disks of a boot mirror are not looked at',
+      from: 'if (ignition !== undefined) {',
+      to: 'if (disk === undefined && ignition !== undefined) {',
+    },
+  ],
+  'src/steps/disk/format-extra.ts': [
+    {
+      means: 'another disk than was found is formatted',
+      from: 'if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;',
+      to: 'if (!(error instanceof AgentError)) throw error;',
+    },
+    {
+      means: 'a disk that could not be formatted stops the first boot',
+      from: 'if (systems.length > 0) throw',
+      to: 'if (systems.length > 99) throw',
+    },
+    {
+      means: 'a further disk is not looked at before each command',
+      from: 'await execOnTarget({ host, target: identity }, argv, ',
+      to: 'await host.exec(argv, ',
+    },
+  ],
+};
