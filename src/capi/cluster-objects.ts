@@ -8,6 +8,7 @@ import {
   type OpenShiftControlPlane,
   controlPlanes,
 } from './api.ts';
+import { findCondition } from './conditions.ts';
 
 /** The objects of one Cluster, as they were last seen. */
 export interface ClusterObjects {
@@ -16,6 +17,19 @@ export interface ClusterObjects {
   /** In the order of their names. */
   readonly configs: readonly BootstrapConfig[];
 }
+
+/** The name of the host of a config: that of its Machine. */
+export const hostName = ({ name, ownerReferences = [] }: BootstrapConfig['metadata']): string =>
+  ownerReferences.find(({ kind }) => kind === 'Machine')?.name ?? name;
+
+/** Whether the API of a cluster answers, and each of its hosts is installed. */
+export const isInstalled = ({
+  controlPlane,
+  configs,
+}: Pick<ClusterObjects, 'controlPlane' | 'configs'>): boolean =>
+  findCondition(controlPlane?.status?.conditions, 'Available')?.status === 'True' &&
+  configs.length > 0 &&
+  configs.every(({ status }) => findCondition(status?.conditions, 'Ready')?.status === 'True');
 
 /** Who follows a Cluster. */
 interface Follower {

@@ -45,17 +45,47 @@ export const findCondition = (
   type: string,
 ): ApiCondition | undefined => conditions?.find((one) => one.type === type);
 
-/** Reasons with which a person has to act, whatever the condition: something is wrong, and not only not yet. */
-const failureReasons: ReadonlySet<string> = new Set([
-  ...['SecretNotFound', 'KeyMissing', 'ParseFailed', 'ReplicasMismatch', 'Invalid'],
-  ...['TemplateNotFound', 'TemplateKindNotFound', 'CreationFailed', 'SecretNameTaken'],
-  ...['InstallerFailed', 'ManifestsDiscarded', 'ManifestsIncomplete', 'Expired', 'Failed'],
-  ...['TimedOut', 'HostInstallationFailed', 'APIUnreachable', 'SecretFailed', 'PullSecretNotFound'],
-  ...['NetworkSecretNotFound', 'InventoryTokenNotFound', 'InstallDeviceMissing'],
-  ...['InvalidIgnitionOverride', 'IgnitionTooLarge', 'AgentLost', 'InstallationFailed'],
-  ...['OSImageBuildFailed', 'OSImageRolloutFailed'],
-]);
+const start = 'delete the Cluster and start again';
+const secret = 'make the Secret that the message names, in the namespace of the Cluster';
+const config = 'change the config of the host, or what it was made from';
+
+/** Reasons with which a person has to act, whatever the condition: something is wrong, and not only not yet. Each with what to do. */
+const failureHints: Readonly<Record<string, string>> = {
+  SecretNotFound: secret,
+  KeyMissing: 'give the Secret the key that the message names',
+  ParseFailed: 'fix the install-config at the place that the message names',
+  ReplicasMismatch: 'let install-config and control plane have the same number of masters',
+  Invalid: 'fix the manifest at the place that the message names',
+  Duplicate: 'keep one of the manifests that the message names',
+  TemplateNotFound: 'make the template that the control plane refers to',
+  TemplateKindNotFound: 'install the infrastructure provider, or correct the reference',
+  CreationFailed: 'the message is that of the API server; correct what it refuses',
+  SecretNameTaken: 'remove the Secret that the message names',
+  InstallerFailed: 'read the log of the Job; change the inputs, or remove the Job',
+  ManifestsDiscarded: 'change the manifests: the installer has not taken all of them',
+  ManifestsIncomplete: 'change the inputs: the installer has not made all of its files',
+  Expired: start,
+  Failed: `correct what the message names; where the host does not try again, ${start}`,
+  TimedOut: `look at the host that the message names; ${start}`,
+  HostInstallationFailed: 'see the host that the message names',
+  APIUnreachable: 'check the control plane, and the way to its API from the management cluster',
+  SecretFailed: secret,
+  PullSecretNotFound: secret,
+  NetworkSecretNotFound: secret,
+  InventoryTokenNotFound: secret,
+  InstallDeviceMissing: config,
+  InvalidIgnitionOverride: config,
+  IgnitionTooLarge: `${config}; it must be smaller`,
+  AgentLost: 'look at the console of the host, and its way to the inventory',
+  InstallationFailed: 'do what the message says; an agent that can try again does so by itself',
+  OSImageBuildFailed: `fix the Containerfile or the MachineOSConfig, then ${start}`,
+  OSImageRolloutFailed: 'do what the message says',
+};
 
 /** Whether a condition says that something failed. */
 export const isFailure = ({ status, reason }: ApiCondition): boolean =>
-  status !== 'True' && failureReasons.has(reason);
+  status !== 'True' && Object.hasOwn(failureHints, reason);
+
+/** What to do about a condition that says that something failed. */
+export const hintOf = ({ reason }: Pick<ApiCondition, 'reason'>): string =>
+  failureHints[reason] ?? '';

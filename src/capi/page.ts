@@ -2,7 +2,7 @@ import type { KubeObject } from '../ports/kube.ts';
 import { railOfRole } from '../page/service.ts';
 import type { PageUpdate, Tone } from '../page/state.ts';
 import type { ApiCondition, BootstrapConfig, HostProgress } from './api.ts';
-import type { ClusterObjects } from './cluster-objects.ts';
+import { type ClusterObjects, hostName, isInstalled } from './cluster-objects.ts';
 import { findCondition, isFailure } from './conditions.ts';
 
 /** What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing there. */
@@ -21,7 +21,7 @@ export function pageUpdates(
     { kind: 'cluster', at, status: reason, info: message },
     ...conditions.map((one) => conditionUpdate(one, at)),
     ...configs.flatMap((config) => hostUpdates(config, { isSingleNode, at })),
-    ...endOf(available, configs, at),
+    ...(isInstalled({ controlPlane, configs }) ? [endOf(available, configs, at)] : []),
   ];
 }
 
@@ -61,7 +61,7 @@ function hostUpdates(
   const rail = railOfRole(role, isSingleNode);
   const since = timeOf(progress?.stageStartedAt, at);
   return [
-    { kind: 'host', at, id, name: machineOf(metadata), role, rail },
+    { kind: 'host', at, id, name: hostName(metadata), role, rail },
     {
       kind: 'stage',
       at,
@@ -73,9 +73,6 @@ function hostUpdates(
     ...(ready?.status === 'True' ? [installedAt(id, timeOf(ready.lastTransitionTime, at))] : []),
   ];
 }
-
-const machineOf = ({ name, ownerReferences = [] }: BootstrapConfig['metadata']): string =>
-  ownerReferences.find(({ kind }) => kind === 'Machine')?.name ?? name;
 
 function stateOf(
   ready: ApiCondition | undefined,
@@ -97,18 +94,13 @@ function endOf(
   available: ApiCondition | undefined,
   configs: readonly BootstrapConfig[],
   at: number,
-): readonly PageUpdate[] {
-  const isInstalled =
-    available?.status === 'True' &&
-    configs.length > 0 &&
-    configs.every(({ status }) => findCondition(status?.conditions, 'Ready')?.status === 'True');
-  if (!isInstalled) return [];
+): PageUpdate {
   const changed = [
     available,
     ...configs.map(({ status }) => findCondition(status?.conditions, 'Ready')),
   ];
   const last = Math.max(...changed.map((one) => timeOf(one?.lastTransitionTime, at)));
-  return [{ kind: 'end', at: last, isGood: true, text: 'installed', details: [] }];
+  return { kind: 'end', at: last, isGood: true, text: 'installed', details: [] };
 }
 
 /** A time of the API server, in milliseconds since the epoch; one that is missing, or is still to come, is now. */

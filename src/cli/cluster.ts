@@ -5,7 +5,7 @@ import { calmTimeouts } from '../adapters/kube/api-server.ts';
 import { type KubeCluster, kubeCluster, type KubeOptions } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
-import { configFailure } from '../config/failures.ts';
+import { configFailure, flagFailure } from '../config/failures.ts';
 import type { Kube } from '../ports/kube.ts';
 import { kept } from '../reconcile/kept.ts';
 import { cliFailure } from './failures.ts';
@@ -104,6 +104,45 @@ export async function withCluster(
   } finally {
     await kube.close();
   }
+}
+
+/** A Cluster of Cluster API, and the client of its management cluster. */
+export interface ClusterTarget extends AsyncDisposable {
+  readonly kube: KubeCluster;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** How a command names a Cluster. */
+export interface ClusterCall {
+  readonly environment: Environment;
+  /** NAMESPACE/NAME. */
+  readonly cluster?: string;
+  /** Of the management cluster; default: the service account of the pod. */
+  readonly kubeconfig?: string;
+}
+
+/**
+ * Opens the management cluster of a Cluster, by the user's proxies.
+ * @throws AgentError `cli.bad-flag`, `cli.not-in-cluster`, `config.file-not-read`
+ */
+export async function clusterTarget(
+  command: string,
+  { environment, kubeconfig, cluster = '' }: ClusterCall,
+  more: Pick<KubeOptions, 'denials'> = {},
+): Promise<ClusterTarget> {
+  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(cluster) ?? [];
+  if (namespace === undefined || name === undefined) {
+    throw flagFailure('cli.bad-flag', `\`${command}\`: --cluster is NAMESPACE/NAME`, {
+      hint: `see "bootwright help ${command}"`,
+    });
+  }
+  const kube = kubeCluster({
+    credentials: await commandCredentials(environment, kubeconfig),
+    ...{ clock: systemClock, random: systemRandom, proxies: proxiesIn(environment) },
+    ...{ emit: () => undefined, ...more },
+  });
+  return { kube, namespace, name, [Symbol.asyncDispose]: () => kube.close() };
 }
 
 /** The client of a program that follows a whole cluster until it is stopped: of what it follows it keeps little, and its watches last. */

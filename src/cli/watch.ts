@@ -2,11 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { systemClock } from '../adapters/clock.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
-import { kubeCluster } from '../adapters/kube/kube.ts';
-import { systemRandom } from '../adapters/random.ts';
 import { type ClusterObjects, followCluster } from '../capi/cluster-objects.ts';
 import { pageUpdates } from '../capi/page.ts';
-import { type Environment, proxiesIn } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { loadConfig } from '../config/load.ts';
@@ -22,23 +19,18 @@ import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage } from '../page/state.ts';
 import type { Inventory } from '../ports/inventory.ts';
-import { commandCredentials } from './cluster.ts';
+import { type ClusterCall, clusterTarget } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Arguments of `watch`. */
-interface WatchCall {
-  /** The URL, and flags of an install. */
+interface WatchCall extends ClusterCall {
+  /** The URL, and flags of an install; none with a Cluster, whose objects are followed in place of a service. */
   readonly argv: readonly string[];
-  readonly environment: Environment;
   readonly listen: string;
   readonly pageFile?: string;
-  /** NAMESPACE/NAME of a Cluster of Cluster API, whose objects are followed in place of a service. */
-  readonly cluster?: string;
-  /** Of its management cluster. */
-  readonly kubeconfig?: string;
 }
 
 /** As often as the controller asks. */
@@ -94,23 +86,14 @@ export async function serviceOf(call: Omit<WatchCall, 'listen'>): Promise<PageSo
 }
 
 /** The objects of a Cluster in its management cluster. */
-async function objectsOf({
-  argv,
-  environment,
-  kubeconfig,
-  cluster,
-}: WatchCall): Promise<PageSource> {
-  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(cluster ?? '') ?? [];
-  if (namespace === undefined || name === undefined || argv.length > 0) {
-    throw flagFailure('cli.bad-flag', '`watch`: --cluster is NAMESPACE/NAME, without a URL', {
+async function objectsOf(call: WatchCall): Promise<PageSource> {
+  if (call.argv.length > 0) {
+    throw flagFailure('cli.bad-flag', '`watch`: --cluster takes no URL beside it', {
       hint: 'see "bootwright help watch"',
     });
   }
-  const credentials = await commandCredentials(environment, kubeconfig);
-  const kube = kubeCluster({
-    ...{ credentials, clock: systemClock, random: systemRandom, proxies: proxiesIn(environment) },
-    emit: () => undefined,
-  });
+  const target = await clusterTarget('watch', call);
+  const { kube, namespace, name } = target;
   return {
     name: `Cluster ${namespace}/${name}`,
     follow: async (page, signal) => {
@@ -121,14 +104,10 @@ async function objectsOf({
         printLastError(page, lastError, at);
         if (page.state().end !== undefined) over.abort();
       };
-      await followCluster(
-        kube,
-        { namespace, name },
-        { seen, signal: AbortSignal.any([signal, over.signal]) },
-      );
+      await followCluster(kube, target, { seen, signal: AbortSignal.any([signal, over.signal]) });
       printEnd(page, plainLine);
     },
-    [Symbol.asyncDispose]: () => kube.close(),
+    [Symbol.asyncDispose]: () => target[Symbol.asyncDispose](),
   };
 }
 

@@ -52,6 +52,7 @@ export function addCapi(capi: ProgramCommand): void {
     .reads(podEnvironment)
     .runs(async () => (await import('./assets.ts')).runCapiAssets);
   addCapiInstall(capi);
+  addCapiFollow(capi);
 }
 
 const installFolder = (): Option =>
@@ -108,3 +109,37 @@ function addCapiInstall(capi: ProgramCommand): void {
     .example('bootwright capi apply --dir demo --kubeconfig management', 'begin an installation')
     .runs(async () => (await import('./apply.ts')).runCapiApply);
 }
+
+/** Adds the commands about a Cluster that is there. */
+function addCapiFollow(capi: ProgramCommand): void {
+  ofCluster(
+    capi.add(
+      'watch',
+      'print how the installation of a Cluster fares until it ends',
+      'A line for each stage of a host and each condition of the control plane as it changes; a failure with why and what to do. It ends once the cluster is available and its hosts are installed, or the Cluster is deleted. A host that failed may try again by itself, so a failure ends nothing unless asked for.',
+    ),
+  )
+    .option('--timeout <DURATION>', 'end after so long, as 90m')
+    .option('--fail-fast', 'end at the first failure')
+    .ends({
+      0: 'the cluster is available, and all of its hosts are installed',
+      2: 'there is no such Cluster, or the command line is wrong',
+      7: 'the time is over, and nothing has failed',
+      8: 'a failure stands at the end, or the Cluster was deleted',
+    })
+    .example(
+      'bootwright capi watch --kubeconfig management --cluster demo/demo --timeout 2h',
+      'wait for an installation in a script',
+    )
+    .runs(async () => (await import('./watch.ts')).runCapiWatch);
+}
+
+/** Options of a command about one Cluster. */
+const ofCluster = (command: ProgramCommand): ProgramCommand =>
+  command
+    .addOption(requiredOption('--cluster <NAMESPACE/NAME>', 'the Cluster'))
+    .option(
+      '--kubeconfig <FILE>',
+      'kubeconfig of the management cluster; default: the service account of the pod',
+    )
+    .reads({ ...proxyEnvironment, ...podEnvironment });

@@ -9,8 +9,18 @@ import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { printError } from '../messages.ts';
 
-/** Failures of `capi render` and `capi apply`. */
+/** Failures of the commands of Cluster API. */
 export const capiFailures = {
+  'capi.cluster-deleted': {
+    kind: 'cluster',
+    title: 'The Cluster was deleted while it was watched',
+    hint: 'apply it again to start again',
+  },
+  'capi.cluster-not-found': {
+    kind: 'input',
+    title: 'The management cluster has no Cluster of the name',
+    hint: 'check --cluster NAMESPACE/NAME and the kubeconfig; bootwright capi apply makes it',
+  },
   'capi.conflict': {
     kind: 'cluster',
     title: 'Somebody else has changed an object of the installation in the management cluster',
@@ -25,6 +35,16 @@ export const capiFailures = {
     kind: 'input',
     title: 'A directory holds no install-config and no state of the installer',
     hint: 'give the directory of openshift-install with --dir',
+  },
+  'capi.installation-failed': {
+    kind: 'cluster',
+    title: 'The installation of a Cluster has failed',
+    hint: 'do what the lines of the failures say; bootwright capi gather collects the logs',
+  },
+  'capi.not-installed': {
+    kind: 'limit',
+    title: 'A Cluster was not installed in time, and nothing of it has failed',
+    hint: 'watch longer; the last lines say what each host waits for',
   },
   'capi.not-written': {
     kind: 'host',
