@@ -63,6 +63,8 @@ export const ownNames = {
   role: 'bootwright.io/role',
   /** Label of the Secrets with tokens of agents, which the inventory follows; without a value. */
   agentToken: 'bootwright.io/agent-token',
+  /** Label of the Secrets with logs of hosts that failed; without a value. */
+  hostLog: 'bootwright.io/host-log',
   /** Finalizer of a control plane: kept until none of its Machines is there. */
   finalizer: 'bootwright.io/control-plane',
   /** Annotations of the Secret with the installer's files: what they were made of, and when. */
@@ -159,6 +161,8 @@ export interface BootstrapConfigStatus {
   /** By which the inventory knows the host: the uid of the config. */
   readonly hostID?: string;
   readonly progress?: HostProgress;
+  /** The Secret with the end of its log after a failure. */
+  readonly logSecretName?: string;
   readonly observedGeneration?: number;
   readonly conditions?: readonly ApiCondition[];
 }
@@ -319,6 +323,10 @@ export const assetsSecretName = (controlPlane: string): string => `${controlPlan
 
 /** Name of the Secret with the token by which the agent of a config is known. */
 export const tokenSecretName = (config: string): string => `${config}-agent`;
+
+/** Name of the Secret with the log of the host of a config, and its one key. */
+export const logSecretName = (config: string): string => `${config}-log`;
+export const logKey = 'log.gz';
 
 /** Name of the Secret with the kubeconfig of a Cluster (Cluster API contract). */
 export const kubeconfigSecretName = (cluster: string): string => `${cluster}-kubeconfig`;

@@ -115,7 +115,7 @@ describe('R43: the lines of a change', () => {
       undefined,
       objects([], host('m0', 1, { ...failed, message: 'a\u001b[2J\nb' })),
     );
-    expect(lines.join('')).not.toMatch(/[\u001b\n]/);
+    for (const sign of ['\u001b', '\n']) expect(lines.join('')).not.toContain(sign);
   });
 });
 
@@ -142,7 +142,7 @@ describe('the end of a watch', () => {
       { ...objects([good], done), cluster: { metadata: deleting } },
       undefined,
     ],
-  ])('%s', (_, before, now, end) => {
+  ])('%s', (...[, before, now, end]) => {
     expect(clusterEnd(before, now)).toBe(end);
   });
 });

@@ -214,6 +214,7 @@ const configStatus: PropertiesOf<BootstrapConfigStatus> = {
   progress: object('What the host reported.', progress, [
     ...['stage', 'stageStartedAt', 'updatedAt', 'attempt'],
   ]),
+  logSecretName: text('The Secret with the end of its log after a failure.'),
   observedGeneration,
   conditions,
 };

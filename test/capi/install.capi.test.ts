@@ -1,6 +1,6 @@
 // An installation with the real core: our managers with the rights of their own accounts, machines in memory, and hosts that
 // make the agent's requests by the agent's own client.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { bootstrapConfigs, clusters, controlPlanes, capiMachines } from '../../src/capi/api.ts';
 import { nodes, secrets } from '../../src/cluster/kinds.ts';
 import { conditionOf, textAt } from '../../src/layering/api/cluster-object.ts';
@@ -14,7 +14,7 @@ import {
 } from './cluster.ts';
 import { hostClient } from '../kube/rig.ts';
 import { bootHost, type ScriptedHost, textIn } from './hosts.ts';
-import { type Manager, startManager, writeInstaller } from './managers.ts';
+import { type Manager, startManager, watchCluster, writeInstaller } from './managers.ts';
 import { type CapiRig, startCapi } from './rig.ts';
 
 let rig: CapiRig;
@@ -52,6 +52,8 @@ describe('three masters and two workers', () => {
   const place = { namespace: cluster };
   const masters: ScriptedHost[] = [];
   const workers: ScriptedHost[] = [];
+  const lines: string[] = [];
+  let watched: Promise<number>;
 
   const isTrue = (kind: KubeKind, type: string, name?: string): Promise<true> =>
     rig.found({ kind, ...place }, (object) =>
@@ -102,6 +104,8 @@ describe('three masters and two workers', () => {
   it('R2, R6, R19: makes the bootstrap host first, from files that the installer made once', async () => {
     await put(clusterObjects(cluster, rig.guest.port));
     await put(clusterSecrets(cluster));
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+    watched = watchCluster(rig, cluster);
     await put([controlPlaneObject(cluster), ...workerObjects(cluster)]);
     const bootstrap = await bootNext([], isMaster);
     masters.push(bootstrap);
@@ -199,6 +203,22 @@ describe('three masters and two workers', () => {
     for (const { machine } of [...workers, ...masters])
       await isTrue(capiMachines, 'Ready', machine);
     await isTrue(clusters, 'Available');
+  });
+
+  it('R40 to R43: could be watched from its begin to its end', async () => {
+    expect(await watched).toBe(0);
+    vi.restoreAllMocks();
+    const at = (pattern: RegExp): number => lines.findIndex((line) => pattern.test(line));
+    const order = [
+      /control plane one: AssetsGenerated True/,
+      /host one-\S+ \(bootstrap\): Writing image to disk/,
+      /control plane one: BootstrapReady True/,
+      /control plane one: BootstrapComplete True/,
+      /Cluster one\/one: installed/,
+    ].map(at);
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(at(/host workers-\S+ \(worker\): Installed/)).toBeGreaterThan(0);
   });
 
   it('gives core a kubeconfig with a certificate by the signer of the guest', async () => {

@@ -2,6 +2,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
 import { type CapiRig, deployedObjects } from './rig.ts';
@@ -81,6 +82,18 @@ export async function startManager(
       return forbidden.map(({ verb, group, resource }) => `${verb} ${group} ${resource}`);
     },
   };
+}
+
+/** Runs `capi watch` here on a Cluster in the namespace of its name. */
+export async function watchCluster(
+  { kube }: Pick<CapiRig, 'kube'>,
+  cluster: string,
+  ...words: readonly string[]
+): Promise<number> {
+  const kubeconfig = join(kube.folder, `watch-${cluster}.kubeconfig`);
+  await writeFile(kubeconfig, await kube.kubeconfigFor({ server: kube.url }));
+  const target = ['--kubeconfig', kubeconfig, '--cluster', `${cluster}/${cluster}`];
+  return bootwright().run(['capi', 'watch', ...target, ...words]);
 }
 
 /** Writes a program that makes files whose kubeconfig is that of the guest; returns its path. */

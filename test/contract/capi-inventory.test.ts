@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
@@ -102,6 +102,10 @@ const agent = (name: string, token = tokenOf(name)) =>
   });
 
 const host = (name: string) => ({ infraEnvId: cluster, hostId: `config-${name}` });
+const logOf = (name: string): string => {
+  const { 'log.gz': bytes = '' } = secretOf(`${name}-log`)['data'] as Record<string, string>;
+  return gunzipSync(Buffer.from(bytes, 'base64')).toString();
+};
 const statusOf = (name: string): BootstrapConfig['status'] =>
   (
     kube
@@ -214,6 +218,8 @@ describe('a host whose agent cannot start', () => {
       const script = Buffer.from(readFileContent(config, '/etc/bootwright/agent.sh'))
         .toString()
         .replaceAll('/etc/bootwright/', `${folder}/`)
+        .replaceAll('/run/', `${folder}/`)
+        .replaceAll('/var/log/', `${folder}/`)
         .replaceAll('https://inventory.test:8443', server.url)
         .replace(/cacert = "[^"]*"\\n/, '');
       await writeFile(join(folder, 'agent.sh'), script);
@@ -238,15 +244,89 @@ describe('a host whose agent cannot start', () => {
       });
       await run(['report'], { SERVICE_RESULT: 'exit-code', EXIT_STATUS: '4', INVOCATION_ID: 'i' });
       expect(statusOf('w0')?.progress?.message).toContain('registry');
+      expect(logOf('w0')).toBe('lines\n');
+      await writeFile(join(folder, 'assisted-installer.log'), 'what the agent did\n');
       await run(['report'], {
         SERVICE_RESULT: 'exit-code',
         EXIT_STATUS: '126',
         INVOCATION_ID: 'i',
       });
       expect(statusOf('w0')?.progress?.message).toBe('the agent did not start: lines');
+      expect(logOf('w0')).toBe('what the agent did\n');
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+});
+
+describe('R44: the log of a host that has failed', () => {
+  const upload = async (
+    name: string,
+    content: string | Uint8Array<ArrayBuffer>,
+    { type = 'host', of = `config-${name}` } = {},
+  ) => {
+    const form = new FormData();
+    form.set('upfile', new Blob([content]), 'agent.log');
+    const path = `clusters/${cluster}/logs?logs_type=${type}&host_id=${of}`;
+    const url = `${server.url}/api/assisted-install/v2/${path}`;
+    const headers = { 'X-Secret-Key': tokenOf(name) };
+    return (await fetch(url, { method: 'POST', headers, body: form })).status;
+  };
+  const logs = () =>
+    kube
+      .objectsOf(secrets)
+      .filter(({ metadata }) => metadata.labels?.['bootwright.io/host-log'] === '');
+
+  it('is kept beside its config, which says where, without what is secret', async () => {
+    await report('w0', 'w0', 'Failed', 'disk.busy: mounted — unmount it');
+    const text = `begin\n${tokenOf('w0')}\npassword: hunter2hunter2\nend\r\n\r\nlast\n`;
+    expect(await upload('w0', text)).toBe(204);
+    expect(logOf('w0')).toMatch(/^begin\n.+\npassword: .+\nend\r\n\r\nlast\n$/);
+    expect(logOf('w0')).not.toContain('hunter2');
+    expect(logOf('w0')).not.toContain(tokenOf('w0'));
+    expect(secretOf('w0-log').metadata).toMatchObject({
+      ownerReferences: [{ uid: 'config-w0', controller: true }],
+    });
+    expect(statusOf('w0')?.logSecretName).toBe('w0-log');
+    const ready = findCondition(statusOf('w0')?.conditions, 'Ready');
+    expect(ready?.message).toContain('Secret w0-log');
+    await upload('w0', 'another\n');
+    expect(logOf('w0')).toBe('another\n');
+    await report('w0', 'w0', 'Starting installation');
+    expect(findCondition(statusOf('w0')?.conditions, 'Ready')?.message).not.toContain('Secret');
+  });
+
+  it('is its end, where it is long', async () => {
+    const line = `${'x'.repeat(99)}\n`;
+    expect(await upload('w0', `the first\n${line.repeat(20_000)}the last\n`)).toBe(204);
+    expect(logOf('w0').length).toBeLessThan(129 * 1024);
+    expect(logOf('w0').endsWith(`${line}the last\n`)).toBe(true);
+  });
+
+  it.each([
+    ['an archive', 'w0', gzipSync('x'.repeat(5000)), {}, 204],
+    ['of another host', 'w0', 'text', { of: 'config-m1' }, 403],
+    ['of the controller, by a worker', 'w0', 'text', { type: 'controller' }, 403],
+    ['of the controller', 'm0', 'text', { type: 'controller' }, 204],
+    ['of nobody', 'w0', 'text', { type: 'all' }, 422],
+  ] as const)('is not kept: %s', async (...[, name, content, more, status]) => {
+    expect(
+      await upload(name, typeof content === 'string' ? content : new Uint8Array(content), more),
+    ).toBe(status);
+    expect(logs()).toEqual([]);
+  });
+
+  it('takes no Secret of somebody else', async () => {
+    putSecret(kube, 'w0-log', { mine: 'x' });
+    expect(await upload('w0', 'text')).toBe(409);
+    expect(secretOf('w0-log')['data']).not.toHaveProperty('log.gz');
+  });
+
+  it('of a paused cluster is asked for again', async () => {
+    putCluster(kube, { spec: { paused: true } });
+    await settle(80);
+    expect(await upload('w0', 'text')).toBe(503);
+    expect(logs()).toEqual([]);
   });
 });
 

@@ -9,6 +9,18 @@ export const capiMutants: MutantsByFile = {
       to: 'if (controlPlane === undefined) return undefined;',
     },
   ],
+  'src/capi/inventory/routes.ts': [
+    {
+      means: 'a Secret of somebody else gets the log of a host',
+      from: 'if (before !== undefined && !isControlledBy(before, config.metadata.uid))',
+      to: "if (before !== undefined && before.metadata.name === '')",
+    },
+    {
+      means: 'a host uploads the log of another',
+      from: "if (type === 'host') requireOwn(caller, { host: of });",
+      to: "if (type === '') requireOwn(caller, { host: of });",
+    },
+  ],
   'src/capi/control-plane/facts.ts': [
     {
       means: 'files of an earlier control plane of the name are used',

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { plainLine } from '../../lib/plain-text.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { patchOf } from '../../reconcile/write.ts';
@@ -14,7 +15,10 @@ export interface DataSecretVerdict {
 }
 
 /** What changes in a status; its conditions follow. */
-export interface StatusChange extends Pick<BootstrapConfigStatus, 'progress' | 'role' | 'hostID'> {
+export interface StatusChange extends Pick<
+  BootstrapConfigStatus,
+  'progress' | 'role' | 'hostID' | 'logSecretName'
+> {
   /** The data Secret is there; never taken back. */
   readonly dataSecretName?: string;
   readonly dataSecret?: DataSecretVerdict;
@@ -114,7 +118,7 @@ function reportingCondition({ progress }: BootstrapConfigStatus, isLost: boolean
 }
 
 function readyCondition(
-  { progress, initialization }: BootstrapConfigStatus,
+  { progress, logSecretName, initialization }: BootstrapConfigStatus,
   available: NewCondition,
   isLost: boolean,
 ): NewCondition {
@@ -127,8 +131,15 @@ function readyCondition(
   }
   const message = shownProgress(progress);
   if (progress.stage === 'Done') return { type, status: 'True', reason: 'Installed' };
-  if (progress.stage === 'Failed')
-    return { type, status, reason: failureReason(progress), message };
+  if (progress.stage === 'Failed') {
+    const place = logSecretName === undefined ? '' : ` (log: Secret ${logSecretName})`;
+    return {
+      type,
+      status,
+      reason: failureReason(progress),
+      message: `${plainLine(message, 900)}${place}`,
+    };
+  }
   if (isLost) {
     const since = `no report since ${progress.updatedAt}`;
     return { type, status, reason: 'AgentLost', message: `${message}: ${since}` };

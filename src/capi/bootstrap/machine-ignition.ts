@@ -54,6 +54,9 @@ const paths = {
   proxy: `${folder}/proxy.env`,
   script: `${folder}/agent.sh`,
   pullSecret: '/root/.docker/config.json',
+  /** As the agent keeps it unless told otherwise, and the end of it. */
+  agentLog: '/var/log/assisted-installer.log',
+  sentLog: '/run/bootwright-agent.log',
 } as const;
 
 /**
@@ -175,6 +178,8 @@ function agentArgv(input: MachineInput): readonly string[] {
     ...[agentImage, '-r', role],
     // Nodes call nobody outside of their cluster: the control-plane provider reads how far they are.
     ...(role === 'bootstrap' ? ['--controller.withoutService'] : []),
+    // Its log is sent by the unit: no image of another maker is pulled for that.
+    '--agent-image=',
     ...flagsOf(input),
     ...agentArgs,
   ];
@@ -225,24 +230,44 @@ const quoted = (text: string): string =>
     (control) => String.raw`\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
   )}"`;
 
+/** The end of the log of an agent that has failed: so many bytes are sent. */
+export const hostLogBytes = 128 * 1024;
+
 /**
  * Pulls the image of the agent until it is there, and reports a host whose agent cannot run: podman itself fails with 125 and
- * above, and the agent says below that why it ended. Nothing secret is among the arguments of a command.
+ * above, and the agent says below that why it ended. Of each failure the end of the log follows. Nothing secret is among the arguments of a command.
  */
-function agentScript({ inventoryUrl, infraEnvId, hostId, inventoryCa, pullSecret }: MachineInput) {
+function agentScript({
+  inventoryUrl,
+  clusterId,
+  infraEnvId,
+  hostId,
+  inventoryCa,
+  pullSecret,
+}: MachineInput) {
   const base = inventoryUrl.endsWith('/') ? inventoryUrl : `${inventoryUrl}/`;
-  const path = `api/assisted-install/v2/infra-envs/${infraEnvId}/hosts/${hostId}/progress`;
-  const url = new URL(path, base).href.replaceAll("'", '%27');
+  const urlOf = (path: string): string =>
+    `'${new URL(`api/assisted-install/v2/${path}`, base).href.replaceAll("'", '%27')}'`;
+  const progress = urlOf(`infra-envs/${infraEnvId}/hosts/${hostId}/progress`);
+  const query = new URLSearchParams({
+    logs_type: 'host',
+    infra_env_id: infraEnvId,
+    host_id: hostId,
+  });
+  const logs = urlOf(`clusters/${clusterId}/logs?${query.toString()}`);
   const cacert = inventoryCa === undefined ? '' : `cacert = "${paths.ca}"\\n`;
   const authfile = pullSecret === undefined ? '' : `--authfile ${paths.pullSecret} `;
   return `#!/bin/bash
 # agent.sh pull IMAGE | report; called by ${unitName}.
+ask() {
+  printf 'header = "X-Secret-Key: %s"\\n${cacert}' "$(cat ${paths.token})" |
+    curl --silent --show-error --fail --max-time 20 --config - "$@"
+}
 report() {
   info=$(tr -c '[:print:]' ' ' | tr -d '"\\\\' | tail -c 900)
-  printf 'header = "X-Secret-Key: %s"\\nheader = "Content-Type: application/json"\\n${cacert}' "$(cat ${paths.token})" |
-    curl --silent --show-error --fail --max-time 20 --request PUT --config - \\
-      --data-binary "{\\"current_stage\\":\\"Failed\\",\\"progress_info\\":\\"the agent did not start: $info\\"}" \\
-      '${url}'
+  ask --request PUT --header 'Content-Type: application/json' \\
+    --data-binary "{\\"current_stage\\":\\"Failed\\",\\"progress_info\\":\\"the agent did not start: $info\\"}" \\
+    ${progress}
 }
 if [ "$1" = pull ]; then
   pause=5
@@ -255,7 +280,11 @@ if [ "$1" = pull ]; then
 fi
 [ "$SERVICE_RESULT" = success ] && exit 0
 [ "$(systemctl is-system-running)" = stopping ] && exit 0
-[ "\${EXIT_STATUS:-125}" -lt 125 ] 2>/dev/null && exit 0
-journalctl _SYSTEMD_INVOCATION_ID="$INVOCATION_ID" --lines 5 --output cat | report
+words=$(journalctl _SYSTEMD_INVOCATION_ID="$INVOCATION_ID" --lines 500 --output cat)
+[ "\${EXIT_STATUS:-125}" -lt 125 ] 2>/dev/null || tail -n 5 <<<"$words" | report
+umask 077
+tail -c ${hostLogBytes} ${paths.agentLog} >${paths.sentLog} 2>/dev/null || printf '%s\\n' "$words" >${paths.sentLog}
+ask --form 'upfile=@${paths.sentLog};filename=agent.log;type=text/plain' \\
+  ${logs}
 `;
 }

@@ -1,6 +1,10 @@
+import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
+import { secrets } from '../../cluster/kinds.ts';
+import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
+import { readLast } from '../../lib/read-up-to.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import { stages } from '../../model/stage.ts';
@@ -11,10 +15,16 @@ import {
   jsonAnswer,
 } from '../../ports/http-route.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { bootstrapConfigs } from '../api.ts';
+import { type BootstrapConfig, bootstrapConfigs, logKey, logSecretName, ownNames } from '../api.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress, type ReportedStage } from '../bootstrap/progress.ts';
-import { type BootstrapStores, type ConfigView, hostLadder } from '../bootstrap/stores.ts';
+import { hostLogBytes } from '../bootstrap/machine-ignition.ts';
+import {
+  type BootstrapStores,
+  configOwner,
+  type ConfigView,
+  hostLadder,
+} from '../bootstrap/stores.ts';
 import {
   type Caller,
   callerOf,
@@ -27,7 +37,7 @@ import {
 } from './access.ts';
 import { clusterFile, hostIgnition } from './downloads.ts';
 import { listedRole, shownCluster, shownHost } from './records.ts';
-import { isClusterPaused } from '../objects.ts';
+import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
 
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
@@ -186,16 +196,58 @@ async function writeReport(
 }
 
 /**
- * Logs of a host, or of the controller, which the bootstrap host sends. They are taken, so that the host leaves in time, and
- * not kept: the provider has no volume.
+ * The end of the log of a host that has failed becomes a Secret beside its config. Archives, which other senders make, and the log of the controller
+ * are taken, so that the host leaves in time, and not kept.
  */
-async function takeLogs({ caller, request }: Call): Promise<HttpAnswer> {
+async function takeLogs(call: Call): Promise<HttpAnswer> {
+  const { caller, request } = call;
   const type = request.query.get('logs_type');
   if (type !== 'host' && type !== 'controller')
     throw new RefusedCall(422, 'logs_type in query should be one of [host controller]');
   if (type === 'controller') requireBootstrap(caller);
-  let bytes = 0;
-  for await (const chunk of request.body) bytes += chunk.length;
-  if (bytes === 0) throw new RefusedCall(422, 'upfile in formData is required');
+  const of = request.query.get('host_id') ?? caller.hostId;
+  if (type === 'host') requireOwn(caller, { host: of });
+  if (isClusterPaused(caller.cluster, caller.config))
+    throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
+  // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
+  const upload = await readLast(request.body, 2 * hostLogBytes);
+  if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
+  const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
+  if (text !== undefined) await keepLog(call, text);
   return { status: 204 };
+}
+
+/**
+ * Writes the log of the caller, then where it is. It lives as long as the config.
+ * @throws RefusedCall 409 where another Secret has its name
+ */
+async function keepLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
+  const { config } = caller;
+  const { name, namespace = '' } = config.metadata;
+  const { mask, register } = masker();
+  register(new Secret(caller.token));
+  const shown = endOf(withoutSecretLooks(mask(text)), hostLogBytes);
+  const own = logSecretName(name);
+  const before = await kube.get({ kind: secrets, namespace, name: own }, request.signal);
+  if (before !== undefined && !isControlledBy(before, config.metadata.uid))
+    throw new RefusedCall(409, `Secret ${own} is of somebody else`);
+  const metadata = {
+    ...{ name: own, namespace, labels: { [ownNames.hostLog]: '' } },
+    ownerReferences: configOwner(config),
+  };
+  const data = secretData({ [logKey]: gzipSync(shown) });
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
+  await kube.apply(secret, request.signal, { manager: 'bootwright-inventory' });
+  const ref = { kind: bootstrapConfigs, namespace, name };
+  const change = (seen: BootstrapConfig) => statusAfter(seen, { logSecretName: own }, clock.now());
+  await writeStatus(kube, { ref, seen: config, change }, request.signal);
+}
+
+/** The text of the one file of an upload (RFC 7578), or its end; undefined of what is no text. */
+function textOfUpload(upload: Buffer): string | undefined {
+  const start = upload.indexOf('\r\n\r\n');
+  const isWhole = upload.indexOf('--') === 0 && start >= 0;
+  const end = upload.lastIndexOf('\r\n--');
+  const file = upload.subarray(isWhole ? start + 4 : 0, end < 0 ? undefined : end);
+  return file.includes(0) ? undefined : file.toString();
 }

@@ -122,7 +122,6 @@ function addCapiFollow(capi: ProgramCommand): void {
     .option('--timeout <DURATION>', 'end after so long, as 90m')
     .option('--fail-fast', 'end at the first failure')
     .ends({
-      0: 'the cluster is available, and all of its hosts are installed',
       2: 'there is no such Cluster, or the command line is wrong',
       7: 'the time is over, and nothing has failed',
       8: 'a failure stands at the end, or the Cluster was deleted',
@@ -142,4 +141,4 @@ const ofCluster = (command: ProgramCommand): ProgramCommand =>
       '--kubeconfig <FILE>',
       'kubeconfig of the management cluster; default: the service account of the pod',
     )
-    .reads({ ...proxyEnvironment, ...podEnvironment });
+    .reads(proxyEnvironment);

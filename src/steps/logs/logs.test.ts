@@ -51,6 +51,15 @@ describe('the command that uploads logs', () => {
 });
 
 describe('logs/upload', () => {
+  it('runs nothing without an image that has logs_sender', async () => {
+    const host = fakeHost();
+    const { value } = await runStep(uploadLogs, {
+      config: { ...config, images: { agent: '' } },
+      host,
+    });
+    expect([host.calls, value]).toEqual([[], { isTaken: true }]);
+  });
+
   it('hands the token on in the environment alone', async () => {
     const host = fakeHost().on(['podman', rest]).succeeds();
     const { events } = await runStep(uploadLogs, {
