@@ -1,6 +1,7 @@
 // The commands about one Cluster, against a real API server: its objects say what the providers would have written.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { applyCrds } from '../../mocks/kube/crds.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
@@ -15,9 +16,11 @@ import {
 } from '../../src/capi/api.ts';
 import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/crds.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
-import { namespaces } from '../../src/cluster/kinds.ts';
+import { clusterRoleBindings, events, namespaces, secrets } from '../../src/cluster/kinds.ts';
+import { readArchive } from '../../src/lib/archive.ts';
 import type { KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { configSpec, controlPlaneObject } from '../capi/cluster.ts';
+import { clusterRoles } from './rig.ts';
 
 const cluster = 'demo';
 const labels = { [capiNames.clusterName]: cluster };
@@ -102,6 +105,123 @@ const host = (...of: readonly [status: string, reason: string, message?: string]
   set(bootstrapConfigs, 'm0', 'Ready', ...of);
 const plane = (...of: readonly [status: string, reason: string, message?: string]) =>
   set(controlPlanes, cluster, 'Available', ...of);
+
+describe('R45: capi gather', () => {
+  const planted = {
+    pull: 'planted-password-of-a-registry',
+    bmc: 'planted-password-of-a-bmc',
+    key: 'cGxhbnRlZC1wcml2YXRlLWtleQ',
+    token: 'planted-token-of-an-agent',
+    hash: '$6$planted$hash-of-a-password-0123456789',
+    admin: 'planted-PaSsw-of-the-admin-user',
+  };
+  const auth = Buffer.from(`user:${planted.pull}`).toString('base64');
+  const pullSecret = JSON.stringify({ auths: { 'registry.example': { auth } } });
+  const secret = (name: string, stringData: object, more: object = {}): Promise<KubeObject> =>
+    rig.client.create(secrets, {
+      ...{ apiVersion: 'v1', kind: 'Secret', stringData },
+      metadata: { name, namespace: cluster, labels: { ...labels, ...more } },
+    });
+
+  beforeAll(async () => {
+    const installConfig = `apiVersion: v1\nmetadata: {name: demo}\npullSecret: '${pullSecret}'\nplatform: {baremetal: {hosts: [{bmc: {password: ${planted.bmc}}}]}}\n`;
+    await secret('install-state', { 'install-config.yaml': installConfig });
+    await secret('pull-secret', { '.dockerconfigjson': pullSecret });
+    const user = { name: 'u', user: { 'client-key-data': planted.key, token: planted.token } };
+    await secret('demo-kubeconfig', { value: `users: [${JSON.stringify(user)}]\n` });
+    const source = `data:,${planted.token}`;
+    const files = [{ path: '/etc/bootwright/token', mode: 0o600, contents: { source } }];
+    const ignition = { ignition: { version: '3.2.0' }, storage: { files } };
+    await secret('m0', { value: JSON.stringify(ignition), format: 'ignition' });
+    await secret('demo-install-assets', {
+      ...{ 'kubeadmin-password': planted.admin, 'mco-image': 'registry.example/mco' },
+    });
+    const passwd = { users: [{ name: 'core', passwordHash: planted.hash }] };
+    const override = JSON.stringify({ ignition: { version: '3.2.0' }, passwd });
+    await rig.client.merge(
+      { kind: bootstrapConfigs, namespace: cluster, name: 'm0' },
+      { spec: { ignitionConfigOverride: override } },
+    );
+    const log = gzipSync(`begin ${planted.admin}\nGET ${planted.pull}\nthe end\n`);
+    await rig.client.create(secrets, {
+      ...{ apiVersion: 'v1', kind: 'Secret', data: { 'log.gz': log.toString('base64') } },
+      metadata: { name: 'm0-log', namespace: cluster, labels: { 'bootwright.io/host-log': '' } },
+    });
+    await rig.client.create(events, {
+      ...{ apiVersion: 'v1', kind: 'Event', reason: 'FailedLogin', type: 'Warning' },
+      ...{ metadata: { name: 'e', namespace: cluster }, message: `no ${planted.bmc} here` },
+      involvedObject: { kind: 'Machine', name: 'm0', namespace: cluster },
+    });
+  });
+
+  /** Gathers as somebody; resolves with the files and what the manifest says is missing. */
+  const gather = async (as: string) => {
+    const output = join(rig.folder, `${as}.tar.gz`);
+    const path = join(rig.folder, `${as}.kubeconfig`);
+    writeFileSync(
+      path,
+      as === 'admin' ? rig.kubeconfig : await rig.kubeconfigFor({ user: { name: as } }),
+    );
+    const words = ['--kubeconfig', path, '--cluster', `${cluster}/${cluster}`, '--output', output];
+    expect(await bootwright().run(['capi', 'gather', ...words])).toBe(0);
+    expect(statSync(output).mode & 0o777).toBe(0o600);
+    const files = await readArchive(readFileSync(output));
+    const manifest = JSON.parse(files.get('manifest.json') ?? '') as {
+      readonly files: readonly { readonly name: string; readonly missing?: string }[];
+    };
+    return { files, missing: manifest.files.filter(({ missing }) => missing !== undefined) };
+  };
+
+  it('holds what says how the cluster fares, and no value of a Secret', async () => {
+    const { files, missing } = await gather('admin');
+    expect(missing).toEqual([]);
+    expect([...files.keys()]).toEqual([
+      ...['manifest.json', 'clusters.yaml', 'events.txt', 'host-m0.log', 'job-pods.yaml'],
+      ...['jobs.yaml', 'machinedeployments.yaml', 'machinehealthchecks.yaml', 'machines.yaml'],
+      ...['machinesets.yaml', 'manager-bootstrap-pods.yaml', 'manager-control-plane-pods.yaml'],
+      ...['openshiftbootstrapconfigs.yaml', 'openshiftcontrolplanes.yaml', 'secrets.yaml'],
+    ]);
+    expect(files.get('openshiftcontrolplanes.yaml')).toContain('distributionVersion: 4.20.0');
+    expect(files.get('secrets.yaml')).toContain('mco-image: (20 bytes)');
+    expect(files.get('events.txt')).toMatch(/Warning FailedLogin Machine\/m0: no .+ here/);
+    expect(files.get('host-m0.log')).toMatch(/^begin .+\nGET .+\nthe end\n$/);
+    const all = [...files.values()].join('\n');
+    for (const value of [...Object.values(planted), auth]) {
+      expect(all).not.toContain(value);
+      expect(all).not.toContain(Buffer.from(value).toString('base64').slice(0, -4));
+    }
+  });
+
+  it('names what may not be read, and gathers the rest', async () => {
+    const rule = { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] };
+    const groups = ['cluster.x-k8s.io', controlPlanes.group];
+    const metadata = { name: 'viewer' };
+    await rig.client.apply(clusterRoles, {
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata },
+      rules: [{ ...rule, apiGroups: groups }],
+    });
+    await rig.client.apply(clusterRoleBindings, {
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'viewer' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'viewer' }],
+    });
+    const { files, missing } = await gather('viewer');
+    expect(files.get('machines.yaml')).toBeDefined();
+    const names = missing.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        ...['events.txt', 'jobs.yaml', 'manager-bootstrap-*.log', 'secrets of the namespace'],
+        'openshiftbootstrapconfigs.yaml',
+      ]),
+    );
+    expect(missing.every(({ missing: why = '' }) => why.includes('forbidden'))).toBe(true);
+    for (const name of names) expect(printed.join('')).toContain(`not in it: ${name}: `);
+  });
+
+  it('overwrites nothing', async () => {
+    await expect(gather('admin')).rejects.toMatchObject({ code: 'capi.not-written', kind: 'host' });
+  });
+});
 
 describe('R40 to R43: capi watch', () => {
   it('says each stage, also after a restart of the API server, and ends with the installation', async () => {

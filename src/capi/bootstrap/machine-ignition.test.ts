@@ -53,6 +53,7 @@ describe('the Ignition of a live system', () => {
       'cluster.openshiftVersion': '4.19.7',
       'cluster.controlPlaneCount': '3',
       'images.mco': 'r.test/mco',
+      'images.agent': '',
       'images.controller': 'r.test/agent@sha256:2',
       'controller.withoutService': 'true',
       'image.writerArgs': '--append-karg,console=ttyS0,--append-karg,a="b c",--copy-network',

@@ -124,13 +124,23 @@ function addCapiFollow(capi: ProgramCommand): void {
     .ends({
       2: 'there is no such Cluster, or the command line is wrong',
       7: 'the time is over, and nothing has failed',
-      8: 'a failure stands at the end, or the Cluster was deleted',
+      8: 'something of it has failed at the end, or the Cluster was deleted',
     })
     .example(
       'bootwright capi watch --kubeconfig management --cluster demo/demo --timeout 2h',
       'wait for an installation in a script',
     )
     .runs(async () => (await import('./watch.ts')).runCapiWatch);
+  ofCluster(
+    capi.add(
+      'gather',
+      'write one archive of what says how a Cluster fares',
+      'Objects of the Cluster and of its infrastructure, events, logs of the Jobs of the installer, of hosts that failed and of the managers. No value of a Secret is in it; what may not be read is named in it.',
+    ),
+  )
+    .option('--output <FILE>', 'the archive; default: named by the Cluster and the time, here')
+    .example('bootwright capi gather --kubeconfig management --cluster demo/demo', 'for a report')
+    .runs(async () => (await import('./gather.ts')).runCapiGather);
 }
 
 /** Options of a command about one Cluster. */

@@ -122,7 +122,8 @@ const tagsArgv = [
   ...['-name', 'link'],
 ];
 
-const asYaml = (objects: readonly object[]): string =>
+/** Objects as documents of YAML. */
+export const asYaml = (objects: readonly object[]): string =>
   objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
 
 /** Of a node only what the Machine Config Operator goes by. */
@@ -137,7 +138,7 @@ const nodeShape = ({ metadata, status }: KubeObject): object => {
 };
 
 /** Of a pod where it runs and how it fares; nothing of what it was given. */
-const podShape = ({ metadata, spec, status }: KubeObject): object => {
+export const podShape = ({ metadata, spec, status }: KubeObject): object => {
   const { name, labels, creationTimestamp } = metadata;
   const { nodeName } = (spec ?? {}) as { readonly nodeName?: string };
   return { metadata: { name, labels, creationTimestamp }, spec: { nodeName }, status };
@@ -155,7 +156,7 @@ const fileShapes = (text: string, path: string): string =>
     .join('---\n');
 
 /** A line for each event, the oldest first. */
-const eventLines = (found: readonly KubeObject[]): string =>
+export const eventLines = (found: readonly KubeObject[]): string =>
   found
     .map((event) => ({ event, at: timeOf(event) }))
     .toSorted((one, other) => one.at.localeCompare(other.at))
