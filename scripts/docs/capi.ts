@@ -17,7 +17,7 @@ export function capiFiles(): Readonly<Record<string, string>> {
 }
 
 const head = '# This file is written by `npm run docs`.\n';
-const sampleHead = `${head}# Three masters and two workers on bare metal. Replace the names of example, and words in capitals.\n`;
+const sampleHead = `${head}# Three masters and two workers on bare metal. Replace the names of example, and words in capitals.\n# Hosts that start a live system have, in place of writeMode, rootDeviceHints: { minSizeGigabytes: 400, rotational: false }\n`;
 
 const documents = (objects: readonly object[]): string =>
   objects.map((object) => `---\n${yamlOf(object)}`).join('');

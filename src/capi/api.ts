@@ -1,3 +1,4 @@
+import type { DiskHints } from '../lib/disk-hints.ts';
 import type { KubeKind, KubeMetadata, KubeObject } from '../ports/kube.ts';
 
 /** Kinds of the two providers and of Cluster API core, as the API server addresses them. */
@@ -99,8 +100,10 @@ export interface ApiCondition {
 export interface BootstrapConfigSpec {
   /** The agent that runs on the host. */
   readonly agent: { readonly image: string; readonly args?: readonly string[] };
-  /** A path below /dev that names one disk; not needed for `ExistingRoot`. */
+  /** A path below /dev that names one disk; for `Disk`, it or `rootDeviceHints`. */
   readonly installDevice?: string;
+  /** What one disk of the host is known by, as a BareMetalHost has it. */
+  readonly rootDeviceHints?: DiskHints;
   /** `Disk` (default) writes an image; `ExistingRoot` installs into the system that runs. */
   readonly writeMode?: 'Disk' | 'ExistingRoot';
   /** Container image of the system for `ExistingRoot`; unset: that of the release, once it is known. */

@@ -74,6 +74,7 @@ const failureHints: Readonly<Record<string, string>> = {
   NetworkSecretNotFound: secret,
   InventoryTokenNotFound: secret,
   InstallDeviceMissing: config,
+  InstallDeviceAmbiguous: config,
   InvalidIgnitionOverride: config,
   IgnitionTooLarge: `${config}; it must be smaller`,
   AgentLost: 'look at the console of the host, and its way to the inventory',

@@ -1,3 +1,4 @@
+import { diskHintSchemas } from '../lib/disk-hints.ts';
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import {
   type BootstrapConfigSpec,
@@ -142,13 +143,15 @@ const liveSystem = {
 const configProperties: PropertiesOf<BootstrapConfigSpec> = {
   agent,
   installDevice: text('A path below /dev that names one disk.', { pattern: '^/dev/.+' }),
+  rootDeviceHints: {
+    ...object('In place of installDevice: what one disk of the host is known by.', diskHintSchemas),
+    minProperties: 1,
+  },
   writeMode: oneOf(
     'Disk, the default, writes an image; ExistingRoot installs into the system that runs.',
     ...['Disk', 'ExistingRoot'],
   ),
-  osImage: text(
-    'The container image of the system for ExistingRoot; that of the release unless given.',
-  ),
+  osImage: text('Its container image for ExistingRoot; that of the release unless given.'),
   kernelArguments: texts('Kernel arguments of the installed system.'),
   ...liveSystem,
   inventory,
@@ -162,9 +165,15 @@ const configProperties: PropertiesOf<BootstrapConfigSpec> = {
 const configSpec = (description: string): Schema => ({
   ...object(description, configProperties, ['agent']),
   ...rules([
-    "has(self.installDevice) || (has(self.writeMode) && self.writeMode == 'ExistingRoot')",
-    'installDevice is required unless writeMode is ExistingRoot',
+    "has(self.installDevice) != has(self.rootDeviceHints) || (has(self.writeMode) && self.writeMode == 'ExistingRoot')",
+    'one of installDevice and rootDeviceHints is required unless writeMode is ExistingRoot',
   ]),
+});
+
+const time = (description: string): Schema => ({
+  type: 'string',
+  format: 'date-time',
+  description,
 });
 
 /** As `metav1.Condition`, without limits that the API server would have to enforce on what we write. */
@@ -178,22 +187,13 @@ const conditions = listBy(
       status: oneOf('Whether it holds.', 'True', 'False', 'Unknown'),
       reason: text('Why, in one CamelCase word.'),
       message: { type: 'string', description: 'Why, for people.', maxLength: 32_768 },
-      lastTransitionTime: {
-        type: 'string',
-        format: 'date-time',
-        description: 'When its status changed.',
-      },
+      lastTransitionTime: time('When its status changed.'),
       observedGeneration: { type: 'integer', format: 'int64', description: 'Of the spec.' },
     },
     ['type', 'status', 'reason', 'lastTransitionTime'],
   ),
 );
 const observedGeneration = { type: 'integer', format: 'int64', description: 'Of the spec.' };
-const time = (description: string): Schema => ({
-  type: 'string',
-  format: 'date-time',
-  description,
-});
 
 const progress: PropertiesOf<HostProgress> = {
   stage: text('The stage of its installation.'),

@@ -168,6 +168,11 @@ describe('what cannot be changed, without any webhook', () => {
     ['a disk', { agent, installDevice: '/dev/disk/by-id/a' }, 200],
     ['the root that runs', { agent, writeMode: 'ExistingRoot' }, 200],
     ['no disk', { agent }, 422],
+    ['hints', { agent, rootDeviceHints: { minSizeGigabytes: 400, rotational: false } }, 200],
+    ['hints that say nothing', { agent, rootDeviceHints: {} }, 422],
+    ['a hint of no address', { agent, rootDeviceHints: { hctl: '0:1' } }, 422],
+    ['a hint with a comma', { agent, rootDeviceHints: { model: 'A,wwn=5' } }, 422],
+    ['a disk twice', { agent, installDevice: '/dev/a', rootDeviceHints: { wwn: '5' } }, 422],
     ['no path of a disk', { agent, installDevice: 'vda' }, 422],
     [
       'another inventory without its address',

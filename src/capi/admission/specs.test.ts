@@ -51,6 +51,13 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       'spec.configSpec.installDevice',
     ],
     ['of no disk', { configSpec: {} }, 'spec.configSpec.installDevice'],
+    ['of no hint', { configSpec: { rootDeviceHints: {} } }, 'spec.configSpec.installDevice'],
+    ['of a disk by hints', { configSpec: { rootDeviceHints: { wwn: '0x5' } } }],
+    [
+      'of a disk twice',
+      { configSpec: { installDevice: '/dev/vda', rootDeviceHints: { wwn: '0x5' } } },
+      'spec.configSpec.rootDeviceHints',
+    ],
     ['of no disk, into the system that runs', { configSpec: { writeMode: 'ExistingRoot' } }],
     [
       'with an override that is no Ignition',

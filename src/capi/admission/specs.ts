@@ -124,8 +124,14 @@ function configErrors(config: KubeObject, path: string): readonly string[] {
   if (problem !== undefined) errors.push(`${path}.ignitionConfigOverride: ${problem}`);
   const device = textAt(config, 'spec', 'installDevice');
   const isExisting = textAt(config, 'spec', 'writeMode') === 'ExistingRoot';
-  if (device === '' && !isExisting)
-    errors.push(`${path}.installDevice: is required unless writeMode is ExistingRoot`);
+  const hasHints =
+    Object.keys(Object(partOf(config, 'spec', 'rootDeviceHints')) as object).length > 0;
+  if (device === '' && !hasHints && !isExisting)
+    errors.push(
+      `${path}.installDevice: it or rootDeviceHints is required unless writeMode is ExistingRoot`,
+    );
+  if (device !== '' && hasHints && !isExisting)
+    errors.push(`${path}.rootDeviceHints: remove it or installDevice: one of them names the disk`);
   if (device !== '' && (!/^\/dev\/[^\s]+$/.test(device) || /\/\.{0,2}(\/|$)/.test(device)))
     errors.push(`${path}.installDevice: must be a path below /dev`);
   return errors;

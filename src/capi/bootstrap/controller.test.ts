@@ -149,6 +149,7 @@ describe('the bootstrap provider', () => {
       'InvalidIgnitionOverride',
     ],
     ['no disk', { installDevice: '' }, 'InstallDeviceMissing'],
+    ['two disks', { rootDeviceHints: { rotational: false } }, 'InstallDeviceAmbiguous'],
   ])('says what is missing: %s', async (_, spec, reason) => {
     const kube = fakeKube();
     putCluster(kube);

@@ -3,6 +3,7 @@ import { partOf } from '../../layering/api/cluster-object.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
 import type { DataSecretVerdict } from './conditions.ts';
+import { givenHints } from '../../lib/disk-hints.ts';
 import type { MachineInput } from './machine-ignition.ts';
 import { type ConfigView, roleOf } from './stores.ts';
 import { secretText } from '../objects.ts';
@@ -65,7 +66,8 @@ async function inputOf(
     ...(spec.inventory?.mode === 'External' ? await externalInventory(reading) : served),
     ...{ role, hostId: config.metadata.uid ?? '', ...release },
     ...{ agentImage: spec.agent.image, agentArgs: spec.agent.args },
-    ...{ installDevice: spec.installDevice, kernelArguments: spec.kernelArguments },
+    ...{ installDevice: spec.installDevice, rootDeviceHints: spec.rootDeviceHints },
+    kernelArguments: spec.kernelArguments,
     ...{ proxy: spec.proxy, sshAuthorizedKeys: spec.sshAuthorizedKeys },
     ...{ trustBundle: spec.additionalTrustBundle, registries: spec.registries },
     override: spec.ignitionConfigOverride,
@@ -180,8 +182,9 @@ export function secretValue(secret: KubeObject, key: string): string | undefined
 }
 
 /** Whether the spec of a config names all that its host needs; what is wrong with it otherwise. */
-export function specVerdict({ writeMode, installDevice }: BootstrapConfigSpec) {
-  return writeMode !== 'ExistingRoot' && (installDevice ?? '') === ''
-    ? { reason: 'InstallDeviceMissing', message: 'set installDevice, or writeMode: ExistingRoot' }
-    : undefined;
+export function specVerdict({ writeMode, installDevice, rootDeviceHints }: BootstrapConfigSpec) {
+  const hasHints = givenHints(rootDeviceHints ?? {}).length > 0;
+  if (writeMode === 'ExistingRoot' || hasHints !== ((installDevice ?? '') !== '')) return undefined;
+  const message = 'set one of installDevice and rootDeviceHints, or writeMode: ExistingRoot';
+  return { reason: hasHints ? 'InstallDeviceAmbiguous' : 'InstallDeviceMissing', message };
 }

@@ -36,19 +36,23 @@ describe('the Ignition of a live system', () => {
     const flags = flagsOf({
       role: 'bootstrap',
       ...{ inventoryCa: 'PEM', installDevice: '/dev/disk/by-id/a', existingRoot: 'r.test/os' },
+      rootDeviceHints: { model: 'SSD $1 100%', minSizeGigabytes: 400, rotational: false },
       ...{ openshiftVersion: '4.19.7', controlPlaneCount: 3, mcoImage: 'r.test/mco' },
       kernelArguments: ['console=ttyS0', 'a="b c"'],
       keyfiles: { 'eth0.nmconnection': 'x' },
     });
     const { layer, notes } = readFlags(flags);
     expect(notes).toEqual([]);
-    expect(Object.fromEntries([...layer].map(([key, { value }]) => [key, String(value)]))).toEqual({
+    const textOf = (value: unknown) =>
+      Object.getPrototypeOf(value) === Object.prototype ? JSON.stringify(value) : String(value);
+    expect(Object.fromEntries([...layer].map(([key, { value }]) => [key, textOf(value)]))).toEqual({
       role: 'bootstrap',
       'service.url': expect.any(String) as string,
       ...{ 'cluster.id': 'c-1', 'cluster.infraEnvId': 'c-1', 'cluster.hostId': 'h-1' },
       'service.tokenFile': '/etc/bootwright/token',
       'service.caFile': '/etc/bootwright/ca.crt',
       'disk.device': '/dev/disk/by-id/a',
+      'disk.hints': '{"model":"SSD $1 100%","minSizeGigabytes":400,"rotational":false}',
       'image.existingRoot': 'r.test/os',
       'cluster.openshiftVersion': '4.19.7',
       'cluster.controlPlaneCount': '3',

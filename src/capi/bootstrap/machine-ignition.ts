@@ -2,6 +2,7 @@ import { refuseErrors } from '../../ignition/finding.ts';
 import { mergeConfigs } from '../../ignition/merge.ts';
 import { parseValidConfig, renderConfig } from '../../ignition/parse.ts';
 import type { Config, File } from '../../ignition/types.ts';
+import { type DiskHints, renderDiskHints } from '../../lib/disk-hints.ts';
 import { validateConfig } from '../../ignition/validate.ts';
 
 /** The role of a host while it is installed. */
@@ -21,6 +22,7 @@ export interface MachineInput {
   readonly agentImage: string;
   readonly agentArgs?: readonly string[] | undefined;
   readonly installDevice?: string | undefined;
+  readonly rootDeviceHints?: DiskHints | undefined;
   /** Container image that is deployed into the running root, instead of a disk write. */
   readonly existingRoot?: string | undefined;
   /** Of hosts of the control plane. */
@@ -194,6 +196,7 @@ function flagsOf(input: MachineInput): readonly string[] {
     'service.tokenFile': paths.token,
     cacert: input.inventoryCa === undefined ? undefined : paths.ca,
     'boot-device': input.installDevice,
+    'disk.hints': input.rootDeviceHints && renderDiskHints(input.rootDeviceHints),
     'coreos-image': input.existingRoot,
     'openshift-version': input.openshiftVersion,
     'control-plane-count': input.controlPlaneCount?.toString(),

@@ -1,3 +1,4 @@
+import type { DiskHints } from '../../lib/disk-hints.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import {
   type BootstrapConfigSpec,
@@ -19,6 +20,8 @@ export interface RenderChoices {
   readonly agentImage: string;
   /** Disk of every host; without one hosts are installed into the system that runs. */
   readonly installDevice?: string;
+  /** In its place. */
+  readonly rootDeviceHints?: DiskHints;
   /** Image of CoreOS for Metal3; without it another provider's objects are left to the user. */
   readonly metal3?: { readonly url: string; readonly checksum: string };
 }
@@ -116,10 +119,12 @@ const metal3Machines = ({ object, settings, choices }: Scope, pool: string): Kub
 
 function configSpec({ settings, choices }: Scope): BootstrapConfigSpec {
   const { proxy, sshKeys, trustBundle, registries } = settings;
-  const { installDevice } = choices;
+  const { installDevice, rootDeviceHints } = choices;
   return {
     agent: { image: choices.agentImage },
-    ...(installDevice === undefined ? { writeMode: 'ExistingRoot' } : { installDevice }),
+    ...(installDevice === undefined ? {} : { installDevice }),
+    ...(rootDeviceHints === undefined ? {} : { rootDeviceHints }),
+    ...((installDevice ?? rootDeviceHints) === undefined ? { writeMode: 'ExistingRoot' } : {}),
     pullSecretRef: { name: pullSecretName },
     ...(sshKeys.length === 0 ? {} : { sshAuthorizedKeys: sshKeys }),
     ...(proxy === undefined

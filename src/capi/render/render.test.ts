@@ -65,16 +65,17 @@ describe('R10: the objects of an install-config', () => {
 
   it('R21: leave the infrastructure to its owner', () => {
     const { metal3: _, ...external } = choices;
-    const objects = objectsOf(settingsOf(), { ...external, installDevice: '/dev/sda' });
+    const disk = { rootDeviceHints: { minSizeGigabytes: 400 } };
+    const objects = objectsOf(settingsOf(), { ...external, ...disk });
     expect(objects.map(({ kind }) => kind).filter((kind) => kind?.startsWith('Metal3'))).toEqual(
       [],
     );
     expect(specOf(kindOf(objects, 'Cluster'))['infrastructureRef']).toEqual({
       ...{ apiGroup: '', kind: '', name: 'demo' },
     });
-    expect(specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec']).toMatchObject({
-      installDevice: '/dev/sda',
-    });
+    const spec = specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec'];
+    expect(spec).toMatchObject(disk);
+    expect(spec).not.toHaveProperty('writeMode');
   });
 
   it('have the networks, proxy, keys, trust and mirrors of the install-config', () => {

@@ -85,6 +85,7 @@ function addCapiInstall(capi: ProgramCommand): void {
       '--install-device <DEVICE>',
       'disk of every host; default: install into the system that runs',
     )
+    .option('--root-device-hints <HINTS>', 'in its place, what the disk of every host is known by')
     .option('--image-url <URL>', 'with Metal3: disk image of CoreOS, qcow2')
     .option('--image-checksum <CHECKSUM>', 'with Metal3: its SHA-256, or where that is')
     .example(

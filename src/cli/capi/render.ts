@@ -5,6 +5,7 @@ import { installConfigText } from '../../capi/admission/install-state.ts';
 import { installSettings } from '../../capi/render/install-config.ts';
 import { type RenderChoices, type RenderedFile, renderedFiles } from '../../capi/render/objects.ts';
 import { type InstallFolder, wrappedSecrets } from '../../capi/render/wrap.ts';
+import { type DiskHints, givenHints, readDiskHints } from '../../lib/disk-hints.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import { print } from '../messages.ts';
@@ -26,6 +27,7 @@ export interface CapiRenderCall {
   /** That of the cluster unless given. */
   readonly namespace?: string;
   readonly installDevice?: string;
+  readonly rootDeviceHints?: string;
   readonly imageUrl?: string;
   readonly imageChecksum?: string;
 }
@@ -36,6 +38,7 @@ export interface CapiRenderCall {
  */
 export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   const metal3 = metal3Of(call);
+  const rootDeviceHints = hintsOf(call);
   const folder = await readInstallFolder(call.dir);
   const settings = readSettings(folder);
   const { releaseImage, openshiftVersion, agentImage, installDevice } = call;
@@ -43,6 +46,7 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
     ...{ releaseImage, distributionVersion: openshiftVersion, agentImage },
     namespace: call.namespace ?? settings.name,
     ...(installDevice === undefined ? {} : { installDevice }),
+    ...(rootDeviceHints === undefined ? {} : { rootDeviceHints }),
     ...(metal3 === undefined ? {} : { metal3 }),
   };
   const files = renderedFiles(settings, choices);
@@ -52,6 +56,17 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   if (metal3 === undefined)
     for (const line of referencesToFill(files)) print(`fill in ${join(out, line)}\n`);
   return 0;
+}
+
+function hintsOf({ rootDeviceHints, installDevice }: CapiRenderCall): DiskHints | undefined {
+  if (rootDeviceHints === undefined) return undefined;
+  const read = readDiskHints(rootDeviceHints);
+  if ('hints' in read && givenHints(read.hints).length > 0 && installDevice === undefined)
+    return read.hints;
+  const mistake = 'mistake' in read ? read.mistake : 'give it, or --install-device';
+  throw flagFailure('cli.bad-flag', `--root-device-hints: ${mistake}`, {
+    hint: 'write NAME=VALUE,NAME=VALUE, minSizeGigabytes=400,rotational=false for example',
+  });
 }
 
 function metal3Of({ platform, imageUrl, imageChecksum }: CapiRenderCall): RenderChoices['metal3'] {
