@@ -75,6 +75,10 @@ export const ownNames = {
   mcoImage: 'bootwright.io/mco-image',
   /** Annotation of the Secret with a kubeconfig: when its certificate is to be renewed. */
   renewAt: 'bootwright.io/renew-at',
+  /** Annotation of a control plane: the master that is being replaced. */
+  remediation: 'bootwright.io/remediation',
+  /** The same of the Machine that follows it. */
+  remediationFor: 'bootwright.io/remediation-for',
   /** Annotation of what a control plane propagates metadata to: of which it is. */
   propagated: 'bootwright.io/propagated',
 } as const;

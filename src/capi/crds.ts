@@ -324,8 +324,8 @@ const controlPlaneSpec: PropertiesOf<ControlPlaneSpec> = {
     }),
   }),
   remediation: object('How often a master is replaced.', {
-    maxRetry: number('How many times, 3 unless given.'),
-    retryPeriodSeconds: number('How far apart.'),
+    maxRetry: number('How many replacements in a row that fail are replaced too, 3 unless given.'),
+    retryPeriodSeconds: number('How far apart; at once unless given.'),
   }),
   configSpec: configSpec('How each master is installed.'),
 };

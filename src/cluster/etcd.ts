@@ -1,5 +1,6 @@
 import type { KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
-import { etcds } from './kinds.ts';
+import { canonicalAddress } from '../lib/address.ts';
+import { configMaps, etcds } from './kinds.ts';
 import { isAtLeast, releaseVersion } from './release-version.ts';
 
 /** The only object of the etcd operator. */
@@ -176,6 +177,39 @@ export function maySpareMember(
   const members = Math.max(nodes, pods.filter(isMember).length);
   const quorum = Math.floor(members / 2) + 1;
   return healthyMembers(etcd, pods, Math.min(members, Math.max(enoughMembers, quorum + 1)));
+}
+
+/** The members of etcd, as the cluster shows them. */
+export interface EtcdMembers {
+  /** Addresses of all that vote. */
+  readonly members: readonly string[];
+  /** Names of nodes on which one is ready. */
+  readonly readyOn: ReadonlySet<string>;
+}
+
+/** The ConfigMap in which the etcd operator keeps the members that vote (cluster-etcd-operator, `etcdendpointscontroller`). */
+export const etcdEndpoints: KubeRef = {
+  ...{ kind: configMaps, namespace: etcdNamespace, name: 'etcd-endpoints' },
+};
+
+/** Ids of members: without etcd's answer the operator writes names of nodes in their place, which are no members yet. */
+const memberId = /^[0-9a-f]{1,16}$/;
+
+/** The members of etcd; undefined where nobody knows them. */
+export function etcdMembers(
+  endpoints: KubeObject | undefined,
+  pods: readonly KubeObject[],
+): EtcdMembers | undefined {
+  const { data = {} } = (endpoints ?? {}) as { readonly data?: Readonly<Record<string, string>> };
+  const ids = Object.keys(data);
+  if (ids.length === 0 || !ids.every((id) => memberId.test(id))) return undefined;
+  const ready = pods.filter((pod) => isMember(pod) && isReady(pod)) as readonly {
+    readonly spec?: { readonly nodeName?: string };
+  }[];
+  return {
+    members: Object.values(data).map((address) => canonicalAddress(address) ?? address),
+    readyOn: new Set(ready.map(({ spec }) => spec?.nodeName ?? '')),
+  };
 }
 
 function healthyMembers(

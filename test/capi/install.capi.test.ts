@@ -1,8 +1,22 @@
 // An installation with the real core: our managers with the rights of their own accounts, machines in memory, and hosts that
 // make the agent's requests by the agent's own client.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { bootstrapConfigs, clusters, controlPlanes, capiMachines } from '../../src/capi/api.ts';
-import { nodes, secrets } from '../../src/cluster/kinds.ts';
+import {
+  bootstrapConfigs,
+  capiMachines,
+  capiNames,
+  clusters,
+  controlPlanes,
+  ownNames,
+} from '../../src/capi/api.ts';
+import {
+  configMaps,
+  namespaces,
+  nodes,
+  pods,
+  secrets,
+  serviceAccounts,
+} from '../../src/cluster/kinds.ts';
 import { conditionOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import {
@@ -231,6 +245,50 @@ describe('three masters and two workers', () => {
     expect(nodesSeen).toHaveLength(5);
   });
 
+  it('replaces a master that a MachineHealthCheck has marked, and the next one joins', async () => {
+    const [, failing] = masters;
+    if (failing === undefined) throw new Error('no master');
+    await showEtcd(
+      rig,
+      masters.filter((one) => one !== failing),
+    );
+    const ref = { kind: capiMachines, ...place, name: failing.machine };
+    const uid = (await rig.client.get(ref))?.metadata.uid;
+    await rig.apply({
+      ...{ apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'MachineHealthCheck' },
+      metadata: { name: 'masters', ...place },
+      spec: {
+        clusterName: cluster,
+        selector: { matchLabels: { 'cluster.x-k8s.io/control-plane': '' } },
+        checks: { nodeStartupTimeoutSeconds: 0 },
+      },
+    });
+    await rig.client.merge(ref, { metadata: { annotations: { [capiNames.remediate]: '' } } });
+    const follower = await rig.found({ kind: capiMachines, ...place }, ({ metadata }) => {
+      const record = metadata.annotations?.[ownNames.remediationFor];
+      return record === undefined
+        ? undefined
+        : { name: metadata.name, record: JSON.parse(record) as object, uid: metadata.uid };
+    });
+    expect(follower).toMatchObject({ record: { machine: failing.machine, uid, retry: 0 } });
+    expect(follower.uid).not.toBe(uid);
+    expect((await rig.client.list({ kind: capiMachines, ...place })).filter(isMaster)).toHaveLength(
+      3,
+    );
+    await failing[Symbol.asyncDispose]();
+    const next = await bootHost(rig, { cluster, machine: follower.name });
+    masters.splice(1, 1, next);
+    expect(next.role).toBe('master');
+    await next.report('Starting installation');
+    await textIn(await next.inventory.hostIgnition('master', AbortSignal.timeout(60_000)));
+    await next.report('Rebooting');
+    await join(next, 'master');
+    await isTrue(capiMachines, 'Ready', follower.name);
+    await rig.found({ kind: controlPlanes, ...place }, ({ metadata }) =>
+      metadata.annotations?.[ownNames.remediation] === undefined ? true : undefined,
+    );
+  });
+
   it('R50: takes no manifest that cannot be read, by the webhook', async () => {
     const manifest = (content: string): KubeObject => ({
       ...{ apiVersion: 'v1', kind: 'Secret' },
@@ -266,6 +324,31 @@ describe('three masters and two workers', () => {
     }
   });
 });
+
+/** What the etcd operator of the guest shows: members on these masters, which are ready. */
+async function showEtcd(
+  { guest: { client } }: CapiRig,
+  masters: readonly ScriptedHost[],
+): Promise<void> {
+  const [namespace, status] = ['openshift-etcd', 'status'];
+  await client.create(namespaces, { metadata: { name: namespace } });
+  await client.create(serviceAccounts, { metadata: { name: 'default', namespace } });
+  const data: Record<string, string> = {};
+  for (const [index, { machine }] of masters.entries()) {
+    const address = `192.0.2.${index + 1}`;
+    data[`a${index}`] = address;
+    const addresses = [{ type: 'InternalIP', address }];
+    await client.merge({ kind: nodes, name: machine }, { status: { addresses } }, status);
+    const name = `etcd-${machine}`;
+    await client.create(pods, {
+      metadata: { name, namespace, labels: { app: 'etcd' } },
+      spec: { nodeName: machine, containers: [{ name: 'etcd', image: 'x' }] },
+    });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await client.merge({ kind: pods, namespace, name }, { status: { conditions } }, status);
+  }
+  await client.create(configMaps, { metadata: { name: 'etcd-endpoints', namespace }, data });
+}
 
 /** What they may and need not do here. */
 const elsewhere: readonly RegExp[] = [

@@ -77,6 +77,38 @@ export const capiMutants: MutantsByFile = {
       to: 'hasInfrastructure(machine)',
     },
   ],
+  'src/capi/control-plane/remediate.ts': [
+    {
+      means: 'a master is replaced before the bootstrap is complete',
+      from: 'if (!facts.isBootstrapComplete)',
+      to: 'if (facts.isBootstrapLost)',
+    },
+    {
+      means: 'a master is replaced while another Machine is being deleted',
+      from: 'if (facts.hosts.some(({ isDeleting }) => isDeleting))',
+      to: 'if (facts.hosts.every(({ isDeleting }) => isDeleting))',
+    },
+    {
+      means: 'a master is replaced although etcd loses its quorum',
+      from: 'return others.length < quorum',
+      to: 'return others.length < 0',
+    },
+    {
+      means: 'a master that may not be deleted any more is deleted all the same',
+      from: 'return refused.has(subject) && refused.get(subject) === undefined',
+      to: 'return refused.size >= 0',
+    },
+    {
+      means: 'replacements that fail are replaced for ever',
+      from: 'if (retryOf(host, now) > maxRetry)',
+      to: 'if (retryOf(host, now) < 0)',
+    },
+    {
+      means: 'two Machines follow one that was replaced, or none is done with',
+      from: 'machines.some((one) => remediationFor(one)?.uid === record?.uid);',
+      to: 'machines.some((one) => remediationFor(one)?.uid === record?.machine);',
+    },
+  ],
   'src/capi/control-plane/perform.ts': [
     {
       means: 'a Machine of another control plane is taken for its own',

@@ -23,9 +23,11 @@ import {
   guestsOf,
   hasConfigServer,
   type OpenGuest,
+  readMasters,
 } from './guest.ts';
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
+import { isMarked } from './remediate.ts';
 import { renewController } from './renew-kubeconfig.ts';
 import { type Findings, controlPlaneStatus } from './status.ts';
 import { upgradeOf } from './upgrade.ts';
@@ -138,7 +140,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
           const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
           latest = now;
-          return { ...seen, view: now, guest: seenOf(guest) };
+          return { ...seen, view: now, guest: await seenOf(guest, now, inner) };
         },
       },
       signal,
@@ -158,9 +160,8 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
 function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
   const { isPaused, isDeleting, isBootstrapComplete } = controlPlaneFacts(view, now);
   const isWrong = [template, installState, manifests].some((one) => one?.isRight === false);
-  return (
-    !isPaused && !isDeleting && (isWrong || (view.machines.length > 0 && !isBootstrapComplete))
-  );
+  const isUnfinished = view.machines.length > 0 && !isBootstrapComplete;
+  return !isPaused && !isDeleting && (isWrong || isUnfinished || view.machines.some(isMarked));
 }
 
 /** Who refuses a Machine says why in its condition. */
@@ -182,12 +183,26 @@ interface Observed {
   readonly guest?: Guest | undefined;
 }
 
-const seenOf = (guest: Guest | undefined): GuestSeen | undefined =>
-  guest && {
+/** As its informers show it; what decides about a master that is to be replaced is read again. */
+async function seenOf(
+  guest: Guest | undefined,
+  { machines }: ControlPlaneView,
+  signal: AbortSignal,
+): Promise<GuestSeen | undefined> {
+  if (guest === undefined) return undefined;
+  const seen = {
     ...{ nodes: guest.nodes.all(), requests: guest.requests.all() },
     clusterVersion: guest.clusterVersion.get('version'),
     configServerCa: configServerCaIn(guest.authorities.all()[0]),
   };
+  if (!machines.some(isMarked)) return seen;
+  try {
+    return { ...seen, ...(await readMasters(guest.kube, signal)) };
+  } catch {
+    signal.throwIfAborted();
+    return seen;
+  }
+}
 
 /** All that a decision needs beside the objects of the management cluster. */
 async function observe(
@@ -211,7 +226,7 @@ async function observe(
     guest: answering,
     seen: {
       ...{ view, now, hasTemplate: template.isRight, isAnswering: answering !== undefined },
-      guest: seenOf(answering),
+      guest: await seenOf(answering, view, signal),
     },
     findings: {
       ...{ template, ...inputFindings(inputs, board.failures.get(key)) },

@@ -12,9 +12,9 @@ import {
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { configMaps, secrets } from '../../cluster/kinds.ts';
+import { configMaps, nodes, pods, secrets } from '../../cluster/kinds.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { assetKeys, bootstrapConfigs, controlPlanes } from '../api.ts';
+import { assetKeys, bootstrapConfigs, capiMachines, controlPlanes, ownNames } from '../api.ts';
 import { secretText } from '../objects.ts';
 
 const verbs = ['create', 'patch', 'apply', 'remove'] as const;
@@ -49,6 +49,101 @@ function proceed(kube: FakeKube): void {
   const config = kube.objectsOf(bootstrapConfigs).find((one) => one.metadata.name === name);
   if (name === undefined || config === undefined) return;
   report(kube, name, machinesIn(kube).length < 3 ? 'Waiting for control plane' : 'Rebooting');
+}
+
+/** What a guest shows of its masters: Ready, each with a member of etcd. */
+function showMasters(kube: FakeKube, guest: FakeKube): void {
+  const names = machinesIn(kube).map(({ metadata }) => metadata.name);
+  const addressOf = (index: number): string => `192.0.2.${index + 1}`;
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  names.forEach((name, index) => {
+    const addresses = [{ type: 'InternalIP', address: addressOf(index) }];
+    guest.put(nodes, { metadata: { name }, status: { conditions, addresses } });
+    guest.put(pods, {
+      metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
+      ...{ spec: { nodeName: name }, status: { conditions } },
+    });
+  });
+  const data = Object.fromEntries(names.map((_, index) => [`a${index}`, addressOf(index)]));
+  guest.put(configMaps, {
+    metadata: { name: 'etcd-endpoints', namespace: 'openshift-etcd' },
+    data,
+  });
+}
+
+/** What core does with a Machine that is being deleted: what belongs to it goes first. */
+function collect(kube: FakeKube): void {
+  for (const { metadata } of machinesIn(kube)) {
+    if (metadata.deletionTimestamp === undefined) continue;
+    const { name } = metadata;
+    for (const kind of [labMachines, bootstrapConfigs, capiMachines])
+      kube.drop({ kind, namespace: capiNamespace, name });
+  }
+}
+
+/** Replaces a master that is marked, by a provider that dies at a write after that, and another one. */
+async function replaceMaster(write: number, when: 'before' | 'after') {
+  const kube = managementCluster();
+  const clock = fakeClock({ auto: false });
+  const guest = fakeKube();
+  const stop = new AbortController();
+  const begin = (through: Kube, { signal }: AbortController) =>
+    runControlPlanes({ kube: through, clock, guest, signal });
+  const pass = async (until: () => boolean): Promise<void> => {
+    for (let count = 0; count < 60 && !until(); count += 1) {
+      await settle();
+      await clock.advance(250);
+      collect(kube);
+    }
+  };
+  const first = new AbortController();
+  const installed = begin(kube, first);
+  await pass(() => machinesIn(kube).length > 0);
+  report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+  await pass(() => machinesIn(kube).length === 3);
+  report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Done');
+  await pass(() => conditionIn(kube, 'BootstrapComplete') === 'True Complete');
+  first.abort(new Error('the cluster is installed'));
+  await installed;
+  showMasters(kube, guest);
+  const marked = machinesIn(kube).find(
+    ({ metadata }) => metadata.annotations?.[ownNames.role] === undefined,
+  );
+  if (marked === undefined) throw new Error('no master');
+  const conditions = ['HealthCheckSucceeded', 'OwnerRemediated'].map((type) => ({
+    type,
+    status: 'False',
+  }));
+  // Core takes it away later: its finalizer is there until then.
+  const metadata = { ...marked.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
+  kube.put(capiMachines, {
+    ...marked,
+    metadata,
+    status: { ...marked.status, conditions: [...(marked.status?.conditions ?? []), ...conditions] },
+  });
+  const removals = (): number =>
+    kube.writes.filter(({ verb, kind }) => verb === 'remove' && kind === capiMachines.plural)
+      .length;
+  const dead = new AbortController();
+  const dying = begin(dyingAt(kube, { write, when, dead }), dead);
+  const follower = () =>
+    machinesIn(kube).find(
+      ({ metadata: { annotations } }) => annotations?.[ownNames.remediationFor] !== undefined,
+    );
+  const isOver = (): boolean =>
+    follower() !== undefined &&
+    machinesIn(kube).length === 3 &&
+    controlPlaneIn(kube)?.metadata.annotations?.[ownNames.remediation] === undefined;
+  await pass(() => isOver() || dead.signal.aborted);
+  const hasDied = dead.signal.aborted;
+  const next = begin(kube, stop);
+  await pass(isOver);
+  for (const one of [dead, stop]) one.abort(new Error('the test ends'));
+  await Promise.all([dying, next]);
+  const record = JSON.parse(
+    follower()?.metadata.annotations?.[ownNames.remediationFor] ?? '{}',
+  ) as object;
+  return { hasDied, isOver: isOver(), removals: removals(), record, uid: marked.metadata.uid };
 }
 
 /** Installs a cluster and ends it, by providers of which each but the last one dies at a write. */
@@ -129,6 +224,21 @@ describe('a provider that dies', () => {
       }
       expect(write).toBeGreaterThan(15);
       expect(names.size).toBe(3);
+    },
+  );
+
+  it.each(['before', 'after'] as const)(
+    '%s any write with which it replaces a master has it replaced once',
+    async (when) => {
+      let write = 0;
+      for (; ; write += 1) {
+        const { hasDied, uid, ...replaced } = await replaceMaster(write, when);
+        expect({ write, ...replaced }).toMatchObject({
+          ...{ write, isOver: true, removals: 1, record: { uid, retry: 0 } },
+        });
+        if (!hasDied) break;
+      }
+      expect(write).toBeGreaterThan(5);
     },
   );
 });

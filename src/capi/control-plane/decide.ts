@@ -9,6 +9,7 @@ import {
   type NodeReport,
   nodeReports,
 } from './guest-hosts.ts';
+import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
 import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
 import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
@@ -38,13 +39,13 @@ export type ControlPlaneAction =
   | { readonly type: 'remove-assets'; readonly target: string }
   | { readonly type: 'publish-kubeconfig'; readonly target: string }
   | { readonly type: 'create-machine'; readonly target: string; readonly machine: NewMachine }
-  | ({ readonly type: 'delete-machine' } & OnMachine)
   | ({ readonly type: 'propagate' } & OnMachine)
   | ({ readonly type: 'mark-up-to-date' } & OnMachine)
   | { readonly type: 'trust-config-server'; readonly target: string }
   | { readonly type: 'upgrade'; readonly target: string }
   | NodeReport
-  | Approval;
+  | Approval
+  | RemediationAction;
 
 /** What is to be done now; nothing while it is paused. */
 export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
@@ -60,6 +61,7 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   return [
     ...(hasTemplate ? creations(view, facts) : []),
     ...upkeep(view, facts),
+    ...remediations({ view, facts, now, guest }),
     ...(isAnswering && view.kubeconfig === undefined
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
@@ -113,9 +115,10 @@ const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
  * domain of each follows from those before it.
  */
 export function creations(
-  { controlPlane, cluster }: ControlPlaneView,
+  view: ControlPlaneView,
   facts: ControlPlaneFacts,
 ): readonly ControlPlaneAction[] {
+  const { controlPlane, cluster } = view;
   const { hosts, replicas, isBootstrapReady, isBootstrapLost, isExpired } = facts;
   if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || isExpired)
     return [];
@@ -127,7 +130,8 @@ export function creations(
   const name = machineName(controlPlane, index);
   const domains = hosts.map(({ machine }) => machine.spec.failureDomain);
   const failureDomain = leastUsedDomain(cluster, domains);
-  const machine = { name, isBootstrap: isFirst, failureDomain };
+  const remediationFor = toBeFollowed(view);
+  const machine = { name, isBootstrap: isFirst, failureDomain, remediationFor };
   return [{ type: 'create-machine', target: name, machine }];
 }
 

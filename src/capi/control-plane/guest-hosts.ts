@@ -4,6 +4,7 @@ import {
   type OpenRequest,
 } from '../../cluster/csr/hosts-requests.ts';
 import { readRequest } from '../../cluster/csr/read-request.ts';
+import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
@@ -19,6 +20,8 @@ export interface GuestSeen {
   readonly clusterVersion?: KubeObject | undefined;
   /** PEM by which its config servers are trusted today, where it is not that of the installer. */
   readonly configServerCa?: string | undefined;
+  /** Looked at while a master is to be replaced; undefined where the cluster does not say. */
+  readonly etcd?: EtcdMembers | undefined;
 }
 
 /** A stage that a node shows of its host, which says nothing itself once it has rebooted. */
@@ -83,6 +86,18 @@ function nodeOf({ machine, names, addresses }: GuestHost, nodes: readonly KubeOb
   const named = free.find(({ metadata }) => names.includes(metadata.name.toLowerCase()));
   return named ?? free.find((node) => addressesOf(node).some((one) => addresses.includes(one)));
 }
+
+/** The nodes that Machines have become, by the names of those. */
+export const nodesOfMachines = (
+  view: ControlPlaneView,
+  nodes: readonly KubeObject[],
+): ReadonlyMap<string, KubeObject> =>
+  new Map(
+    hostsOf(view).flatMap((host) => {
+      const node = nodeOf(host, nodes);
+      return node === undefined ? [] : [[host.machine.metadata.name, node] as const];
+    }),
+  );
 
 /** Stages in which the host itself says nothing; none at all after the status was not moved with its cluster. */
 const silent: ReadonlySet<string> = new Set([

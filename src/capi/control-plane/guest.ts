@@ -1,14 +1,17 @@
+import { etcdEndpoints, etcdMembers, etcdNamespace } from '../../cluster/etcd.ts';
 import {
   certificateSigningRequests,
   clusterVersions,
   configMaps,
   nodes,
+  pods,
 } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { countAt, textAt } from '../../layering/api/cluster-object.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
+import type { GuestSeen } from './guest-hosts.ts';
 
 /** The API of a cluster that was installed, by one of its kubeconfigs. */
 export type OpenGuest = (kubeconfig: string) => Kube & { readonly close: () => Promise<void> };
@@ -69,6 +72,19 @@ export function hasConfigServer(guest: Guest | undefined): boolean {
   const [servers] = configServers.all();
   if (servers !== undefined) return countAt(servers, 'status', 'numberReady') > 0;
   return ofNodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
+}
+
+/** What decides whether a master can be spared, by requests of its own. */
+export async function readMasters(
+  kube: Kube,
+  signal: AbortSignal,
+): Promise<Pick<GuestSeen, 'nodes' | 'etcd'>> {
+  const [ofNodes, ofPods, endpoints] = await Promise.all([
+    kube.list({ kind: nodes }, signal),
+    kube.list({ kind: pods, namespace: etcdNamespace }, signal),
+    kube.get(etcdEndpoints, signal),
+  ]);
+  return { nodes: ofNodes, etcd: etcdMembers(endpoints, ofPods) };
 }
 
 const masterLabels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];

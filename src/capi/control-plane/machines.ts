@@ -17,6 +17,8 @@ export interface NewMachine {
   readonly name: string;
   readonly isBootstrap: boolean;
   readonly failureDomain: string | undefined;
+  /** What is kept of the master that it follows. */
+  readonly remediationFor?: string | undefined;
 }
 
 /** Names of hosts are labels of DNS. */
@@ -113,7 +115,7 @@ export function cloneOf(made: MadeFor, machine: NewMachine, template: KubeObject
 
 /** A Machine of a host. */
 export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
-  const { name, isBootstrap, failureDomain } = machine;
+  const { name, isBootstrap, failureDomain, remediationFor } = machine;
   const { infrastructureRef } = made.controlPlane.spec.machineTemplate.spec;
   const metadata = metadataOf(made, machine, true);
   const [apiGroup = ''] = bootstrapConfigType.apiVersion.split('/');
@@ -122,6 +124,9 @@ export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
     metadata: {
       ...metadata,
       ...(isBootstrap ? { annotations: { [ownNames.role]: 'bootstrap' } } : {}),
+      ...(remediationFor === undefined
+        ? {}
+        : { annotations: { [ownNames.remediationFor]: remediationFor } }),
     },
     spec: {
       clusterName: made.cluster.metadata.name,

@@ -29,7 +29,7 @@ import {
   ownNames,
   type OwnedMetadata,
 } from '../api.ts';
-import type { CheckResult } from '../conditions.ts';
+import { type CheckResult, withConditions } from '../conditions.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress } from '../bootstrap/progress.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
@@ -46,6 +46,7 @@ import {
   ownerOf,
   propagatedTo,
 } from './machines.ts';
+import { ownerRemediated, type RemediationAction } from './remediate.ts';
 import { upgradeOf } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 import { createOnce, secretData, secretText } from '../objects.ts';
@@ -120,25 +121,29 @@ export function actionsOn(
   const place = (): { readonly namespace: string } => ({
     namespace: latest().controlPlane.metadata.namespace ?? '',
   });
-  const setFinalizers = async (
-    change: (finalizers: readonly string[]) => readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> => {
+  const setMetadata = async (metadata: object, signal: AbortSignal): Promise<void> => {
     const { controlPlane } = latest();
-    const { name, finalizers = [] } = controlPlane.metadata;
-    const patch = patchOf(controlPlane, { metadata: { finalizers: change(finalizers) } });
-    await kube.patch({ kind: controlPlanes, ...place(), name }, patch, signal);
+    const { name } = controlPlane.metadata;
+    await kube.patch(
+      { kind: controlPlanes, ...place(), name },
+      patchOf(controlPlane, { metadata }),
+      signal,
+    );
   };
+  const finalizers = (): readonly string[] => latest().controlPlane.metadata.finalizers ?? [];
   return {
     'add-finalizer': (_, signal) =>
-      setFinalizers((before) => [...before, ownNames.finalizer], signal),
+      setMetadata({ finalizers: [...finalizers(), ownNames.finalizer] }, signal),
     'remove-finalizer': (_, signal) =>
-      setFinalizers((before) => before.filter((one) => one !== ownNames.finalizer), signal),
+      setMetadata({ finalizers: finalizers().filter((one) => one !== ownNames.finalizer) }, signal),
     'delete-machine': async ({ machine: { metadata } }, signal) => {
       const { name, uid } = metadata;
       await kube.remove({ kind: capiMachines, ...place(), name, uid }, signal);
       note('info', `Machine ${name} is being deleted`);
     },
+    'record-remediation': ({ record }, signal) =>
+      setMetadata({ annotations: { [ownNames.remediation]: record } }, signal),
+    'report-remediation': (report, signal) => reportRemediation(scope, report, signal),
     'remove-assets': async (_, signal) => {
       const { assets } = latest();
       if (assets === undefined) return;
@@ -257,6 +262,27 @@ async function markUpToDate(
   };
   const options = { manager: fieldManager, subresource: 'status' };
   await kube.apply(withUid(manifest, machine), signal, options);
+}
+
+/** A MachineHealthCheck and core write the same list: it is refused where it has changed since. */
+async function reportRemediation(
+  { kube, clock, note }: ControlPlaneScope,
+  { machine, condition }: Extract<RemediationAction, { readonly type: 'report-remediation' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace = '' } = machine.metadata;
+  const before = machine.status?.conditions ?? [];
+  const conditions =
+    condition === undefined
+      ? before.filter(({ type }) => type !== ownerRemediated)
+      : withConditions(before, [condition], { now: clock.now(), generation: undefined });
+  const ref = { kind: capiMachines, namespace, name };
+  await kube.patch(ref, patchOf(machine, { status: { conditions } }, 'status'), signal);
+  if (condition !== undefined)
+    note('info', `Machine ${name} is to be replaced, and is not yet`, {
+      reason: condition.reason,
+      why: condition.message ?? '',
+    });
 }
 
 /** What a node shows becomes the progress of its host, by the rules of any report. */
