@@ -22,8 +22,12 @@ async function main(): Promise<number> {
     process.stdout.write(`${JSON.stringify(reportSchema(), null, 2)}\n`);
     return 0;
   }
+  // What is around a management cluster, as what is around guests, is modules that nobody else has to wait for.
+  if (options.isByCapi) {
+    const { runByCapi } = await import('../test/capi/lab/run-by-capi.ts');
+    return runByCapi(options, await bundleOf(options));
+  }
   if (options.vm === undefined) return runSimulated(options);
-  // What is around guests is a hundred modules, which nobody else has to wait for.
   if (options.isWithoutService) {
     const { runWithoutService } = await import('../test/guest/lab/without-service.ts');
     return runWithoutService(options);
@@ -31,6 +35,9 @@ async function main(): Promise<number> {
   const { runInVirtualMachines } = await import('../test/guest/lab/run-in-guests.ts');
   return runInVirtualMachines(options, options.vm);
 }
+
+const bundleOf = ({ agent }: LabOptions): string | Promise<string> =>
+  agent ?? ensureBundle((text) => process.stderr.write(text));
 
 async function list(): Promise<number> {
   for (const name of await scenarioNames()) {
@@ -42,7 +49,7 @@ async function list(): Promise<number> {
 
 async function runSimulated(options: LabOptions): Promise<number> {
   const scenario = await readScenario(options.scenario);
-  const bundle = options.agent ?? (await ensureBundle((text) => process.stderr.write(text)));
+  const bundle = await bundleOf(options);
   if (hasCluster(scenario)) await ensureParts(clusterParts);
   const kube = hasCluster(scenario) ? await kubeParts() : undefined;
   process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);

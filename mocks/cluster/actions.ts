@@ -69,7 +69,8 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   'note-request': noteRequest,
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
   'add-node': async (work, { host }) => {
-    await work.kube.client.apply(kinds.Node, nodeObject(memberNamed(work, host)));
+    const member = memberNamed(work, host);
+    await work.kube.client.apply(kinds.Node, nodeObject(member, await member.providerID?.()));
     await reportNode(work, host, false);
   },
   'annotate-node': annotateNode,

@@ -14,6 +14,8 @@ export interface NodeFacts extends Member {
   readonly hostId: string;
   /** Without prefix lengths. */
   readonly addresses: readonly string[];
+  /** What its Ignition lets its kubelet register as its provider's id. */
+  readonly providerID?: () => Promise<string | undefined>;
 }
 
 const named = (
@@ -127,7 +129,7 @@ export const configAnnotations = (rendered: string): Readonly<Record<string, str
 });
 
 /** A node as its kubelet makes it: of its MachineConfig only a daemon knows, which comes later. */
-export function nodeObject({ name, role }: Member): KubeObject {
+export function nodeObject({ name, role }: Member, providerID?: string): KubeObject {
   const roles = role === 'master' ? ['master', 'control-plane'] : [role];
   return {
     apiVersion: 'v1',
@@ -140,8 +142,16 @@ export function nodeObject({ name, role }: Member): KubeObject {
         ...Object.fromEntries(roles.map((one) => [`node-role.kubernetes.io/${one}`, ''])),
       },
     },
+    ...(providerID === undefined ? {} : { spec: { providerID } }),
   };
 }
+
+/** Conditions that are False on a node that is well, with their reasons (kubelet, `pkg/kubelet/nodestatus`). */
+const unpressed = {
+  MemoryPressure: 'KubeletHasSufficientMemory',
+  DiskPressure: 'KubeletHasNoDiskPressure',
+  PIDPressure: 'KubeletHasSufficientPID',
+};
 
 /** What a kubelet says of its node. */
 export function nodeStatus(
@@ -175,10 +185,15 @@ export function nodeStatus(
         message: isReady
           ? 'kubelet is posting ready status'
           : 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?',
-        lastHeartbeatTime: at.toISOString(),
-        lastTransitionTime: at.toISOString(),
       },
-    ],
+      ...Object.entries(unpressed).map(([type, reason]) => ({
+        ...{ type, status: 'False', reason, message: 'kubelet has enough of it' },
+      })),
+    ].map((condition) => ({
+      ...condition,
+      lastHeartbeatTime: at.toISOString(),
+      lastTransitionTime: at.toISOString(),
+    })),
   };
 }
 

@@ -20,6 +20,8 @@ export interface LabHost {
   readonly plan: HostSpec;
   readonly hostId: string;
   readonly infraEnvId: string;
+  /** Words of its agent, where its Ignition starts it and no service gives them. */
+  readonly command?: readonly string[] | undefined;
   /** Directory of this host; the host's own files are in `root` below it. */
   readonly folder: string;
   readonly machine: Machine;
@@ -52,7 +54,7 @@ interface HostPlace {
 /** Builds the machine of a host and lets agents reach it. */
 export async function openHost(
   plan: HostSpec,
-  ids: Pick<LabHost, 'hostId' | 'infraEnvId'>,
+  ids: Pick<LabHost, 'hostId' | 'infraEnvId' | 'command'>,
   { folder, faults, site }: HostPlace,
 ): Promise<LabHost> {
   const root = join(folder, 'root');

@@ -29,6 +29,11 @@ describe('the options of the lab', () => {
     expect(readOptions(['--vm']).isWithoutService).toBe(false);
   });
 
+  it('take no scenario and no virtual machine for Cluster API', () => {
+    expect(readOptions(['--capi', '--page']).isByCapi).toBe(true);
+    expect(readOptions([]).isByCapi).toBe(false);
+  });
+
   it.each([
     [[], false, undefined],
     [['--page'], true, undefined],
@@ -42,6 +47,8 @@ describe('the options of the lab', () => {
     [['--vm', '--no-service', '--scenario', 'one-master']],
     [['--vm', '--no-service', '--report', 'r.json']],
     [['--vm', '--firmware', 'coreboot']],
+    [['--capi', '--vm']],
+    [['--capi', '--scenario', 'one-master']],
     [['--guest']],
     [['--scenario', 'one-master', '--os-config', 'os.yaml']],
   ])('%j are refused', (args) => {

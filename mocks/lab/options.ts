@@ -16,6 +16,8 @@ export interface LabOptions {
   readonly osConfig: string | undefined;
   /** A virtual machine is installed with the files of `deploy` alone; no scenario is run. */
   readonly isWithoutService: boolean;
+  /** A cluster is installed through Cluster API; no scenario is run. */
+  readonly isByCapi: boolean;
   /** Bundle of the agent; built from the sources unless given. */
   readonly agent: string | undefined;
   /** Serves the page of the run. */
@@ -33,6 +35,8 @@ export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file
                    [--report FILE.json] [--keep]
        scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] …
        scripts/lab --vm --no-service [--page] [--page-file FILE.html] [--keep]
+       scripts/lab --capi [--page] [--page-file FILE.html] [--report FILE.json] [--agent FILE]
+                   [--keep]
        scripts/lab --list | --schema
 
 Runs an installation on this machine: the inventory service, an object store and the hosts are
@@ -55,6 +59,8 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --firmware NAME  firmware of the virtual machines, uefi (default) or bios
   --no-service     install a virtual machine that starts from the network, with the files of
                    deploy/host and deploy/pxe unchanged, in about four minutes
+  --capi           install three masters and two workers through Cluster API: a management
+                   cluster with both providers, simulated hosts, and the page of the Cluster
 
 Exits with 0 when the outcome is what the scenario expects, with 1 when it is not, and with 2
 when the lab could not run.
@@ -79,6 +85,7 @@ export function readOptions(args: readonly string[]): LabOptions {
       firmware: { type: 'string', default: 'uefi' },
       'os-config': { type: 'string' },
       'no-service': { type: 'boolean', default: false },
+      capi: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -91,6 +98,9 @@ export function readOptions(args: readonly string[]): LabOptions {
   }
   const isWithoutService = values['no-service'];
   if (isWithoutService) refuseBesides(values);
+  const isByCapi = values.capi;
+  if (isByCapi && (values.vm || values.scenario !== undefined))
+    throw new TypeError('--capi installs simulated hosts of its own: leave --vm and --scenario');
   return {
     scenario: values.scenario ?? DEFAULT_SCENARIO,
     report: values.report,
@@ -103,6 +113,7 @@ export function readOptions(args: readonly string[]): LabOptions {
     isPage: values.page,
     pageFile: values['page-file'],
     isWithoutService,
+    isByCapi,
     keeps: values.keep,
   };
 }

@@ -193,9 +193,10 @@ function isTaken({ inventory }: Lab, { hostId }: LabHost): boolean {
   return host.status === 'error' || host.status === 'cancelled';
 }
 
-/** The words of the agent of a host, as the service has them. */
+/** The words of the agent of a host, as the service or its Ignition has them. */
 export function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
   const { plan, hostId, infraEnvId } = host;
+  if (host.command !== undefined) return host.command;
   const { site, inventory } = lab;
   const command = installArguments({
     host: plan,

@@ -51,7 +51,7 @@ export async function showRun(
 }
 
 /** Lets whoever sits at the terminal read a page that is served, until Ctrl-C. */
-export async function leavePage({ url }: LabPage, signal: AbortSignal): Promise<void> {
+export async function leavePage({ url }: Pick<LabPage, 'url'>, signal: AbortSignal): Promise<void> {
   const { stdout } = process;
   if (url === undefined || !stdout.isTTY || signal.aborted) return;
   stdout.write(`page: ${url} until Ctrl-C\n`);

@@ -84,6 +84,7 @@ export const allSuites: readonly Suite[] = [
     name: 'capi',
     about: 'both providers with the real Cluster API core, and infrastructure in memory',
     parts: ['kube-api', 'kube-crds', 'kube-data', 'capi'],
+    needsBundle: true,
     tests: { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },
   // It waits for half of its time, and its guests take no processor from the lab here.

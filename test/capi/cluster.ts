@@ -39,23 +39,15 @@ export const configSpec = {
   installDevice: '/dev/vda',
 };
 
-const infrastructureRef = (kind: string, name: string): ContractRef => ({
+/** Refers to an object of the infrastructure in memory. */
+export const infrastructureRef = (kind: string, name: string): ContractRef => ({
   ...{ apiGroup: groupOf(infrastructureVersion), kind, name },
 });
 
 /** Namespace, Cluster and its infrastructure in memory, whose API is served at a port of this machine. */
 export const clusterObjects = (cluster: string, port: number): readonly KubeObject[] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } },
-  inNamespace(
-    [infrastructureVersion, 'DevCluster'],
-    { cluster },
-    {
-      // The provider of infrastructure ends at one that has none.
-      metadata: { annotations: { rig: 'capi' } },
-      spec: inMemory,
-    },
-  ),
-  devMachineTemplate({ cluster, name: 'masters' }),
+  ...infrastructureObjects(cluster, ['masters']),
   inNamespace(
     [coreVersion, 'Cluster'],
     { cluster },
@@ -70,6 +62,23 @@ export const clusterObjects = (cluster: string, port: number): readonly KubeObje
       },
     },
   ),
+];
+
+/** Infrastructure in memory, with a template for each of these pools. */
+export const infrastructureObjects = (
+  cluster: string,
+  pools: readonly string[],
+): readonly KubeObject[] => [
+  inNamespace(
+    [infrastructureVersion, 'DevCluster'],
+    { cluster },
+    {
+      // The provider of infrastructure ends at one that has none.
+      metadata: { annotations: { rig: 'capi' } },
+      spec: inMemory,
+    },
+  ),
+  ...pools.map((name) => devMachineTemplate({ cluster, name })),
 ];
 
 const devMachineTemplate = (named: Named): KubeObject =>
@@ -162,7 +171,12 @@ export const clusterSecrets = (cluster: string): readonly KubeObject[] => [
       stringData: { 'install-config.yaml': installConfig(cluster) },
     },
   ),
-  ...['ca', 'etcd'].map((name) =>
+  ...authorities(cluster),
+];
+
+/** Authorities without which machines in memory do not become ready. */
+export const authorities = (cluster: string): readonly KubeObject[] =>
+  ['ca', 'etcd'].map((name) =>
     secret(
       { cluster, name: `${cluster}-${name}` },
       {
@@ -170,10 +184,10 @@ export const clusterSecrets = (cluster: string): readonly KubeObject[] => [
         data: selfSigned(name),
       },
     ),
-  ),
-];
+  );
 
-const installConfig = (cluster: string): string =>
+/** An install-config of three masters and two workers. */
+export const installConfig = (cluster: string): string =>
   `apiVersion: v1
 metadata: { name: ${cluster} }
 baseDomain: example.com

@@ -9,7 +9,7 @@ import { readSettings } from '../../src/config/sources.ts';
 import { textAt } from '../../src/layering/api/cluster-object.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import type { Download } from '../../src/ports/inventory.ts';
-import type { CapiRig } from './rig.ts';
+import type { Management } from './rig.ts';
 
 /** A host that boots what its data Secret says, and makes the requests of its agent by the agent's own client. */
 export interface ScriptedHost extends AsyncDisposable {
@@ -36,25 +36,51 @@ interface Booted {
 /** The most that a call takes here. */
 const limitMillis = 60_000;
 
-/** Boots the host of a Machine as soon as it has bootstrap data. */
-export async function bootHost(
-  { client, found, kube }: CapiRig,
-  { cluster, machine }: { readonly cluster: string; readonly machine: string },
-): Promise<ScriptedHost> {
+interface BootingHost {
+  readonly cluster: string;
+  readonly machine: string;
+}
+
+/** What a live system is given by its Ignition: files by their paths, and the unit of the agent. */
+interface LiveIgnition {
+  readonly files: Readonly<Record<string, string>>;
+  /** Arguments of the agent, whose own files are in a folder of ours. */
+  readonly agentWords: (folder: string) => string[];
+}
+
+/** The bootstrap data of a Machine, as soon as it has some. */
+export async function liveIgnition(
+  { client, found }: Pick<Management, 'client' | 'found'>,
+  { cluster, machine }: BootingHost,
+): Promise<LiveIgnition> {
   const name = await found({ kind: capiMachines, namespace: cluster }, (object) => {
     const secret = textAt(object, 'spec', 'bootstrap', 'dataSecretName');
     return object.metadata.name === machine && secret !== '' ? secret : undefined;
   });
   const secret = await client.get({ kind: secrets, namespace: cluster, name });
   const { storage, systemd } = JSON.parse(decoded(textAt(secret, 'data', 'value'))) as Booted;
-  const folder = join(kube.folder, `host-${cluster}-${machine}`);
+  const files = storage.files.map(
+    ({ path, contents: { source } }) =>
+      [path, decoded(source.replace(/^data:;base64,/, ''))] as const,
+  );
+  return {
+    files: Object.fromEntries(files),
+    agentWords: (folder) => agentWords(systemd.units[0].contents, folder),
+  };
+}
+
+/** Boots the host of a Machine as soon as it has bootstrap data. */
+export async function bootHost(
+  management: Pick<Management, 'client' | 'found' | 'kube'>,
+  host: BootingHost,
+): Promise<ScriptedHost> {
+  const { machine, cluster } = host;
+  const ignition = await liveIgnition(management, host);
+  const folder = join(management.kube.folder, `host-${cluster}-${machine}`);
   await mkdir(folder, { recursive: true });
-  for (const { path, contents } of storage.files) {
-    const source = contents.source.replace(/^data:;base64,/, '');
-    await writeFile(join(folder, basename(path)), decoded(source));
-  }
-  const words = agentWords(systemd.units[0].contents, folder);
-  const { config } = await loadConfig(readSettings(words, {}));
+  for (const [path, text] of Object.entries(ignition.files))
+    await writeFile(join(folder, basename(path)), text);
+  const { config } = await loadConfig(readSettings(ignition.agentWords(folder), {}));
   const inventory = openInventory(config, { network: networkOf(config) });
   const { infraEnvId, hostId } = config.cluster;
   const ref = { infraEnvId, hostId };

@@ -28,29 +28,23 @@ import {
 } from './cluster.ts';
 import { hostClient } from '../kube/rig.ts';
 import { bootHost, type ScriptedHost, textIn } from './hosts.ts';
-import { type Manager, startManager, watchCluster, writeInstaller } from './managers.ts';
+import { type Manager, startManagers, watchCluster, writeInstaller } from './managers.ts';
 import { type CapiRig, startCapi } from './rig.ts';
 
 let rig: CapiRig;
 let managers: readonly Manager[] = [];
+let kubeconfig: string;
 let installer: Awaited<ReturnType<typeof writeInstaller>>;
 
 beforeAll(async () => {
   rig = await startCapi();
-  await rig.deploy();
   await rig.kube.startControllerManager({
     server: rig.guest,
     controllers: ['certificatesigningrequest-signing-controller'],
   });
-  installer = await writeInstaller(rig);
-  managers = await Promise.all([
-    startManager(rig, { provider: 'bootstrap' }),
-    startManager(rig, { provider: 'control-plane', installer: installer.program }),
-  ]);
-  const webhooks = managers.map(
-    ({ provider, webhook }) => [`${provider}-bootwright`, webhook] as const,
-  );
-  await rig.deploy({ webhooks: Object.fromEntries(webhooks) });
+  kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
+  installer = await writeInstaller(rig, kubeconfig);
+  managers = await startManagers(rig, installer.program);
 });
 afterAll(async () => {
   await Promise.all(managers.map(({ kill }) => kill()));
@@ -167,12 +161,12 @@ describe('three masters and two workers', () => {
     for (let count = 0; count < 2; count += 1) masters.push(await bootNext(masters, isMaster));
     expect(masters.slice(1).map(({ role }) => role)).toEqual(['master', 'master']);
     await isTrue(clusters, 'ControlPlaneInitialized');
-    const kubeconfig = await rig.client.get({
+    const published = await rig.client.get({
       kind: secrets,
       ...place,
       name: `${cluster}-kubeconfig`,
     });
-    expect(kubeconfig).toMatchObject({ type: 'cluster.x-k8s.io/secret' });
+    expect(published).toMatchObject({ type: 'cluster.x-k8s.io/secret' });
   });
 
   it('installs the masters, and takes what the bootstrap host says of them', async () => {
@@ -239,7 +233,7 @@ describe('three masters and two workers', () => {
     const value = await rig.found({ kind: secrets, ...place }, (secret) => {
       const text = Buffer.from(textAt(secret, 'data', 'value'), 'base64').toString();
       const isIt = secret.metadata.name === `${cluster}-kubeconfig`;
-      return isIt && text !== installer.kubeconfig ? text : undefined;
+      return isIt && text !== kubeconfig ? text : undefined;
     });
     const nodesSeen = await hostClient(value).list({ kind: nodes });
     expect(nodesSeen).toHaveLength(5);

@@ -26,7 +26,8 @@ let managers: Record<Manager['provider'], Manager> | undefined;
 beforeAll(async () => {
   rig = await startCapi();
   await rig.deploy();
-  const { program } = await writeInstaller(rig);
+  const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
+  const { program } = await writeInstaller(rig, kubeconfig);
   managers = {
     bootstrap: await startManager(rig, { provider: 'bootstrap' }),
     'control-plane': await startManager(rig, { provider: 'control-plane', installer: program }),

@@ -5,7 +5,7 @@ import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/p
 import { bootwright } from '../../src/cli/program/commands.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
-import { type CapiRig, deployedObjects } from './rig.ts';
+import { deployedObjects, type Management } from './rig.ts';
 
 /** A provider of ours as a process from the sources, with the rights of its own account and no others. */
 export interface Manager extends ServerControl {
@@ -27,7 +27,7 @@ const top = resolve(import.meta.dirname, '../..');
 
 /** Starts the manager of a provider whose files are applied; arguments after those of its Deployment. */
 export async function startManager(
-  { kube }: Pick<CapiRig, 'kube'>,
+  { kube }: Pick<Management, 'kube'>,
   { provider, installer = '' }: ProviderRun,
 ): Promise<Manager> {
   const namespace = `bootwright-${provider}-system`;
@@ -86,7 +86,7 @@ export async function startManager(
 
 /** Runs `capi watch` here on a Cluster in the namespace of its name. */
 export async function watchCluster(
-  { kube }: Pick<CapiRig, 'kube'>,
+  { kube }: Pick<Management, 'kube'>,
   cluster: string,
   ...words: readonly string[]
 ): Promise<number> {
@@ -96,10 +96,26 @@ export async function watchCluster(
   return bootwright().run(['capi', 'watch', ...target, ...words]);
 }
 
-/** Writes a program that makes files whose kubeconfig is that of the guest; returns its path. */
-export async function writeInstaller({ kube, guest }: Pick<CapiRig, 'kube' | 'guest'>) {
+/** Applies the files of both providers, and starts their managers as those files say, webhooks included. */
+export async function startManagers(
+  management: Management,
+  installer: string,
+): Promise<readonly Manager[]> {
+  await management.deploy();
+  const managers = await Promise.all([
+    startManager(management, { provider: 'bootstrap' }),
+    startManager(management, { provider: 'control-plane', installer }),
+  ]);
+  const webhooks = managers.map(
+    ({ provider, webhook }) => [`${provider}-bootwright`, webhook] as const,
+  );
+  await management.deploy({ webhooks: Object.fromEntries(webhooks) });
+  return managers;
+}
+
+/** Writes a program that makes files with a kubeconfig of the guest. */
+export async function writeInstaller({ kube }: Pick<Management, 'kube'>, content: string) {
   const [kubeconfig, runs] = [join(kube.folder, 'guest.kubeconfig'), join(kube.folder, 'runs')];
-  const content = await kube.kubeconfigFor({ server: guest.url });
   await writeFile(kubeconfig, content);
   await writeFile(runs, '');
   const program = join(kube.folder, 'openshift-install');
@@ -112,7 +128,6 @@ export async function writeInstaller({ kube, guest }: Pick<CapiRig, 'kube' | 'gu
   await writeFile(program, `${lines.join('\n')}\n`, { mode: 0o755 });
   return {
     program,
-    kubeconfig: content,
     runs: () => readFileSync(runs, 'utf8').split('\n').filter(Boolean),
   };
 }

@@ -1,5 +1,6 @@
 // openshift-install of no release: obeys the rules of the asset store by which manifests are taken or lost
-// (openshift/installer, `pkg/asset/store`), and makes files that are small. GUEST_KUBECONFIG is the kubeconfig that it "makes".
+// (openshift/installer, `pkg/asset/store`), and makes files that are small. GUEST_KUBECONFIG is the kubeconfig that it "makes"; the
+// bootstrap host is that of the lab.
 import {
   appendFileSync,
   existsSync,
@@ -10,6 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { bootstrapIgnition } from '../../mocks/inventory/ignition-files.ts';
+import { clusterSeed } from '../../mocks/inventory/records.ts';
+import type { Config } from '../../src/ignition/types.ts';
 
 const [, command = '', flag, folder = ''] = process.argv.slice(2);
 if (flag !== '--dir') throw new Error('usage: openshift-install create TARGET --dir FOLDER');
@@ -52,13 +56,25 @@ rmSync(path('install-config.yaml'), { force: true });
 const isDirty = given !== undefined && state !== undefined && given !== state.installConfig;
 put(stateFile, JSON.stringify({ installConfig }));
 
+const manifest = (apiVersion: string, kind: string, content: object): string =>
+  `${JSON.stringify({ apiVersion, kind, ...content })}\n`;
 const generated = {
   manifests: {
-    'cluster-config.yaml': 'kind: ConfigMap\n',
-    'cluster-dns-02-config.yml': 'kind: DNS\n',
+    'cluster-config.yaml': manifest('v1', 'ConfigMap', {
+      metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
+      data: { 'install-config': installConfig },
+    }),
+    'cluster-proxy-01-config.yaml': manifest('config.openshift.io/v1', 'Proxy', {
+      ...{ metadata: { name: 'cluster' }, spec: {} },
+    }),
   },
-  openshift: { '99_role-master.yaml': 'kind: Role\n' },
+  openshift: {
+    '99_role-master.yaml': manifest('rbac.authorization.k8s.io/v1', 'Role', {
+      ...{ metadata: { name: 'master', namespace: 'openshift-machine-api' }, rules: [] },
+    }),
+  },
 };
+const kubeconfig = readFileSync(process.env['GUEST_KUBECONFIG'] ?? '', 'utf8');
 if (command === 'manifests') {
   for (const [name, files] of Object.entries(generated))
     for (const [file, content] of Object.entries(files)) put(`${name}/${file}`, content);
@@ -82,13 +98,18 @@ if (command === 'manifests') {
   }));
   const first =
     command === 'single-node-ignition-config' ? 'bootstrap-in-place-for-live-iso' : 'bootstrap';
-  put(`${first}.ign`, JSON.stringify({ ignition: { version: '3.2.0' }, storage: { files } }));
+  const base = JSON.parse(bootstrapIgnition(clusterSeed(), { kubeconfig })) as Config;
+  const others = base.storage?.files?.filter(({ path }) => files.every((one) => one.path !== path));
+  put(
+    `${first}.ign`,
+    JSON.stringify({ ...base, storage: { files: [...(others ?? []), ...files] } }),
+  );
   for (const role of ['master', 'worker']) {
     const source = `https://api-int.example:22623/config/${role}`;
     const config = { version: '3.2.0', config: { merge: [{ source }] } };
     put(`${role}.ign`, JSON.stringify({ ignition: config }));
   }
-  put('auth/kubeconfig', readFileSync(process.env['GUEST_KUBECONFIG'] ?? '', 'utf8'));
+  put('auth/kubeconfig', kubeconfig);
   put('auth/kubeadmin-password', 'AAAAA-BBBBB-CCCCC-DDDDD');
   put('metadata.json', JSON.stringify({ clusterName: 'example', infraID: 'example-x' }));
 }

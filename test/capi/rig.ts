@@ -13,11 +13,10 @@ import { startRig } from '../../scripts/rig.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { clusterOf } from '../kube/rig.ts';
 
-/** A management cluster with the real Cluster API core and infrastructure in memory, and the API server of a guest cluster. */
-export interface CapiRig extends AsyncDisposable {
+/** A management cluster with the real Cluster API core and infrastructure in memory. */
+export interface Management extends AsyncDisposable {
   readonly kube: Kube;
   readonly client: KubeClient;
-  readonly guest: ApiServer;
   /** The folder of Cluster API's programs and manifests. */
   readonly part: string;
   readonly core: ServerControl;
@@ -32,6 +31,11 @@ export interface CapiRig extends AsyncDisposable {
   ) => Promise<T>;
   /** Waits until an object is gone. */
   readonly gone: (ref: KubeRef) => Promise<void>;
+}
+
+/** The same beside the API server of a guest cluster. */
+export interface CapiRig extends Management {
+  readonly guest: ApiServer;
 }
 
 interface DeployOptions {
@@ -54,6 +58,12 @@ const waitMillis = 60_000;
 
 /** Starts all of it in about ten seconds; it ends with this process, however that ends. */
 export async function startCapi(): Promise<CapiRig> {
+  const management = await startManagement();
+  return { ...management, guest: await management.kube.startGuest() };
+}
+
+/** Starts the management cluster alone. */
+export async function startManagement(): Promise<Management> {
   const part = await ensurePart(capi);
   const ends = new AsyncDisposableStack();
   try {
@@ -69,12 +79,11 @@ export async function startCapi(): Promise<CapiRig> {
     ends.defer(product.close);
     const apply = (manifest: KubeObject) =>
       product.apply(manifest, AbortSignal.timeout(waitMillis), { manager: 'rig' });
-    const guest = await kube.startGuest();
     const { core, stop } = await startPrograms({ kube, part, apply });
     ends.defer(stop);
     const { client } = kube;
     return {
-      ...{ kube, client, guest, part, core, apply },
+      ...{ kube, client, part, core, apply },
       deploy: async ({ webhooks = {} } = {}) => {
         for (const object of deployedObjects()) {
           const to = webhooks[object.metadata.labels?.[provider] ?? ''];
@@ -132,7 +141,7 @@ function askedAt(
 interface Site {
   readonly kube: Kube;
   readonly part: string;
-  readonly apply: CapiRig['apply'];
+  readonly apply: Management['apply'];
 }
 
 /** Core with exactly its own rights and what is aggregated to them; infrastructure as an administrator. */

@@ -62,6 +62,10 @@ it('air-gapped.md', async () => {
   await followGuide('air-gapped.md', host.environment);
 });
 
+it.each(['cluster-api-metal3.md', 'cluster-api-other-infrastructure.md'])('%s', (name) =>
+  followGuide(name, {}),
+);
+
 it('when-it-hangs.md', async () => {
   await using host = await open({ role: 'worker', isControlPlaneDone: false });
   const { environment, folder, words, inventory } = host;

@@ -1,0 +1,83 @@
+import { clusterSeed, type HostRecord } from '../../../mocks/inventory/records.ts';
+import { type InventoryStore, inventoryStore } from '../../../mocks/inventory/store.ts';
+import {
+  type BootstrapConfig,
+  bootstrapConfigs,
+  capiMachines,
+  controlPlanes,
+} from '../../../src/capi/api.ts';
+import { conditionOf, textAt } from '../../../src/layering/api/cluster-object.ts';
+import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
+import type { Management } from '../rig.ts';
+
+/** What the objects of a Cluster say of its hosts, as the memory of a service that the lab shows. */
+export interface ClusterView {
+  readonly store: InventoryStore;
+  /** A host is shown from now on. */
+  readonly add: (host: HostRecord) => void;
+  /** Machines that have a host of their infrastructure, each once; ends with the signal. */
+  readonly machines: () => AsyncGenerator<KubeObject>;
+}
+
+/** Follows the objects in a namespace until the signal aborts. */
+export function clusterView(
+  { client }: Pick<Management, 'client'>,
+  namespace: string,
+  signal: AbortSignal,
+): ClusterView {
+  const seed = clusterSeed({ name: namespace });
+  const hosts = new Map<string, HostRecord>();
+  const configs = new Map<string, BootstrapConfig>();
+  let status = seed.status;
+  async function* changes(kind: KubeKind): AsyncGenerator<KubeObject> {
+    try {
+      for await (const { type, object } of client.watch({ kind, namespace }, { signal }))
+        if (type === 'ADDED' || type === 'MODIFIED') yield object;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+  const follow = async (kind: KubeKind, take: (object: KubeObject) => void): Promise<void> => {
+    for await (const object of changes(kind)) take(object);
+  };
+  void follow(bootstrapConfigs, (config) => {
+    configs.set(config.metadata.uid ?? '', config as BootstrapConfig);
+  });
+  void follow(controlPlanes, (object) => {
+    const isTrue = (type: string): boolean => conditionOf(object, type).status === 'True';
+    if (isTrue('BootstrapComplete')) status = isTrue('Available') ? 'installed' : 'finalizing';
+  });
+  const shown = (host: HostRecord): HostRecord => ({
+    ...host,
+    ...progressIn(configs.get(host.id)),
+  });
+  return {
+    add: (host) => void hosts.set(host.id, host),
+    store: {
+      ...inventoryStore({ cluster: seed, hosts: [] }),
+      cluster: () => ({ ...seed, status }),
+      hosts: () => [...hosts.values()].map(shown),
+      host: (id) => {
+        const host = hosts.get(id);
+        return host && shown(host);
+      },
+    },
+    machines: async function* () {
+      const seen = new Set<string>();
+      for await (const machine of changes(capiMachines)) {
+        const { name } = machine.metadata;
+        if (seen.has(name) || textAt(machine, 'spec', 'providerID') === '') continue;
+        seen.add(name);
+        yield machine;
+      }
+    },
+  };
+}
+
+/** A host that failed shows the stage where it did. */
+function progressIn(config: BootstrapConfig | undefined): Partial<HostRecord> {
+  const { stage = '', message = '' } = config?.status?.progress ?? {};
+  if (stage === 'Failed') return { status: 'error', statusInfo: `Failed - ${message}` };
+  const status = stage === 'Done' ? 'installed' : 'installing-in-progress';
+  return { stage, stageInfo: message, status };
+}

@@ -1,0 +1,87 @@
+// What a person does: an install-config, `capi render`, the infrastructure, `capi apply`.
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments, stringify } from 'yaml';
+import { ownNames } from '../../../src/capi/api.ts';
+import {
+  authorities,
+  infrastructureObjects,
+  infrastructureRef,
+  installConfig,
+} from '../cluster.ts';
+
+const run = promisify(execFile);
+
+/** Where a cluster is to be, and with what it is installed. */
+interface Wanted {
+  /** Its name, that of its namespace, and that of its folder. */
+  readonly cluster: string;
+  /** The port of its API on this machine. */
+  readonly port: number;
+  /** File with the credentials of the management cluster. */
+  readonly kubeconfig: string;
+  readonly bundle: string;
+  /** The folder that the folder of the cluster is in. */
+  readonly folder: string;
+  readonly print: (text: string) => void;
+}
+
+const version = '4.20.1';
+
+/** Applies a cluster by the product's own commands, which are printed with what they say. */
+export async function applyCluster(wanted: Wanted): Promise<void> {
+  const { cluster, bundle, folder, kubeconfig, print } = wanted;
+  const bootwright = async (words: readonly string[]): Promise<void> => {
+    print(`$ bootwright ${words.join(' ')}\n`);
+    const { stdout } = await run(process.execPath, [bundle, ...words], { cwd: folder });
+    print(stdout);
+  };
+  const dir = join(folder, cluster);
+  await mkdir(dir);
+  await writeFile(join(dir, 'install-config.yaml'), installConfig(cluster));
+  await bootwright([
+    ...['capi', 'render', '--dir', cluster, '--platform', 'external'],
+    ...['--release-image', `registry.example.test/release@sha256:${'0'.repeat(64)}`],
+    ...['--openshift-version', version, '--agent-image', 'registry.example.test/agent:1'],
+    ...['--install-device', '/dev/sda'],
+  ]);
+  await fillIn(join(dir, 'infrastructure-manifests'), wanted);
+  await bootwright(['capi', 'apply', '--dir', cluster, '--kubeconfig', kubeconfig]);
+}
+
+/** What an object refers to of the infrastructure, and where it does. */
+const references: Readonly<Record<string, readonly [kind: string, path: readonly string[]]>> = {
+  Cluster: ['DevCluster', ['spec']],
+  OpenShiftControlPlane: ['DevMachineTemplate', ['spec', 'machineTemplate', 'spec']],
+  MachineDeployment: ['DevMachineTemplate', ['spec', 'template', 'spec']],
+};
+
+/** Writes the infrastructure by the names that were rendered, and fills in of which kinds it is. */
+async function fillIn(folder: string, { cluster, port }: Wanted): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name);
+    const documents = parseAllDocuments(await readFile(file, 'utf8'));
+    if (!Array.isArray(documents)) continue;
+    for (const document of documents) {
+      const ofKind = String(document.get('kind'));
+      const [kind, path] = references[ofKind] ?? [];
+      if (kind === undefined || path === undefined) continue;
+      const { apiGroup } = infrastructureRef(kind, '');
+      document.setIn([...path, 'infrastructureRef', 'apiGroup'], apiGroup);
+      document.setIn([...path, 'infrastructureRef', 'kind'], kind);
+      if (ofKind === 'Cluster')
+        document.setIn(['spec', 'controlPlaneEndpoint'], { host: '127.0.0.1', port });
+      // The installer of the lab is a program, and names no image.
+      const mco = 'registry.example.test/mco:1';
+      if (ofKind === 'OpenShiftControlPlane')
+        document.setIn(['metadata', 'annotations'], { [ownNames.mcoImage]: mco });
+    }
+    await writeFile(file, documents.map(String).join('---\n'));
+  }
+  const pools = ['masters', 'workers'].map((pool) => `${cluster}-${pool}`);
+  const objects = [...infrastructureObjects(cluster, pools), ...authorities(cluster)];
+  const text = objects.map((object) => stringify(object)).join('---\n');
+  await writeFile(join(folder, '10-infrastructure.yaml'), text);
+}
