@@ -74,10 +74,8 @@ export function readDiskHints(
 ): { readonly hints: DiskHints } | { readonly mistake: string } {
   const hints: Record<string, string | number | boolean> = {};
   for (const word of line.split(',').filter((part) => part.trim() !== '')) {
-    const [, name = '', value = ''] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(word) ?? [
-      word,
-      word.trim(),
-    ];
+    const at = word.includes('=') ? word.indexOf('=') : word.length;
+    const [name, value] = [word.slice(0, at).trim(), word.slice(at + 1).trim()];
     if (!Object.hasOwn(diskHintKinds, name)) return { mistake: unknown(name) };
     const read = valueOf(diskHintKinds[name as HintName], value);
     if (read === undefined) return { mistake: `${name} is not ${wanted(name as HintName)}` };

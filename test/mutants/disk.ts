@@ -65,11 +65,16 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a name that says what is stored tells a disk from others',
-      from: 'if (namesContent.test(name)) continue;',
-      to: '',
+      from: '!namesContent.test(link.slice(byIdFolder.length + 1))',
+      to: 'true',
     },
   ],
   'src/steps/disk/hints.ts': [
+    {
+      means: 'paths are offered in place of the multipath device',
+      from: 'multipathOver(disk) ?? disk',
+      to: 'disk',
+    },
     {
       means: 'the first of the disks that fit is taken',
       from: 'fits === undefined || others.length > 0',
@@ -111,11 +116,6 @@ export const diskMutants: MutantsByFile = {
       means: 'a partition is written as if it were a disk',
       from: 'notWhole(device, asked) ??\n    ',
       to: '',
-    },
-    {
-      means: 'paths are offered in place of the multipath device',
-      from: 'multipathOver(disk) ?? disk',
-      to: 'disk',
     },
   ],
   'src/steps/disk/block-devices.ts': [
