@@ -41,14 +41,15 @@ const clusterGroup = 'cluster.x-k8s.io';
 const bootstrapGroup = `bootstrap.${clusterGroup}`;
 const controlPlaneGroup = `controlplane.${clusterGroup}`;
 const infrastructureGroup = `infrastructure.${clusterGroup}`;
-const clusterName = { [`${clusterGroup}/cluster-name`]: name };
+/** Of what no Cluster owns, so that clusterctl moves it too. */
+const own = { [`${clusterGroup}/cluster-name`]: name, [`clusterctl.${clusterGroup}/move`]: '' };
 
 const inNamespace = (
-  [apiVersion, kind, own]: readonly [string, string, string],
+  [apiVersion, kind, called]: readonly [string, string, string],
   content: object,
 ): KubeObject => {
   const { metadata, ...rest } = content as Partial<KubeObject>;
-  return { apiVersion, kind, metadata: { name: own, namespace: name, ...metadata }, ...rest };
+  return { apiVersion, kind, metadata: { name: called, namespace: name, ...metadata }, ...rest };
 };
 
 const configSpec: BootstrapConfigSpec = {
@@ -88,8 +89,9 @@ const installConfig = {
 };
 
 /** A disk image of CoreOS with a config drive: a live ISO would be given no user data by Metal3. */
-const metal3Machines = (own: string): KubeObject =>
-  inNamespace([`${infrastructureGroup}/v1beta1`, 'Metal3MachineTemplate', own], {
+const metal3Machines = (template: string): KubeObject =>
+  inNamespace([`${infrastructureGroup}/v1beta1`, 'Metal3MachineTemplate', template], {
+    metadata: { labels: own },
     spec: {
       template: {
         spec: {
@@ -103,26 +105,24 @@ const metal3Machines = (own: string): KubeObject =>
   });
 
 function sample(): readonly KubeObject[] {
-  const infrastructureRef = (kind: string, own: string) => ({
-    apiGroup: infrastructureGroup,
-    kind,
-    name: own,
+  const infrastructureRef = (kind: string, called: string) => ({
+    ...{ apiGroup: infrastructureGroup, kind, name: called },
   });
   const endpoint = { host: '192.0.2.5', port: 6443 };
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     inNamespace(['v1', 'Secret', 'pull-secret'], {
-      metadata: { labels: clusterName },
+      metadata: { labels: own },
       type: 'kubernetes.io/dockerconfigjson',
       stringData: { '.dockerconfigjson': '{"auths":{}}' },
     }),
     inNamespace(['v1', 'Secret', `${name}-install-state`], {
-      metadata: { labels: { ...clusterName, 'bootwright.io/install-state': name } },
+      metadata: { labels: { ...own, 'bootwright.io/install-state': name } },
       stringData: { 'install-config.yaml': stringify(installConfig) },
     }),
     inNamespace(['v1', 'Secret', `${name}-manifests`], {
       metadata: {
-        labels: { ...clusterName, 'bootwright.io/install-manifests': name },
+        labels: { ...own, 'bootwright.io/install-manifests': name },
         annotations: { 'bootwright.io/manifest-folder': 'openshift' },
       },
       stringData: { '99-motd.yaml': stringify(machineConfig()) },

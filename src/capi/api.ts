@@ -42,6 +42,8 @@ export const capiNames = {
   clonedFromGroupKind: 'cluster.x-k8s.io/cloned-from-groupkind',
   /** Annotation that asks for a Machine to be replaced. */
   remediate: 'cluster.x-k8s.io/remediate-machine',
+  /** Label of an object that clusterctl moves with its namespace although no Cluster owns it; without a value. */
+  move: 'clusterctl.cluster.x-k8s.io/move',
   /** Type of Secrets that Cluster API knows. */
   secretType: 'cluster.x-k8s.io/secret',
 } as const;

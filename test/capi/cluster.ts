@@ -12,25 +12,32 @@ const infrastructure = (plural: string): KubeKind => ({
   plural,
 });
 export const devMachines = infrastructure('devmachines');
+export const devClusters = infrastructure('devclusters');
 
 const groupOf = (apiVersion: string): string => apiVersion.split('/')[0] ?? '';
 const infrastructureVersion = 'infrastructure.cluster.x-k8s.io/v1beta2';
 const coreVersion = 'cluster.x-k8s.io/v1beta2';
 const inMemory = { backend: { inMemory: {} } };
 
-/** A name in the namespace of its cluster; both are called the same. */
+/** A name in the namespace of its cluster, which is called as the cluster unless given. */
 export interface Named {
   readonly cluster: string;
   readonly name?: string;
+  readonly namespace?: string;
 }
+
+/** A cluster by its name, or with its namespace. */
+type ClusterAt = string | Omit<Named, 'name'>;
+const placeOf = (cluster: ClusterAt): Omit<Named, 'name'> =>
+  typeof cluster === 'string' ? { cluster } : cluster;
 
 const inNamespace = (
   [apiVersion, kind]: readonly [string, string],
-  { cluster, name = cluster }: Named,
+  { cluster, name = cluster, namespace = cluster }: Named,
   content: object,
 ): KubeObject => {
   const { metadata, ...rest } = content as Partial<KubeObject>;
-  return { apiVersion, kind, metadata: { ...metadata, name, namespace: cluster }, ...rest };
+  return { apiVersion, kind, metadata: { ...metadata, name, namespace }, ...rest };
 };
 
 /** How hosts are installed that are no hosts. */
@@ -44,14 +51,17 @@ export const infrastructureRef = (kind: string, name: string): ContractRef => ({
   ...{ apiGroup: groupOf(infrastructureVersion), kind, name },
 });
 
+/** What clusterctl moves although no Cluster owns it. */
+const moved = { 'clusterctl.cluster.x-k8s.io/move': '' };
+
 /** Namespace, Cluster and its infrastructure in memory, whose API is served at a port of this machine. */
-export const clusterObjects = (cluster: string, port: number): readonly KubeObject[] => [
-  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } },
-  ...infrastructureObjects(cluster, ['masters']),
-  inNamespace(
-    [coreVersion, 'Cluster'],
-    { cluster },
-    {
+export function clusterObjects(at: ClusterAt, port: number): readonly KubeObject[] {
+  const place = placeOf(at);
+  const { cluster, namespace = cluster } = place;
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    ...infrastructureObjects(place, ['masters']),
+    inNamespace([coreVersion, 'Cluster'], place, {
       spec: {
         controlPlaneEndpoint: { host: '127.0.0.1', port },
         controlPlaneRef: {
@@ -60,35 +70,32 @@ export const clusterObjects = (cluster: string, port: number): readonly KubeObje
         },
         infrastructureRef: infrastructureRef('DevCluster', cluster),
       },
-    },
-  ),
-];
+    }),
+  ];
+}
 
 /** Infrastructure in memory, with a template for each of these pools. */
 export const infrastructureObjects = (
-  cluster: string,
+  at: ClusterAt,
   pools: readonly string[],
 ): readonly KubeObject[] => [
-  inNamespace(
-    [infrastructureVersion, 'DevCluster'],
-    { cluster },
-    {
-      // The provider of infrastructure ends at one that has none.
-      metadata: { annotations: { rig: 'capi' } },
-      spec: inMemory,
-    },
-  ),
-  ...pools.map((name) => devMachineTemplate({ cluster, name })),
+  inNamespace([infrastructureVersion, 'DevCluster'], placeOf(at), {
+    // The provider of infrastructure ends at one that has none.
+    metadata: { annotations: { rig: 'capi' } },
+    spec: inMemory,
+  }),
+  ...pools.map((name) => devMachineTemplate({ ...placeOf(at), name })),
 ];
 
 const devMachineTemplate = (named: Named): KubeObject =>
   inNamespace([infrastructureVersion, 'DevMachineTemplate'], named, {
+    metadata: { labels: moved },
     spec: { template: { spec: inMemory } },
   });
 
 /** A control plane of three masters. */
 export const controlPlaneObject = (
-  cluster: string,
+  cluster: ClusterAt,
   more: Partial<ControlPlaneSpec> = {},
 ): KubeObject => {
   const spec: ControlPlaneSpec = {
@@ -102,11 +109,12 @@ export const controlPlaneObject = (
     configSpec,
     ...more,
   };
-  return inNamespace([controlPlaneType.apiVersion, controlPlaneType.kind], { cluster }, { spec });
+  const { apiVersion, kind } = controlPlaneType;
+  return inNamespace([apiVersion, kind], placeOf(cluster), { spec });
 };
 
 /** A Machine of a cluster with a config and a machine in memory, all of one name. */
-export function machineObjects(named: Required<Named>): readonly KubeObject[] {
+export function machineObjects(named: Named & { readonly name: string }): readonly KubeObject[] {
   const { cluster, name } = named;
   const metadata = { labels: { 'cluster.x-k8s.io/cluster-name': cluster } };
   const { apiVersion, kind } = bootstrapConfigType;
@@ -125,73 +133,61 @@ export function machineObjects(named: Required<Named>): readonly KubeObject[] {
 }
 
 /** A MachineDeployment of workers, from templates. */
-export function workerObjects(cluster: string, replicas = 2): readonly KubeObject[] {
+export function workerObjects(at: ClusterAt, replicas = 2): readonly KubeObject[] {
   const name = 'workers';
+  const named = { ...placeOf(at), name };
+  const { cluster } = named;
   const labels = { pool: name };
   const { apiVersion, kind } = bootstrapConfigType;
   const template = `${kind}Template`;
   return [
-    inNamespace(
-      [apiVersion, template],
-      { cluster, name },
-      { spec: { template: { spec: configSpec } } },
-    ),
-    devMachineTemplate({ cluster, name }),
-    inNamespace(
-      [coreVersion, 'MachineDeployment'],
-      { cluster, name },
-      {
-        spec: {
-          ...{ clusterName: cluster, replicas, selector: { matchLabels: labels } },
-          template: {
-            metadata: { labels },
-            spec: {
-              clusterName: cluster,
-              bootstrap: { configRef: { apiGroup: groupOf(apiVersion), kind: template, name } },
-              infrastructureRef: infrastructureRef('DevMachineTemplate', name),
-            },
+    inNamespace([apiVersion, template], named, { spec: { template: { spec: configSpec } } }),
+    devMachineTemplate(named),
+    inNamespace([coreVersion, 'MachineDeployment'], named, {
+      spec: {
+        ...{ clusterName: cluster, replicas, selector: { matchLabels: labels } },
+        template: {
+          metadata: { labels },
+          spec: {
+            clusterName: cluster,
+            bootstrap: { configRef: { apiGroup: groupOf(apiVersion), kind: template, name } },
+            infrastructureRef: infrastructureRef('DevMachineTemplate', name),
           },
         },
       },
-    ),
+    }),
   ];
 }
 
 const secret = (named: Named, content: object): KubeObject =>
   inNamespace(['v1', 'Secret'], named, {
     ...content,
-    metadata: { labels: { 'cluster.x-k8s.io/cluster-name': named.cluster } },
+    metadata: { labels: { 'cluster.x-k8s.io/cluster-name': named.cluster, ...moved } },
   });
 
 /** What a cluster is installed from, and the authorities that machines in memory ask for. */
-export const clusterSecrets = (cluster: string): readonly KubeObject[] => [
-  secret(
-    { cluster, name: 'install-state' },
-    {
-      stringData: { 'install-config.yaml': installConfig(cluster) },
-    },
-  ),
-  ...authorities(cluster),
-];
+export function clusterSecrets(at: ClusterAt, masters = 3): readonly KubeObject[] {
+  const place = placeOf(at);
+  const stringData = { 'install-config.yaml': installConfig(place.cluster, masters) };
+  return [secret({ ...place, name: 'install-state' }, { stringData }), ...authorities(place)];
+}
 
 /** Authorities without which machines in memory do not become ready. */
-export const authorities = (cluster: string): readonly KubeObject[] =>
-  ['ca', 'etcd'].map((name) =>
-    secret(
-      { cluster, name: `${cluster}-${name}` },
-      {
-        type: 'cluster.x-k8s.io/secret',
-        data: selfSigned(name),
-      },
-    ),
-  );
+export const authorities = (at: ClusterAt): readonly KubeObject[] =>
+  ['ca', 'etcd'].map((name) => {
+    const place = placeOf(at);
+    return secret(
+      { ...place, name: `${place.cluster}-${name}` },
+      { type: 'cluster.x-k8s.io/secret', data: selfSigned(name) },
+    );
+  });
 
-/** An install-config of three masters and two workers. */
-export const installConfig = (cluster: string): string =>
+/** An install-config of so many masters and two workers. */
+export const installConfig = (cluster: string, masters = 3): string =>
   `apiVersion: v1
 metadata: { name: ${cluster} }
 baseDomain: example.com
-controlPlane: { name: master, replicas: 3 }
+controlPlane: { name: master, replicas: ${masters} }
 compute: [{ name: worker, replicas: 2 }]
 platform: { none: {} }
 pullSecret: '{"auths":{}}'

@@ -1,15 +1,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { openInventory, type InventoryConnection } from '../../src/adapters/http/inventory.ts';
-import { capiMachines } from '../../src/capi/api.ts';
+import { capiMachines, capiNames } from '../../src/capi/api.ts';
 import { networkOf } from '../../src/cli/service.ts';
-import { secrets } from '../../src/cluster/kinds.ts';
+import { nodes, secrets } from '../../src/cluster/kinds.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { readSettings } from '../../src/config/sources.ts';
 import { textAt } from '../../src/layering/api/cluster-object.ts';
 import type { Stage } from '../../src/model/stage.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 import type { Download } from '../../src/ports/inventory.ts';
-import type { Management } from './rig.ts';
+import type { CapiRig, Management } from './rig.ts';
 
 /** A host that boots what its data Secret says, and makes the requests of its agent by the agent's own client. */
 export interface ScriptedHost extends AsyncDisposable {
@@ -91,6 +92,51 @@ export async function bootHost(
     reportFor: (other, stage) => inventory.report(other.ref, { stage, info: '' }, signal()),
     [Symbol.asyncDispose]: () => inventory.close(),
   };
+}
+
+/** Boots the host of the next Machine that is wanted, after those that were booted. */
+export async function bootNext(
+  rig: CapiRig,
+  cluster: string,
+  { hosts, isMaster }: { readonly hosts: readonly ScriptedHost[]; readonly isMaster: boolean },
+): Promise<ScriptedHost> {
+  const machine = await rig.found({ kind: capiMachines, namespace: cluster }, (object) =>
+    isOfControlPlane(object) === isMaster &&
+    !hosts.some((host) => host.machine === object.metadata.name)
+      ? object.metadata.name
+      : undefined,
+  );
+  return bootHost(rig, { cluster, machine });
+}
+
+/** Whether a Machine is one of a control plane. */
+export const isOfControlPlane = ({ metadata }: KubeObject): boolean =>
+  metadata.labels?.[capiNames.controlPlane] !== undefined;
+
+/** The node of a host, as its kubelet registers it with what its infrastructure says. */
+export async function joinNode(
+  { found, guest: { client } }: CapiRig,
+  cluster: string,
+  { machine, role }: ScriptedHost,
+): Promise<void> {
+  const providerID = await found({ kind: capiMachines, namespace: cluster }, (object) =>
+    object.metadata.name === machine
+      ? textAt(object, 'spec', 'providerID') || undefined
+      : undefined,
+  );
+  const label = `node-role.kubernetes.io/${role === 'worker' ? 'worker' : 'master'}`;
+  await client.apply(nodes, {
+    ...{ apiVersion: 'v1', kind: 'Node' },
+    metadata: { name: machine, labels: { [label]: '' } },
+    spec: { providerID },
+  });
+  const at = '2026-11-27T00:00:00Z';
+  const types = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+  const conditions = types.map((type) => ({
+    ...{ type, status: type === 'Ready' ? 'True' : 'False', reason: 'x', message: 'x' },
+    ...{ lastHeartbeatTime: at, lastTransitionTime: at },
+  }));
+  await client.mergeStatus({ kind: nodes, name: machine }, { conditions });
 }
 
 const decoded = (text: string): string => Buffer.from(text, 'base64').toString();

@@ -1,5 +1,9 @@
 // An installation with the real core: our managers with the rights of their own accounts, machines in memory, and hosts that
 // make the agent's requests by the agent's own client.
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   bootstrapConfigs,
@@ -27,7 +31,14 @@ import {
   workerObjects,
 } from './cluster.ts';
 import { hostClient } from '../kube/rig.ts';
-import { bootHost, type ScriptedHost, textIn } from './hosts.ts';
+import {
+  bootHost,
+  bootNext,
+  isOfControlPlane,
+  joinNode,
+  type ScriptedHost,
+  textIn,
+} from './hosts.ts';
 import { type Manager, startManagers, watchCluster, writeInstaller } from './managers.ts';
 import { type CapiRig, startCapi } from './rig.ts';
 
@@ -70,40 +81,8 @@ describe('three masters and two workers', () => {
         ? true
         : undefined,
     );
-  const bootNext = async (
-    hosts: readonly ScriptedHost[],
-    isWanted: (machine: KubeObject) => boolean,
-  ): Promise<ScriptedHost> => {
-    const machine = await rig.found({ kind: capiMachines, ...place }, (object) =>
-      isWanted(object) && !hosts.some((host) => host.machine === object.metadata.name)
-        ? object.metadata.name
-        : undefined,
-    );
-    return bootHost(rig, { cluster, machine });
-  };
-  const isMaster = ({ metadata }: KubeObject): boolean =>
-    metadata.labels?.['cluster.x-k8s.io/control-plane'] !== undefined;
-
-  /** The node of a host, as its kubelet registers it with what its infrastructure says. */
-  const join = async ({ machine }: ScriptedHost, role: 'master' | 'worker'): Promise<void> => {
-    const providerID = await rig.found({ kind: capiMachines, ...place }, (object) =>
-      object.metadata.name === machine
-        ? textAt(object, 'spec', 'providerID') || undefined
-        : undefined,
-    );
-    await rig.guest.client.apply(nodes, {
-      ...{ apiVersion: 'v1', kind: 'Node' },
-      metadata: { name: machine, labels: { [`node-role.kubernetes.io/${role}`]: '' } },
-      spec: { providerID },
-    });
-    const at = '2026-11-27T00:00:00Z';
-    const types = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
-    const conditions = types.map((type) => ({
-      ...{ type, status: type === 'Ready' ? 'True' : 'False', reason: 'x', message: 'x' },
-      ...{ lastHeartbeatTime: at, lastTransitionTime: at },
-    }));
-    await rig.guest.client.mergeStatus({ kind: nodes, name: machine }, { conditions });
-  };
+  const boot = (hosts: readonly ScriptedHost[], isMaster: boolean): Promise<ScriptedHost> =>
+    bootNext(rig, cluster, { hosts, isMaster });
 
   afterAll(async () => {
     for (const host of [...masters, ...workers]) await host[Symbol.asyncDispose]();
@@ -115,21 +94,20 @@ describe('three masters and two workers', () => {
     vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
     watched = watchCluster(rig, cluster);
     await put([controlPlaneObject(cluster), ...workerObjects(cluster)]);
-    const bootstrap = await bootNext([], isMaster);
+    const bootstrap = await boot([], true);
     masters.push(bootstrap);
     expect(bootstrap.role).toBe('bootstrap');
     expect(installer.runs()).toEqual(['manifests', 'ignition-configs']);
-    expect((await rig.client.list({ kind: capiMachines, ...place })).filter(isMaster)).toHaveLength(
-      1,
-    );
+    expect(
+      (await rig.client.list({ kind: capiMachines, ...place })).filter(isOfControlPlane),
+    ).toHaveLength(1);
     const signal = AbortSignal.timeout(60_000);
     const file = await textIn(await bootstrap.inventory.clusterFile('bootstrap.ign', signal));
     expect(file).toContain('99_role-master.yaml');
   });
 
   it('T16: boots workers before there is a control plane, and lets them wait for their Ignition', async () => {
-    for (let count = 0; count < 2; count += 1)
-      workers.push(await bootNext(workers, (machine) => !isMaster(machine)));
+    for (let count = 0; count < 2; count += 1) workers.push(await boot(workers, false));
     const [worker] = workers;
     await worker?.report('Starting installation');
     await expect(
@@ -158,7 +136,7 @@ describe('three masters and two workers', () => {
   it('R2: makes the other masters once the bootstrap host has a control plane', async () => {
     const [bootstrap] = masters;
     await bootstrap?.report('Waiting for control plane');
-    for (let count = 0; count < 2; count += 1) masters.push(await bootNext(masters, isMaster));
+    for (let count = 0; count < 2; count += 1) masters.push(await boot(masters, true));
     expect(masters.slice(1).map(({ role }) => role)).toEqual(['master', 'master']);
     await isTrue(clusters, 'ControlPlaneInitialized');
     const published = await rig.client.get({
@@ -180,7 +158,7 @@ describe('three masters and two workers', () => {
       await master.report('Writing image to disk', '100%');
       await master.report('Rebooting');
       await bootstrap?.reportFor(master, 'Configuring');
-      await join(master, 'master');
+      await joinNode(rig, cluster, master);
       await bootstrap?.reportFor(master, 'Joined');
       await bootstrap?.reportFor(master, 'Done');
       await isTrue(capiMachines, 'Ready', master.machine);
@@ -206,8 +184,8 @@ describe('three masters and two workers', () => {
 
   it('follows hosts that have rebooted by their nodes', async () => {
     const [bootstrap] = masters;
-    if (bootstrap !== undefined) await join(bootstrap, 'master');
-    for (const worker of workers) await join(worker, 'worker');
+    if (bootstrap !== undefined) await joinNode(rig, cluster, bootstrap);
+    for (const worker of workers) await joinNode(rig, cluster, worker);
     for (const { machine } of [...workers, ...masters])
       await isTrue(capiMachines, 'Ready', machine);
     await isTrue(clusters, 'Available');
@@ -239,6 +217,37 @@ describe('three masters and two workers', () => {
     expect(nodesSeen).toHaveLength(5);
   });
 
+  it('is moved by clusterctl with all that a new host is made of', async () => {
+    const [file, folder] = [
+      join(rig.kube.folder, 'admin.kubeconfig'),
+      join(rig.kube.folder, 'moved'),
+    ];
+    await writeFile(file, await rig.kube.kubeconfigFor({ server: rig.kube.url }), {
+      mode: 0o600,
+    });
+    await mkdir(folder);
+    await promisify(execFile)(
+      join(rig.part, 'bin', 'clusterctl'),
+      ['move', '--kubeconfig', file, '--namespace', cluster, '--to-directory', folder],
+      { env: { HOME: folder, GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' } },
+    );
+    const files = await readdir(folder);
+    const hosts = [...masters, ...workers].map(({ machine }) => machine);
+    const wanted = [
+      ...[`Cluster_${cluster}_${cluster}`, `OpenShiftControlPlane_${cluster}_${cluster}`],
+      ...['masters', 'workers'].map((name) => `DevMachineTemplate_${cluster}_${name}`),
+      `OpenShiftBootstrapConfigTemplate_${cluster}_workers`,
+      ...['install-state', `${cluster}-install-assets`, `${cluster}-kubeconfig`, ...hosts].map(
+        (name) => `Secret_${cluster}_${name}`,
+      ),
+      ...hosts.flatMap((name) =>
+        ['Machine', 'OpenShiftBootstrapConfig'].map((kind) => `${kind}_${cluster}_${name}`),
+      ),
+    ].map((name) => `${name}.yaml`);
+    expect(files).toEqual(expect.arrayContaining(wanted));
+    await isTrue(clusters, 'Available');
+  });
+
   it('replaces a master that a MachineHealthCheck has marked, and the next one joins', async () => {
     const [, failing] = masters;
     if (failing === undefined) throw new Error('no master');
@@ -266,9 +275,9 @@ describe('three masters and two workers', () => {
     });
     expect(follower).toMatchObject({ record: { machine: failing.machine, uid, retry: 0 } });
     expect(follower.uid).not.toBe(uid);
-    expect((await rig.client.list({ kind: capiMachines, ...place })).filter(isMaster)).toHaveLength(
-      3,
-    );
+    expect(
+      (await rig.client.list({ kind: capiMachines, ...place })).filter(isOfControlPlane),
+    ).toHaveLength(3);
     await failing[Symbol.asyncDispose]();
     const next = await bootHost(rig, { cluster, machine: follower.name });
     masters.splice(1, 1, next);
@@ -276,7 +285,7 @@ describe('three masters and two workers', () => {
     await next.report('Starting installation');
     await textIn(await next.inventory.hostIgnition('master', AbortSignal.timeout(60_000)));
     await next.report('Rebooting');
-    await join(next, 'master');
+    await joinNode(rig, cluster, next);
     await isTrue(capiMachines, 'Ready', follower.name);
     await rig.found({ kind: controlPlanes, ...place }, ({ metadata }) =>
       metadata.annotations?.[ownNames.remediation] === undefined ? true : undefined,

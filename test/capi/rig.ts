@@ -88,7 +88,7 @@ export async function startManagement(): Promise<Management> {
         for (const object of deployedObjects()) {
           const to = webhooks[object.metadata.labels?.[provider] ?? ''];
           if (object.apiVersion?.startsWith('cert-manager.io/') === true) continue;
-          if (object.kind !== 'ValidatingWebhookConfiguration') await apply(object);
+          if (object.kind !== 'ValidatingWebhookConfiguration') await apply(installed(object));
           else if (to !== undefined) await apply(askedAt(object, to));
         }
       },
@@ -103,6 +103,14 @@ export async function startManagement(): Promise<Management> {
 }
 
 const provider = 'cluster.x-k8s.io/provider';
+
+/** The label that clusterctl gives what it installs, and by which it finds the kinds that it moves. */
+const byClusterctl = { 'clusterctl.cluster.x-k8s.io': '' };
+
+const installed = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...byClusterctl } },
+});
 
 /** The files of both providers as clusterctl reads them, with each variable at its default. */
 export function deployedObjects(): readonly KubeObject[] {
@@ -208,6 +216,7 @@ async function define({ kube, part, ca, name, port }: Defined): Promise<void> {
   await applyCrds(kube.client, folder, 'all');
   const labels = {
     [provider]: name === 'core' ? 'cluster-api' : 'infrastructure-docker',
+    ...byClusterctl,
     'cluster.x-k8s.io/v1beta1': 'v1beta1',
     'cluster.x-k8s.io/v1beta2': 'v1beta2',
   };

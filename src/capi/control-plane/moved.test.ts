@@ -59,9 +59,10 @@ function moved(from: FakeKube): FakeKube {
 
 describe('a cluster that was moved to another management cluster', () => {
   it.each([
-    ['with all of its masters', false],
-    ['after its bootstrap host was replaced', true],
-  ])('%s, is what it was, and nothing of it is made again', async (_, isReplaced) => {
+    ['with all of its masters', false, true],
+    ['after its bootstrap host was replaced', true, true],
+    ['with a kubeconfig that nobody signs', false, false],
+  ])('%s, is what it was, and nothing of it is made again', async (_, isReplaced, isRenewed) => {
     const from = managementCluster();
     const guest = fakeKube();
     const start = Date.UTC(2026, 10, 1);
@@ -77,12 +78,17 @@ describe('a cluster that was moved to another management cluster', () => {
       .find((one) => one.metadata.name === 'demo-kubeconfig');
     if (kubeconfig === undefined) throw new Error('no kubeconfig');
     const annotations = { [ownNames.renewAt]: '2026-12-31T00:00:00Z' };
-    from.put(secrets, { ...kubeconfig, metadata: { ...kubeconfig.metadata, annotations } });
+    if (isRenewed)
+      from.put(secrets, { ...kubeconfig, metadata: { ...kubeconfig.metadata, annotations } });
     await first.end();
     const to = moved(from);
     if (isReplaced) to.drop({ kind: capiMachines, namespace: capiNamespace, name });
     guest.put(nodes, { metadata: { name: 'n0' } });
     const second = await run(to, { guest, start: start + hours(24) * 30 });
+    // Core finds the node of each host again.
+    for (const machine of machinesIn(to))
+      if (!isReplaced) to.put(capiMachines, { ...machine, status: { nodeRef: { name: 'n0' } } });
+    await second.pass();
     expect(second.installer.runs).toEqual([]);
     expect(
       to.writes.filter(({ verb, name: of }) => verb === 'remove' || of === 'demo-install-assets'),

@@ -86,7 +86,7 @@ interface Scope {
 }
 
 function scopeOf(settings: InstallSettings, choices: RenderChoices): Scope {
-  const labels = { [capiNames.clusterName]: settings.name };
+  const labels = { [capiNames.clusterName]: settings.name, [capiNames.move]: '' };
   return {
     ...{ settings, choices, endpoint: { host: settings.apiHost, port: 6443 } },
     object: ([apiVersion, kind], name, content) => ({

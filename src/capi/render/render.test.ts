@@ -157,6 +157,7 @@ describe('R14, R15, R17: the files of the installer in Secrets', () => {
           labels: {
             'bootwright.io/install-manifests': 'demo',
             'cluster.x-k8s.io/cluster-name': 'demo',
+            'clusterctl.cluster.x-k8s.io/move': '',
           },
         },
         files,

@@ -38,7 +38,7 @@ export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly Ku
     ),
   });
   const labelled = (label: string) => ({
-    labels: { [capiNames.clusterName]: cluster, [label]: cluster },
+    labels: { [capiNames.clusterName]: cluster, [capiNames.move]: '', [label]: cluster },
   });
   const { installConfig, state } = folder;
   const stateFiles = [

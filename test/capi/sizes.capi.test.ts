@@ -1,0 +1,197 @@
+// Clusters of other sizes than three masters, with the real core: of one name, in two namespaces, beside each other.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  assetKeys,
+  assetsSecretName,
+  bootstrapConfigs,
+  capiMachines,
+  clusters,
+  controlPlanes,
+} from '../../src/capi/api.ts';
+import { secretText } from '../../src/capi/objects.ts';
+import { configMaps, namespaces, secrets } from '../../src/cluster/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import type { Stage } from '../../src/model/stage.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import {
+  clusterObjects,
+  clusterSecrets,
+  controlPlaneObject,
+  devClusters,
+  workerObjects,
+} from './cluster.ts';
+import { bootNext, joinNode, type ScriptedHost, textIn } from './hosts.ts';
+import { type Manager, startManagers, writeInstaller } from './managers.ts';
+import { type CapiRig, startCapi } from './rig.ts';
+
+const cluster = 'shop';
+/** One master that bootstraps itself, and four that become five, spread over failure domains. */
+const [east, west] = ['east', 'west'] as const;
+const limit = (): AbortSignal => AbortSignal.timeout(60_000);
+
+let rig: CapiRig;
+let managers: readonly Manager[] = [];
+const hosts: Record<'east' | 'west', ScriptedHost[]> = { east: [], west: [] };
+
+beforeAll(async () => {
+  rig = await startCapi();
+  const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
+  const { program } = await writeInstaller(rig, kubeconfig);
+  managers = await startManagers(rig, program);
+});
+afterAll(async () => {
+  for (const host of [...hosts.east, ...hosts.west]) await host[Symbol.asyncDispose]();
+  await Promise.all(managers.map(({ kill }) => kill()));
+  await rig[Symbol.asyncDispose]();
+});
+
+const put = async (objects: readonly KubeObject[]): Promise<void> => {
+  for (const object of objects) await rig.apply(object);
+};
+const boot = async (namespace: 'east' | 'west', isMaster = true): Promise<ScriptedHost> => {
+  const host = await bootNext(rig, namespace, { hosts: hosts[namespace], isMaster });
+  hosts[namespace].push(host);
+  return host;
+};
+const reports = async (host: ScriptedHost, ...stages: readonly Stage[]): Promise<void> => {
+  for (const stage of stages) await host.report(stage);
+};
+const hasCondition = (
+  [kind, namespace, name]: readonly [KubeKind, string, string?],
+  type: string,
+  status = 'True',
+): Promise<true> =>
+  rig.found({ kind, namespace }, (object) =>
+    (name ?? object.metadata.name) === object.metadata.name &&
+    conditionOf(object, type).status === status
+      ? true
+      : undefined,
+  );
+/** Installs a host, which then says nothing more: that it is there is seen by its node. */
+async function install(namespace: string, host: ScriptedHost): Promise<void> {
+  await reports(host, 'Starting installation', 'Writing image to disk', 'Rebooting');
+  await joinNode(rig, namespace, host);
+  await hasCondition([capiMachines, namespace, host.machine], 'Ready');
+}
+const scale = (kind: KubeKind, namespace: string, to: { name: string; replicas: number }) =>
+  rig.client.merge({ kind, namespace, name: to.name }, { spec: { replicas: to.replicas } });
+const machineDeployments: KubeKind = { ...clusters, plural: 'machinedeployments' };
+const domainsIn = async (namespace: string): Promise<readonly string[]> =>
+  (await rig.client.list({ kind: capiMachines, namespace }))
+    .map((machine) => textAt(machine, 'spec', 'failureDomain'))
+    .toSorted();
+
+describe('two clusters of one name (W4)', () => {
+  it('have a bootstrap host each, that knows nothing of the other', async () => {
+    const sizes = [
+      { namespace: east, replicas: 1 },
+      { namespace: west, replicas: 4 },
+    ];
+    for (const { namespace, replicas } of sizes) {
+      const place = { cluster, namespace };
+      await put(clusterObjects(place, rig.guest.port));
+      await put(clusterSecrets(place, replicas));
+      const failureDomains = ['a', 'b', 'c'].map((name) => ({ name, controlPlane: true }));
+      await rig.client.mergeStatus(
+        { kind: devClusters, namespace, name: cluster },
+        { failureDomains },
+      );
+      await put([controlPlaneObject(place, { replicas }), ...workerObjects(place, 0)]);
+    }
+    const [single, first] = [await boot(east), await boot(west)];
+    expect([single.role, first.role]).toEqual(['bootstrap', 'bootstrap']);
+    // Core looks for their APIs every half minute: for both at once.
+    await reports(first, 'Starting installation', 'Waiting for control plane');
+    await reports(single, 'Starting installation', 'Waiting for bootkube');
+    await expect(single.reportFor(first, 'Done')).rejects.toMatchObject({
+      code: 'inventory.denied',
+    });
+  });
+
+  it('one master bootstraps itself', async () => {
+    const [single] = hosts.east;
+    if (single === undefined) throw new Error('no host');
+    await reports(single, 'Writing image to disk', 'Rebooting');
+    await hasCondition([controlPlanes, east], 'BootstrapComplete');
+    await joinNode(rig, east, single);
+    await hasCondition([clusters, east], 'Available');
+    await hasCondition([bootstrapConfigs, east], 'Ready');
+  });
+
+  it('four masters are spread evenly over failure domains', async () => {
+    const [first] = hosts.west;
+    if (first === undefined) throw new Error('no host');
+    for (let count = 1; count < 4; count += 1) await install(west, await boot(west));
+    await reports(first, 'Waiting for bootkube', 'Waiting for controller', 'Rebooting');
+    await joinNode(rig, west, first);
+    await hasCondition([clusters, west], 'Available');
+    expect(await domainsIn(west)).toEqual(['a', 'a', 'b', 'c']);
+  });
+
+  it('a worker is added to a MachineDeployment of none, and trusts the config servers of today; what is paused stays', async () => {
+    await rig.client.merge(
+      { kind: clusters, namespace: west, name: cluster },
+      { spec: { paused: true } },
+    );
+    await hasCondition([controlPlanes, west], 'Paused');
+    for (const { machine } of hosts.west)
+      await hasCondition([bootstrapConfigs, west, machine], 'Paused');
+    const before = await writesIn(west);
+    await scale(controlPlanes, west, { name: cluster, replicas: 5 });
+    const authority = '-----BEGIN CERTIFICATE-----\nof today\n-----END CERTIFICATE-----\n';
+    await publishAuthority(authority);
+    const assets = { kind: secrets, namespace: east };
+    await rig.found(assets, (secret) =>
+      secret.metadata.name === assetsSecretName(cluster)
+        ? secretText(secret, assetKeys.configServerCa)
+        : undefined,
+    );
+    await scale(machineDeployments, east, { name: 'workers', replicas: 1 });
+    const worker = await boot(east, false);
+    await reports(worker, 'Starting installation');
+    const text = await textIn(await worker.inventory.hostIgnition('worker', limit()));
+    expect(text).toContain(Buffer.from(authority).toString('base64'));
+    await install(east, worker);
+    expect(await rig.client.list({ kind: capiMachines, namespace: west })).toHaveLength(4);
+    expect(await writesIn(west)).toEqual(before);
+  });
+
+  it('a fifth master comes once the cluster is not paused any more', async () => {
+    await rig.client.merge(
+      { kind: clusters, namespace: west, name: cluster },
+      { spec: { paused: null } },
+    );
+    const fifth = await boot(west);
+    expect(fifth.role).toBe('master');
+    await install(west, fifth);
+    await rig.found({ kind: controlPlanes, namespace: west }, (object) =>
+      partOf(object, 'status', 'readyReplicas') === 5 ? true : undefined,
+    );
+    expect(await domainsIn(west)).toEqual(['a', 'a', 'b', 'b', 'c']);
+    for (const { refused } of managers) expect(await refused()).toEqual([]);
+  });
+});
+
+/** The machine-config operator of the cluster that is installed has another authority for its config servers. */
+async function publishAuthority(bundle: string): Promise<void> {
+  const { client } = rig.guest;
+  const namespace = 'openshift-machine-config-operator';
+  const metadata = { name: 'machine-config-server-ca', namespace };
+  await client.create(namespaces, { metadata: { name: namespace } });
+  await client.create(configMaps, { metadata, data: { 'ca-bundle.crt': bundle } });
+}
+
+/** What the providers have written in a namespace, beside that a control plane is paused. */
+async function writesIn(namespace: string): Promise<readonly string[]> {
+  const all = await Promise.all(
+    managers.map(({ provider }) => rig.kube.audited(accountOf(provider))),
+  );
+  return all
+    .flat()
+    .filter((one) => one.namespace === namespace && !/^(get|list|watch)$/.test(one.verb))
+    .filter(({ resource }) => resource !== 'openshiftcontrolplanes/status')
+    .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`);
+}
+
+const accountOf = (provider: string): string =>
+  `system:serviceaccount:bootwright-${provider}-system:manager`;
