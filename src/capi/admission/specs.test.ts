@@ -31,6 +31,11 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
     ['of a single node', { replicas: 1 }],
     ['without a number, which is 3', { replicas: undefined }],
     ['of two', { replicas: 2 }, 'spec.replicas'],
+    [
+      'whose masters report to another inventory',
+      { configSpec: { ...configSpec, inventory: { mode: 'External', url: 'https://a.test' } } },
+      'spec.configSpec.inventory.mode',
+    ],
     ['of none', { replicas: 0 }, 'spec.replicas'],
     ['of an image that is none', { releaseImage: 'a b' }, 'spec.releaseImage'],
     [

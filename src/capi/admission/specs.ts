@@ -58,6 +58,9 @@ export function controlPlaneFindings(
   errors.push(
     ...configErrors({ metadata: controlPlane.metadata, spec: configSpec }, 'spec.configSpec'),
   );
+  // What is known of a bootstrap is what its host reports to us, and its kubeconfig is of our files.
+  if (textAt(controlPlane, 'spec', 'configSpec', 'inventory', 'mode') === 'External')
+    errors.push('spec.configSpec.inventory.mode: must be Served: another inventory serves workers');
   return { errors, warnings };
 }
 
