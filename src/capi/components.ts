@@ -11,8 +11,8 @@ import {
 import { bootstrapCrds, controlPlaneCrd } from './crds.ts';
 import { namespaceOf } from './manager.ts';
 
-/** Port of the container for each server, and how the Service of the inventory is reached. */
-const ports = { webhook: 9443, inventory: 8443, health: 9440 } as const;
+/** Port of the container for each server. */
+const ports = { webhook: 9443, inventory: 8443, health: 9440, metrics: 9110 } as const;
 const certificateFolder = '/etc/bootwright/certificates';
 const image = '${BOOTWRIGHT_IMAGE:=registry.example/bootwright:latest}';
 
@@ -255,6 +255,7 @@ const podSpec = ({ args, ports: names }: Provider): object => ({
 const sharedArgs = [
   `--webhook-address=:${ports.webhook}`,
   `--health-address=:${ports.health}`,
+  `--metrics=:${ports.metrics}`,
   `--certificate-folder=${certificateFolder}`,
 ];
 
@@ -279,7 +280,7 @@ const bootstrap: Provider = {
     `--inventory-address=:${ports.inventory}`,
     `--inventory-url=https://${inventoryHost}`,
   ],
-  ports: ['webhook', 'health', 'inventory'],
+  ports: ['webhook', 'health', 'metrics', 'inventory'],
 };
 
 const controlPlaneNamespace = namespaceOf('control-plane');
@@ -301,7 +302,7 @@ const controlPlane: Provider = {
   ],
   names: [],
   args: ['--controllers=control-plane', ...sharedArgs],
-  ports: ['webhook', 'health'],
+  ports: ['webhook', 'health', 'metrics'],
 };
 
 /** The address that hosts reach: of a load balancer, unless the management cluster has another way in. */

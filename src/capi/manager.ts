@@ -3,7 +3,12 @@ import { seconds } from '../model/duration.ts';
 import { version } from '../model/version.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Contender } from '../reconcile/lease.ts';
-import { type Controller, type Emit, startControllers } from '../reconcile/manager.ts';
+import {
+  type Controller,
+  type Controllers,
+  type Emit,
+  startControllers,
+} from '../reconcile/manager.ts';
 
 /** The providers, as clusterctl names their kinds. */
 export const providers = ['bootstrap', 'control-plane'] as const;
@@ -25,6 +30,7 @@ interface ProviderHome extends Pick<Contender, 'pod'> {
   readonly providers: readonly Provider[];
   /** Of their leases; that of each provider unless given. */
   readonly namespace: string | undefined;
+  readonly queueOpened: NonNullable<Controllers['queueOpened']>;
 }
 
 /** As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced within 15 seconds. */
@@ -40,7 +46,7 @@ export async function runProviders(
     readonly emit: Emit;
     readonly signal: AbortSignal;
   },
-  { providers, namespace, pod }: ProviderHome,
+  { providers, namespace, pod, queueOpened }: ProviderHome,
 ): Promise<never> {
   const { clock, emit, signal } = scope;
   const since = clock.elapsed();
@@ -55,7 +61,7 @@ export async function runProviders(
     try {
       await startControllers(
         { ...scope, signal: inner },
-        { name, controllers, lease: { ...lease, times: leaseTimes } },
+        { name, controllers, queueOpened, lease: { ...lease, times: leaseTimes } },
       );
     } catch (error) {
       first ??= error;

@@ -10,6 +10,7 @@ import { flagFailure } from '../config/failures.ts';
 import { tracesEndpointOf } from '../config/environment.ts';
 import type { RunEventBody, Sink } from '../engine/events.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
+import type { Figure } from '../ports/figures.ts';
 import { serviceStatusOf } from '../reporting/service-status.ts';
 
 /** Who watches a run beside its logs: the service manager, who scrapes metrics, a collector of spans. */
@@ -28,6 +29,8 @@ export interface WatchersOptions {
   readonly environment: Environment;
   /** Address to serve metrics on; none unless given. */
   readonly metrics: string;
+  /** Served beside those of the run. */
+  readonly figures?: readonly Figure[];
   /** Words that lead a command to the machine of the service manager. */
   readonly prefix?: readonly string[];
   /** How a collector of spans is reached. */
@@ -39,9 +42,9 @@ export interface WatchersOptions {
 
 /** Opens those that are asked for. None of them ever fails a run, nor slows it. */
 export async function openWatchers(options: WatchersOptions): Promise<Watchers> {
-  const { environment, metrics, prefix = [], emit } = options;
+  const { environment, prefix = [] } = options;
   const manager = serviceManager({ environment, prefix });
-  const scraped = await openMetrics(metrics, emit);
+  const scraped = await openMetrics(options);
   const traces = await openTracesOf(options);
   const status = serviceStatusOf();
   const notify: Sink = (event) => {
@@ -65,14 +68,15 @@ export async function openWatchers(options: WatchersOptions): Promise<Watchers> 
 }
 
 /** Nothing of it is loaded unless it is asked for. */
-async function openMetrics(
-  address: string,
-  emit: WatchersOptions['emit'],
-): Promise<MetricsServer | undefined> {
-  const listen = listenAddressOf(address);
+async function openMetrics({
+  metrics,
+  figures = [],
+  emit,
+}: WatchersOptions): Promise<MetricsServer | undefined> {
+  const listen = listenAddressOf(metrics);
   if (listen === undefined) return undefined;
   const { serveMetrics } = await import('../adapters/metrics/serve.ts');
-  return serveMetrics(listen, emit);
+  return serveMetrics({ listen, figures }, emit);
 }
 
 /** Spans on their way, over connections of their own. */

@@ -35,6 +35,8 @@ export interface Controllers {
   readonly controllers: readonly Controller[];
   /** Without one nobody else is minded. */
   readonly lease?: Contender;
+  /** Told of the queue of each controller, once it works. */
+  readonly queueOpened?: (id: string, size: Queue['size']) => void;
 }
 
 /** Takes what happens in a program, for its log, metrics and spans. */
@@ -104,6 +106,7 @@ export async function startControllers(scope: ManagerScope, all: Controllers): P
       forward(lease.lost, fail);
     }
     queues = starts.map((start) => start());
+    queues.forEach(({ size }, index) => all.queueOpened?.(controllers[index]?.id ?? '', size));
     return await ended.promise;
   } finally {
     await Promise.all(queues.map(({ close }) => close()));

@@ -32,6 +32,8 @@ export interface Queue {
   readonly add: (key: string, after?: Millis) => void;
   /** Aborts what is at work and waits for it; nothing runs afterwards. */
   readonly close: () => Promise<void>;
+  /** How many keys are at work, due and waiting for their turn, or due later. */
+  readonly size: () => { readonly running: number; readonly due: number; readonly later: number };
 }
 
 /** After a failure a key waits, twice as long each time. */
@@ -113,6 +115,12 @@ export function keyQueue(
     close: async () => {
       closing.abort(new Error('the queue is closed'));
       await Promise.all(running);
+    },
+    size: () => {
+      const later = [...entries].filter(
+        ([key, { isRunning, dueAt }]) => !isRunning && dueAt !== undefined && !ready.has(key),
+      );
+      return { running: running.size, due: ready.size, later: later.length };
     },
   };
 }

@@ -207,6 +207,16 @@ describe('three masters and two workers', () => {
     expect(at(/host workers-\S+ \(worker\): Installed/)).toBeGreaterThan(0);
   });
 
+  it('says to Prometheus how many hosts are where, and what the managers do', async () => {
+    const [bootstrap = '', controlPlane = ''] = await Promise.all(
+      managers.map(({ metrics }) => metrics()),
+    );
+    expect(bootstrap).toMatch(/^bootwright_hosts\{stage="Done"\} [2-5]$/m);
+    expect(bootstrap).toMatch(/^bootwright_host_report_seconds_count [1-9]/m);
+    expect(controlPlane).toMatch(/^bootwright_installer_runs_total\{result="made"\} 1$/m);
+    expect(controlPlane).toContain('bootwright_queue_keys{controller="control-plane/reconcile"');
+  });
+
   it('gives core a kubeconfig with a certificate by the signer of the guest', async () => {
     const value = await rig.found({ kind: secrets, ...place }, (secret) => {
       const text = Buffer.from(textAt(secret, 'data', 'value'), 'base64').toString();

@@ -11,6 +11,8 @@ import { deployedObjects, type Management } from './rig.ts';
 export interface Manager extends ServerControl {
   readonly provider: ProviderRun['provider'];
   readonly webhook: { readonly port: number; readonly ca: string };
+  /** What it serves to Prometheus. */
+  readonly metrics: () => Promise<string>;
   /** What the API server has refused it. */
   readonly refused: () => Promise<readonly string[]>;
   /** What its cluster role allows and it has not done. */
@@ -44,6 +46,7 @@ export async function startManager(
     webhook: await freePort(),
     inventory: await freePort(),
     health: await freePort(),
+    metrics: await freePort(),
   };
   const at = (port: number): string => `127.0.0.1:${port}`;
   const control = controlProgram({
@@ -54,7 +57,7 @@ export async function startManager(
       ...[process.execPath, join(top, 'src/main.ts'), 'capi', 'manager'],
       ...['--controllers', provider, '--kubeconfig', kubeconfig],
       ...['--webhook-address', at(ports.webhook), '--health-address', at(ports.health)],
-      ...['--certificate-folder', folder],
+      ...['--certificate-folder', folder, '--metrics', at(ports.metrics)],
       ...(provider === 'bootstrap'
         ? [
             ...['--inventory-address', at(ports.inventory)],
@@ -70,6 +73,7 @@ export async function startManager(
   return {
     ...{ ...control, provider },
     webhook: { port: ports.webhook, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
+    metrics: async () => (await fetch(`http://${at(ports.metrics)}/metrics`)).text(),
     unused: async () => {
       const role = deployedObjects().find(
         ({ kind, metadata }) =>

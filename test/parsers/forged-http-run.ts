@@ -276,7 +276,7 @@ const servers: Readonly<Record<string, () => Promise<Served>>> = {
     const emit = (body: RunEventBody): void => {
       if (body.type === 'note') port = Number(body.fields['port']);
     };
-    const { close } = await serveMetrics({ host: '127.0.0.1', port: 0 }, emit);
+    const { close } = await serveMetrics({ listen: { host: '127.0.0.1', port: 0 } }, emit);
     return { port, path: '/metrics', crowd: 20, close };
   },
   'the server of a page': async () => {

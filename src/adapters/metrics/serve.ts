@@ -6,6 +6,7 @@ import type { RunEventBody, Sink, Progress, RunEvent } from '../../engine/events
 import { asAgentError } from '../../engine/failures.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { Figure } from '../../ports/figures.ts';
 import { limitedServer } from '../http-server.ts';
 
 /** A server of metrics. */
@@ -36,11 +37,17 @@ const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
  * Serves the metrics of a run at `/metrics`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
  */
 export async function serveMetrics(
-  listen: ListenAddress,
+  {
+    listen,
+    figures = [],
+  }: { readonly listen: ListenAddress; readonly figures?: readonly Figure[] },
   emit: (body: RunEventBody) => void,
 ): Promise<MetricsServer> {
   const { sink, text } = runMetrics(() => Date.now());
-  const { server } = limitedServer(limits, answer(text));
+  const { server } = limitedServer(
+    limits,
+    answer(async () => `${await text()}${figures.map(figureText).join('')}`),
+  );
   // Nobody who asks for metrics keeps the program from its end.
   server.on('connection', (socket) => socket.unref());
   try {
@@ -103,6 +110,16 @@ function withoutMetrics(thrown: unknown, { host = '', port }: ListenAddress): Ru
     `cannot listen on ${host}:${port}: ${errno}`,
   );
   return note('warn', 'the run continues without its metrics', { code, reason: message, hint });
+}
+
+/** A metric in the text format of Prometheus. */
+export function figureText({ name, help, type, samples }: Figure): string {
+  const full = `bootwright_${name}`;
+  const lines = samples().map(({ suffix = '', labels = {}, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+    return `${full}${suffix}${pairs.length === 0 ? '' : `{${pairs.join()}}`} ${value}`;
+  });
+  return [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`, ...lines, ''].join('\n');
 }
 
 /** The metrics of one run. */

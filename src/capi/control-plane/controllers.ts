@@ -12,6 +12,7 @@ import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, capiNames, type OpenShiftControlPlane, controlPlanes } from '../api.ts';
 import type { CheckResult } from '../conditions.ts';
+import type { CapiMetrics } from '../metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
 import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
@@ -51,6 +52,7 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly installer: Installer | undefined;
   /** The image of this program, for those Jobs. */
   readonly ownImage?: string | undefined;
+  readonly metrics?: Pick<CapiMetrics, 'installerEnded'>;
   readonly openGuest: OpenGuest;
 }
 
@@ -100,7 +102,10 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },
       ...{ idle: 'every control plane has its files', about: (key) => `files of ${key}` },
       ...assetsController(
-        { ...scope, note: notesOf(emit, assetsId), installer, ownImage: ports.ownImage },
+        {
+          ...{ ...scope, note: notesOf(emit, assetsId), installer, ownImage: ports.ownImage },
+          installerEnded: ports.metrics?.installerEnded,
+        },
         { stores, board },
       ),
     },

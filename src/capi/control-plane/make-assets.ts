@@ -5,6 +5,7 @@ import type { Installer, InstallInputs } from '../../ports/installer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { ownNames } from '../api.ts';
+import type { CapiMetrics } from '../metrics.ts';
 import { assetsSecret } from './assets.ts';
 import { areAssetsDue } from './decide.ts';
 import { controlPlaneFacts } from './facts.ts';
@@ -40,6 +41,8 @@ export interface AssetsBoard {
 interface AssetsScope extends ControlPlaneScope {
   readonly installer: Installer | undefined;
   readonly ownImage: string | undefined;
+  /** Told of each run of the installer. */
+  readonly installerEnded?: CapiMetrics['installerEnded'] | undefined;
 }
 
 interface AssetsShared {
@@ -77,6 +80,7 @@ export function assetsController(
         const failure = asAgentError(error);
         const { code, isFinal } = failure;
         if (!code.startsWith('installer.')) throw error;
+        scope.installerEnded?.('failed');
         board.failures.set(key, { hash: given.hash, error: failure });
         board.changed(key);
         if (!isFinal) throw error;
@@ -113,7 +117,7 @@ async function givenFor(
 }
 
 async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Promise<Result> {
-  const { kube, clock, installer, note } = scope;
+  const { kube, clock, installer, installerEnded, note } = scope;
   if (installer === undefined) {
     const { controlPlane, cluster } = given.view;
     if (cluster !== undefined) await stepByJobs(scope, { ...given, controlPlane, cluster }, signal);
@@ -132,13 +136,14 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
   };
   const secret = assetsSecret(files, owner, clock.now());
   await kube.create({ kind: secrets, namespace }, secret, signal);
+  installerEnded?.('made');
   note('info', `the files of control plane ${namespace}/${name} are made`, { hash: given.hash });
   return {};
 }
 
 /** Nothing of the Jobs is needed once the files are there. */
 async function endJobs(
-  { kube, clock }: AssetsScope,
+  { kube, clock, installerEnded }: AssetsScope,
   { stores, view }: { readonly stores: ControlPlaneStores; readonly view: ControlPlaneView },
   signal: AbortSignal,
 ): Promise<void> {
@@ -149,7 +154,9 @@ async function endJobs(
   const found = stores.jobs
     .by('cluster', clusterKey(namespace, cluster.metadata.name))
     .filter((job) => isControlledBy(job, uid));
-  if (found.length > 0) await removeJobs(kube, { controlPlane, found }, signal);
+  if (found.length === 0) return;
+  await removeJobs(kube, { controlPlane, found }, signal);
+  installerEnded?.('made');
 }
 
 /** By what is seen of the control plane alone. */

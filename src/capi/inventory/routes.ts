@@ -35,6 +35,7 @@ import {
   requireBootstrap,
   requireOwn,
 } from './access.ts';
+import type { CapiMetrics } from '../metrics.ts';
 import { clusterFile, hostIgnition } from './downloads.ts';
 import { listedRole, shownCluster, shownHost } from './records.ts';
 import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
@@ -42,6 +43,7 @@ import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly stores: BootstrapStores;
+  readonly metrics?: Pick<CapiMetrics, 'reportTaken'>;
 }
 
 interface Call extends InventoryScope {
@@ -153,12 +155,14 @@ async function reportIn({ request, caller }: Call): Promise<ReportedStage> {
 
 /** A report becomes the status of its host; one of a host that is paused is to come again. */
 async function takeProgress(call: Call): Promise<HttpAnswer> {
-  const { stores, caller, request } = call;
+  const { stores, caller, request, clock, metrics } = call;
+  const since = clock.elapsed();
   const view = reportedHost(stores, caller, request.params);
   const report = await reportIn(call);
   if (isClusterPaused(view.cluster, view.config))
     throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
   await writeReport(call, { view, report, isOwn: view === caller }, request.signal);
+  metrics?.reportTaken(clock.elapsed() - since);
   return { status: 200 };
 }
 

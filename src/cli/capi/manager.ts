@@ -8,6 +8,7 @@ import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemRandom } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
 import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
+import { asConfig } from '../../capi/bootstrap/conditions.ts';
 import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
 import {
   bootstrapAdmissionRoutes,
@@ -15,6 +16,7 @@ import {
 } from '../../capi/admission/review.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
 import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
+import { type CapiMetrics, capiMetrics } from '../../capi/metrics.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
 import { type Provider, type ProviderName, providers, runProviders } from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
@@ -57,12 +59,22 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   const health = addressIn('--health-address', call.healthAddress);
   const credentials = await commandCredentials(environment, kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
-  const watched = watchedBy(call, { 'bootwright.role': 'capi-manager' });
+  const metrics = capiMetrics();
+  const watched = {
+    ...watchedBy(call, { 'bootwright.role': 'capi-manager' }),
+    figures: metrics.figures,
+  };
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
-    const ports = { ...common, kube, emit, ...(namespace === undefined ? {} : { namespace }) };
+    const ports = {
+      ...common,
+      kube,
+      emit,
+      metrics,
+      ...(namespace === undefined ? {} : { namespace }),
+    };
     const providers: Provider[] = [];
     if (names.includes('bootstrap')) providers.push(await bootstrapOf({ call, open }, ports));
     const stores = controlPlaneStores(ports, namespace);
@@ -73,7 +85,10 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     if (served !== undefined) open.defer(served.close);
     await runProviders(
       { ...ports, signal },
-      { providers, namespace: ownNamespace(call), pod: ownPod() },
+      {
+        ...{ providers, namespace: ownNamespace(call), pod: ownPod() },
+        queueOpened: metrics.queueOpened,
+      },
     );
   });
 }
@@ -81,7 +96,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
 type ProviderPorts = Pick<
   Parameters<typeof controlPlaneControllers>[0],
   'kube' | 'clock' | 'random' | 'emit'
-> & { readonly namespace?: string };
+> & { readonly namespace?: string; readonly metrics: CapiMetrics };
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
 async function bootstrapOf(
@@ -97,6 +112,7 @@ async function bootstrapOf(
     });
   }
   const stores = bootstrapStores(ports, namespace);
+  ports.metrics.countHosts(() => stores.configs.all().map(asConfig));
   const folder = certificateFolder === undefined ? {} : { certificateFolder };
   const note = notesOf(ports.emit, 'bootstrap/serve-inventory');
   const served = { listen, routes: inventoryRoutes({ ...ports, stores }), ...folder };

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { figureText } from '../adapters/metrics/serve.ts';
+import { keyQueue } from '../reconcile/queue.ts';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import type { BootstrapConfig } from './api.ts';
+import { capiMetrics } from './metrics.ts';
+
+const host = (stage?: string): BootstrapConfig => ({
+  metadata: { name: 'h' },
+  spec: { agent: { image: 'x' } },
+  ...(stage === undefined
+    ? {}
+    : { status: { progress: { stage, stageStartedAt: '', updatedAt: '', attempt: 1 } } }),
+});
+
+it('the metrics of a manager say how many hosts are where, and what it does', async () => {
+  const metrics = capiMetrics();
+  metrics.countHosts(() => [host(), host('Installing'), host('Installing')]);
+  for (const took of [40, 600, 60_000]) metrics.reportTaken(took);
+  metrics.installerEnded('failed');
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const queue = keyQueue(
+    { clock, signal: stop.signal },
+    {
+      atOnce: 1,
+      reconcile: () => new Promise(() => undefined),
+      failed: () => undefined,
+    },
+  );
+  metrics.queueOpened('capi/work', queue.size);
+  for (const key of ['a', 'b']) queue.add(key);
+  queue.add('c', 1000);
+  await settle();
+  const lines = metrics.figures.map(figureText).join('').split('\n');
+  for (const line of [
+    '# TYPE bootwright_hosts gauge',
+    'bootwright_hosts{stage="none"} 1',
+    'bootwright_hosts{stage="Installing"} 2',
+    'bootwright_host_report_seconds_bucket{le="0.05"} 1',
+    'bootwright_host_report_seconds_bucket{le="1"} 2',
+    'bootwright_host_report_seconds_bucket{le="+Inf"} 3',
+    'bootwright_host_report_seconds_sum 60.64',
+    'bootwright_host_report_seconds_count 3',
+    'bootwright_installer_runs_total{result="made"} 0',
+    'bootwright_installer_runs_total{result="failed"} 1',
+    'bootwright_queue_keys{controller="capi/work",state="running"} 1',
+    'bootwright_queue_keys{controller="capi/work",state="due"} 1',
+    'bootwright_queue_keys{controller="capi/work",state="later"} 1',
+  ])
+    expect(lines).toContain(line);
+  stop.abort(new Error('the test ends'));
+});
