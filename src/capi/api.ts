@@ -344,6 +344,7 @@ export const kubeconfigSecretName = (cluster: string): string => `${cluster}-kub
 export const webhookPaths = {
   controlPlane: '/validate/controlplane',
   bootstrapConfig: '/validate/bootstrapconfig',
+  healthCheck: '/validate/machinehealthcheck',
   manifests: '/validate/manifests',
   installState: '/validate/installstate',
 } as const;

@@ -4,6 +4,7 @@ import {
   bootstrapConfigs,
   capiMachines,
   controlPlanes,
+  machineHealthChecks,
   ownNames,
   providerNames,
   webhookPaths,
@@ -45,7 +46,7 @@ const clusterRules = {
     rule(bootstrapConfigs.group, [bootstrapConfigs.plural], [[...read, 'create', 'patch']]),
     rule(capiMachines.group, ['machines'], [['create', 'patch', 'delete']]),
     rule(capiMachines.group, ['machines/status'], [['patch']]),
-    rule(capiMachines.group, ['machinehealthchecks'], [['list', 'watch']]),
+    rule(capiMachines.group, [machineHealthChecks.plural], [['list', 'watch']]),
     // Which version of a kind its provider has for the contract is said by its definition.
     rule('apiextensions.k8s.io', ['customresourcedefinitions'], [['get']]),
     // Templates and machines of any infrastructure provider.
@@ -176,14 +177,16 @@ interface Asked {
   readonly resources: readonly string[];
   /** The label that an object has to be asked about. */
   readonly label?: string;
+  /** It is only warned: objects of other providers are taken without an answer. */
+  readonly isAdvice?: boolean;
 }
 
-/** A question that the API server asks before it takes an object, and does not without an answer. */
+/** A question that the API server asks before it takes an object, and does not without an answer, unless that is advice. */
 const webhook = (namespace: string, name: string, asked: Asked): object => ({
   name: `${name}.bootwright.io`,
   admissionReviewVersions: ['v1'],
   sideEffects: 'None',
-  failurePolicy: 'Fail',
+  failurePolicy: asked.isAdvice === true ? 'Ignore' : 'Fail',
   matchPolicy: 'Equivalent',
   timeoutSeconds: 5,
   clientConfig: { service: { name: webhookService, namespace, path: asked.path } },
@@ -292,6 +295,10 @@ const controlPlane: Provider = {
     webhook(controlPlaneNamespace, 'controlplane', {
       ...{ path: webhookPaths.controlPlane, ...controlPlanes },
       resources: [controlPlanes.plural],
+    }),
+    webhook(controlPlaneNamespace, 'machinehealthcheck', {
+      ...{ path: webhookPaths.healthCheck, ...machineHealthChecks, isAdvice: true },
+      resources: [machineHealthChecks.plural],
     }),
     ...(['manifests', 'installState'] as const).map((name) =>
       webhook(controlPlaneNamespace, name.toLowerCase(), {

@@ -116,12 +116,19 @@ export function keyQueue(
       closing.abort(new Error('the queue is closed'));
       await Promise.all(running);
     },
-    size: () => {
-      const later = [...entries].filter(
-        ([key, { isRunning, dueAt }]) => !isRunning && dueAt !== undefined && !ready.has(key),
-      );
-      return { running: running.size, due: ready.size, later: later.length };
-    },
+    size: () => sizeOf(entries, ready),
+  };
+}
+
+function sizeOf(
+  entries: ReadonlyMap<string, Entry>,
+  ready: ReadonlySet<string>,
+): ReturnType<Queue['size']> {
+  const resting = [...entries].filter(([key, { isRunning }]) => !isRunning && !ready.has(key));
+  return {
+    running: entries.size - resting.length - ready.size,
+    due: ready.size,
+    later: resting.filter(([, { dueAt }]) => dueAt !== undefined).length,
   };
 }
 

@@ -165,6 +165,17 @@ describe('other objects at admission', () => {
     expect(warnings?.[0]).toContain('MachineHealthCheck demo');
   });
 
+  it.each([
+    ['of a cluster of ours is warned of', 'demo', 1],
+    ['of another cluster is not', 'other', 0],
+  ])('a MachineHealthCheck %s', async (_, clusterName, count) => {
+    const object = { metadata: { name: 'a' }, spec: { clusterName } };
+    const stores = { controlPlanes: () => [selecting({})] };
+    const answer = await review('/validate/machinehealthcheck', { object }, stores);
+    expect(answer.allowed).toBe(true);
+    expect(answer.warnings ?? []).toHaveLength(count);
+  });
+
   it('a config of a host is checked', async () => {
     const object = { metadata: { name: 'a' }, kind: 'OpenShiftBootstrapConfig', spec: {} };
     expect(await review('/validate/bootstrapconfig', { object })).toMatchObject({

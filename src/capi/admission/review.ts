@@ -48,6 +48,7 @@ export const bootstrapAdmissionRoutes = (): readonly HttpRoute[] => [
 /** The webhooks of the control-plane provider. */
 export const controlPlaneAdmissionRoutes = (stores: AdmissionStores): readonly HttpRoute[] => [
   route(webhookPaths.controlPlane, (asked) => verifyControlPlane(stores, asked)),
+  route(webhookPaths.healthCheck, (asked) => verifyHealthCheck(stores, asked)),
   route(webhookPaths.manifests, (asked) => verifyManifests(stores, asked)),
   route(webhookPaths.installState, (asked) => verifyInstallState(stores, asked)),
 ];
@@ -110,6 +111,20 @@ function verifyControlPlane(
     .filter((check) => textAt(check, 'spec', 'clusterName') === cluster)
     .flatMap((check) => healthCheckWarning(check) ?? []);
   return { errors, warnings: [...warnings, ...checks] };
+}
+
+/** One of a cluster that another control plane provider has is none of our business. */
+function verifyHealthCheck(
+  { controlPlanes }: AdmissionStores,
+  { namespace, object }: Asked,
+): SpecFindings {
+  const cluster = textAt(object, 'spec', 'clusterName');
+  // Core gives a control plane the label a moment later.
+  const isOurs = controlPlanes(namespace).some(
+    ({ metadata: { labels } }) => (labels?.[capiNames.clusterName] ?? cluster) === cluster,
+  );
+  const warning = isOurs ? healthCheckWarning(object) : undefined;
+  return { errors: [], warnings: warning === undefined ? [] : [warning] };
 }
 
 const labelsOf = ({ metadata }: KubeObject) => metadata.labels ?? {};
