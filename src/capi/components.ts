@@ -73,6 +73,8 @@ interface Provider {
   readonly webhooks: readonly object[];
   /** Of the certificate, beside those of the Service of the webhooks. */
   readonly names: readonly string[];
+  /** Addresses beside them: a client compares an address with no name. */
+  readonly addresses?: readonly string[];
   readonly args: readonly string[];
   readonly ports: readonly (keyof typeof ports)[];
 }
@@ -141,6 +143,7 @@ function certificates(provider: Provider): readonly KubeObject[] {
           ...['', '.cluster.local'].map((end) => `${webhookService}.${place}.svc${end}`),
           ...provider.names,
         ],
+        ...(provider.addresses && { ipAddresses: provider.addresses }),
         privateKey: { algorithm: 'ECDSA', size: 256 },
         issuerRef: issuerRef('authority'),
       },
@@ -277,6 +280,7 @@ const bootstrap: Provider = {
     }),
   ],
   names: [inventoryHost],
+  addresses: ['${BOOTWRIGHT_INVENTORY_IP:=127.0.0.1}'],
   args: [
     '--controllers=bootstrap',
     ...sharedArgs,

@@ -16,7 +16,7 @@ import {
   controlPlanes,
   capiMachines,
 } from '../../src/capi/api.ts';
-import { conditionOf } from '../../src/layering/api/cluster-object.ts';
+import { conditionOf, listAt } from '../../src/layering/api/cluster-object.ts';
 import {
   accountName,
   accountObjects,
@@ -276,14 +276,23 @@ describe('clusterctl', () => {
     for (const file of [components, 'metadata.yaml'])
       await copyFile(join(deploy, file), join(release, file));
     const config = join(folder, `${provider}.json`);
+    const address = '192.0.2.7';
     const providers = [{ name: 'bootwright', type, url: join(release, components) }];
     await writeFile(config, JSON.stringify({ providers }));
     const { stdout } = await run(
       join(rig.part, 'bin', 'clusterctl'),
       ['generate', 'provider', '--config', config, `--${provider}`, 'bootwright:v1.1.0'],
-      { env: { HOME: folder, GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' } },
+      {
+        env: {
+          ...{ HOME: folder, GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' },
+          ...{ BOOTWRIGHT_INVENTORY_HOST: address, BOOTWRIGHT_INVENTORY_IP: address },
+        },
+      },
     );
     const made = parseAllDocuments(stdout).map((one) => one.toJS() as KubeObject);
+    // A client compares the address in a URL with addresses alone.
+    const addresses = made.flatMap((one) => listAt(one, 'spec', 'ipAddresses'));
+    expect(addresses).toEqual(provider === 'bootstrap' ? [address] : []);
     const label = `${provider}-bootwright`;
     const ours = deployedObjects().filter(
       ({ metadata }) => metadata.labels?.['cluster.x-k8s.io/provider'] === label,
