@@ -72,6 +72,7 @@ const failureHints: Readonly<Record<string, string>> = {
   SecretFailed: secret,
   PullSecretNotFound: secret,
   NetworkSecretNotFound: secret,
+  NetworkSecretInvalid: 'correct the keyfiles of the Secret that the message names',
   InventoryTokenNotFound: secret,
   InstallDeviceMissing: config,
   InstallDeviceAmbiguous: config,

@@ -110,6 +110,7 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
       textIn(given, 'disk.device').startsWith('/'),
       'is not a path, /dev/… for example',
     ],
+    ['network.keyfiles', textIn(given, 'network.keyfiles').startsWith('/'), 'is not a path'],
   ];
   return doubts
     .filter(([key, isSound]) => !isSound && textIn(given, key) !== '')

@@ -216,6 +216,23 @@ describe('derive', () => {
   ])('%s', (...[, values, key, value]) => {
     expect(derive(given(values)).get(key)?.value).toBe(value);
   });
+
+  it.each([
+    [undefined, ['--copy-network', '--network-dir=/net']],
+    [
+      ['--append-karg', 'a'],
+      ['--append-karg', 'a', '--copy-network', '--network-dir=/net'],
+    ],
+    [['-n'], ['-n', '--network-dir=/net']],
+    [
+      ['-n', '--network-dir', '/net'],
+      ['-n', '--network-dir', '/net'],
+    ],
+    ['no list', 'no list'],
+  ])('keyfiles are taken along, beside %j', (args, value) => {
+    const values = { 'network.keyfiles': '/net', ...(args && { 'image.writerArgs': args }) };
+    expect(derive(given(values)).get('image.writerArgs')?.value).toEqual(value);
+  });
 });
 
 describe('journalPathOf', () => {

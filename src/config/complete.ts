@@ -1,4 +1,5 @@
 import { normalize } from 'node:path/posix';
+import { readWriterArgs } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
@@ -26,7 +27,25 @@ export function derive(given: Layer): Layer {
       origin: 'derived from dry.hostId',
     });
   }
+  const takesNetwork = writerArgsFor(given);
+  if (takesNetwork !== undefined) derived.set('image.writerArgs', takesNetwork);
   return new Map([...given, ...derived]);
+}
+
+/** The arguments by which coreos-installer takes `network.keyfiles` along, behind those that are given. */
+function writerArgsFor(given: Layer): Given | undefined {
+  const folder = textIn(given, 'network.keyfiles');
+  const { value, origin } = given.get('image.writerArgs') ?? { value: [] };
+  if (folder === '' || !Array.isArray(value)) return undefined;
+  const args = value as readonly string[];
+  const { uses } = readWriterArgs(args.map(String));
+  const has = (name: string): boolean => uses.some(({ option }) => option === name);
+  const more = [
+    ...(has('copy-network') ? [] : ['--copy-network']),
+    ...(has('network-dir') ? [] : [`--network-dir=${folder}`]),
+  ];
+  const from = [...(origin === undefined ? [] : [origin]), 'derived from network.keyfiles'];
+  return { value: [...args, ...more], origin: from.join(', ') };
 }
 
 /** A setting that is missing, and what to write to set it. */

@@ -51,6 +51,13 @@ describe('checkConfig', () => {
   });
 });
 
+it('network.keyfiles is refused beside another folder for coreos-installer', () => {
+  const values = { 'network.keyfiles': '/net', 'image.writerArgs': ['--network-dir', '/other'] };
+  expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(
+    expect.objectContaining({ context: { setting: 'network.keyfiles' } }),
+  );
+});
+
 describe('what to write instead', () => {
   it.each<[SettingKey, unknown, string]>([
     ['role', 'mastre', 'write master'],

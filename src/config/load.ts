@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { SecretUrl } from '../lib/secret-url.ts';
+import { readWriterArgs } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, requireComplete } from './complete.ts';
@@ -167,6 +168,17 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
   check('image.writerArgs', (place) => {
     const args = given.get('image.writerArgs')?.value as readonly string[] | undefined;
     requireWriterArgs('image.writerArgs', args ?? [], place);
+  });
+  check('network.keyfiles', (place) => {
+    const folder = textIn(given, 'network.keyfiles');
+    const { value = [] } = given.get('image.writerArgs') ?? {};
+    const { uses } = readWriterArgs((value as readonly unknown[]).map(String));
+    const other = uses.find(({ option, value: of }) => option === 'network-dir' && of !== folder);
+    if (folder === '' || other === undefined) return;
+    throw invalid('network.keyfiles', place, {
+      what: `image.writerArgs has --network-dir ${other.value}`,
+      write: 'one of them',
+    });
   });
 }
 

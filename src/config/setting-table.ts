@@ -150,6 +150,11 @@ export const settingTable = {
     existingRoot: text('container image to deploy into the running root instead of a disk write'),
     skipMcoReboot: flag('write the final OS image before the first boot'),
   },
+  network: {
+    keyfiles: text(
+      'folder on the host with NetworkManager keyfiles, which become those of the installed host; checked before a disk is changed',
+    ),
+  },
   ignition: {
     source: word(
       ['auto', 'service', 's3', 'url', 'file'],

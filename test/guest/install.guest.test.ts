@@ -130,6 +130,10 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     expect(uefi.job.shutdown).toMatch(/^MODE=reboot$/m);
   });
 
+  it('the keyfiles of the installed host are on its boot partition, for root alone', () => {
+    expect(uefi.keyfiles).toMatch(/\/100600\/0\/0\/eth0\.nmconnection\//);
+  });
+
   it('the service saw the stages in order, and the write in per cent', () => {
     expect(stagesOf(uefi.reports)).toEqual([
       'Starting installation',

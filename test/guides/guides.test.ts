@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
@@ -9,7 +9,8 @@ import {
   type SingleHostPlan,
 } from '../../mocks/lab/single-host.ts';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
-import { followGuide } from './follow-guide.ts';
+import { followGuide, guidesFolder } from './follow-guide.ts';
+import { blocksOf } from './guide.ts';
 
 /** As openshift-install writes it: the rest is served by the cluster. */
 const pointerIgnition = JSON.stringify({
@@ -45,6 +46,17 @@ it('first-installation.md', async () => {
   writeFileSync(join(place, 'master.ign'), pointerIgnition);
   await followGuide('first-installation.md', host.environment);
   expect(host.inventory.requests).toEqual([]);
+});
+
+it('static-network.md', async () => {
+  await using host = await open();
+  const place = join(host.folder, 'root/etc/bootwright');
+  mkdirSync(join(place, 'network'), { recursive: true });
+  writeFileSync(join(place, 'master.ign'), pointerIgnition);
+  const guide = readFileSync(join(guidesFolder, 'static-network.md'), 'utf8');
+  for (const { path, text } of blocksOf(guide).filter((one) => one.path.startsWith('network/')))
+    writeFileSync(join(place, path), text, { mode: 0o600 });
+  await followGuide('static-network.md', host.environment);
 });
 
 it('behind-assisted-service.md', async () => {

@@ -249,7 +249,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     ),
     withValue: ['--cacert', '--config', '--max-time', '--noproxy', '--output', '--write-out'],
   },
-  find: { ...plain('-name'), endsAtOperand: true },
+  find: { ...plain('-L', '-name'), endsAtOperand: true },
   free: plain('--mebi'),
   getenforce: plain(),
   grep: {

@@ -1,5 +1,5 @@
 // With an input that is not there, or not what it should be, no role has changed a disk.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
@@ -171,6 +171,17 @@ const inputs: readonly Input[] = [
     code: 'image.writer-config',
     config: { image: { writerArgs: ['-n', '--network-dir', '/opt/none'] } },
   },
+  ...(['', 'registry.example/none:1'] as const).map((existingRoot) => ({
+    name: `keyfiles that others may read, ${existingRoot || 'for a disk'}`,
+    code: 'network.bad-keyfile',
+    config: { image: { existingRoot }, network: { keyfiles: '/opt/network' } },
+    spoil: ({ machine }: Parameters<NonNullable<Input['spoil']>>[0]) => {
+      const folder = join(machine.files.root, 'opt/network');
+      mkdirSync(folder);
+      const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
+      writeFileSync(join(folder, 'eth0.nmconnection'), keyfile, { mode: 0o644 });
+    },
+  })),
   {
     name: 'the image for the running root, not in its registry',
     code: 'command.failed',

@@ -190,23 +190,19 @@ const statProgram: Program = async (machine, call) => {
 
 /**
  * `find /proc … -lname DEVICE` prints the processes that have a device open. `-exec cat {} +` prints the files
- * that `-name '*.EXTENSION'` names, and `-name` alone finds nothing.
+ * that `-name '*.EXTENSION'` names, `-printf` mode and name of those of a folder, and `-name` alone finds nothing.
  */
 const find: Program = async (machine, call) => {
-  const [path = '.'] = call.argv.slice(1);
-  if (path === '/proc') {
-    for (const [pid, node] of machine.openers) {
-      if (call.argv.includes(node)) call.out(`/proc/${pid}/fd/3 ${node}\n`);
-    }
-    return 0;
-  }
+  const [path = '.'] = call.argv.slice(1).filter((word) => word !== '-L');
+  if (path === '/proc') return printOpeners(machine, call);
   if (!(await exists(machine, path)))
     return fail(call, `find: '${path}': No such file or directory`);
   const root = await machine.files.real(path);
   const isFolder = (await stat(root)).isDirectory();
   const names = isFolder ? await readdir(root, { recursive: true }) : [];
   const pattern = call.argv[call.argv.indexOf('-name') + 1] ?? '';
-  if (call.argv.includes('-exec')) {
+  if (call.argv.includes('-printf')) await printModes(call, root);
+  else if (call.argv.includes('-exec')) {
     for (const name of names.filter((one) => one.endsWith(pattern.slice(1)))) {
       call.out(await readFile(join(root, name), 'utf8'));
     }
@@ -215,6 +211,20 @@ const find: Program = async (machine, call) => {
   }
   return 0;
 };
+
+function printOpeners(machine: Machine, call: Call): number {
+  for (const [pid, node] of machine.openers) {
+    if (call.argv.includes(node)) call.out(`/proc/${pid}/fd/3 ${node}\n`);
+  }
+  return 0;
+}
+
+async function printModes(call: Call, folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const found = await stat(join(folder, name));
+    if (found.isFile()) call.out(`${(found.mode & 0o7777).toString(8)} ${name}\n`);
+  }
+}
 
 const cmp: Program = async ({ files }, call) => {
   const { rest } = sortWords(call.argv.slice(1));

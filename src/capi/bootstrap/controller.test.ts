@@ -46,6 +46,8 @@ const textIn = (secret: KubeObject | undefined, key: string): string =>
 const reasonOf = (kube: FakeKube, name: string, type: string): string | undefined =>
   findCondition(configOf(kube, name).status?.conditions, type)?.reason;
 
+const keyfile = (id: string): string => `[connection]\nid=${id}\ntype=ethernet\n`;
+
 describe('the bootstrap provider', () => {
   it('R3: gives a worker its data Secret by the contract, without waiting for what masters need (T16)', async () => {
     const kube = fakeKube();
@@ -195,7 +197,7 @@ describe('the bootstrap provider', () => {
     putCluster(kube);
     putSecret(kube, 'plane-install-assets', { 'coreos-image': 'r.test/os' });
     putSecret(kube, 'other', { token: 'of another' });
-    const keyfiles = { 'all.nmconnection': '1', 'w0_own.nmconnection': '2' };
+    const keyfiles = { 'all.nmconnection': keyfile('a'), 'w0_own.nmconnection': keyfile('b') };
     putSecret(kube, 'network', { ...keyfiles, 'w1_own.nmconnection': '3', passwd: '4' });
     putHost(kube, 'w0', { spec });
     await provider(kube);
@@ -206,6 +208,19 @@ describe('the bootstrap provider', () => {
     );
     const hasNetwork = 'networkSecretRef' in spec;
     expect(names).toEqual(hasNetwork ? ['all.nmconnection', 'own.nmconnection'] : []);
+  });
+
+  it('has no Ignition from keyfiles that NetworkManager would not read', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putSecret(kube, 'network', {
+      'w0_a.nmconnection': keyfile('a'),
+      'b.nmconnection': keyfile('a'),
+    });
+    putHost(kube, 'w0', { spec: { networkSecretRef: { name: 'network' } } });
+    await provider(kube);
+    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('NetworkSecretInvalid');
+    expect(secretOf(kube, 'w0')).toBeUndefined();
   });
 
   it.each([

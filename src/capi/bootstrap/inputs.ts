@@ -4,6 +4,7 @@ import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
 import type { DataSecretVerdict } from './conditions.ts';
 import { givenHints } from '../../lib/disk-hints.ts';
+import { keyfileProblems } from '../../lib/keyfiles.ts';
 import type { MachineInput } from './machine-ignition.ts';
 import { type ConfigView, roleOf } from './stores.ts';
 import { secretText } from '../objects.ts';
@@ -156,12 +157,16 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   const own = `${reading.view.machine.metadata.name}_`;
   const keys = Object.keys(dataOf(secret)).filter((key) => keyfileName.test(key));
   const chosen = keys.filter((key) => !key.includes('_') || key.startsWith(own));
-  return Object.fromEntries(
+  const files = new Map(
     chosen.map((key) => [
       key.startsWith(own) ? key.slice(own.length) : key,
       secretValue(secret, key) ?? '',
     ]),
   );
+  const problems = files.size === 0 ? [] : keyfileProblems(files);
+  if (problems.length > 0)
+    throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);
+  return Object.fromEntries(files);
 }
 
 const secretNamed = (

@@ -69,6 +69,27 @@ describe('image/choose', () => {
     expect(notes[0]).toBe('warn: coreos-installer is given --verify, which is not known here');
   });
 
+  it.each([
+    ['are right', '600 eth0.nmconnection\n', undefined],
+    ['may be read by others', '644 eth0.nmconnection\n', 'network.bad-keyfile'],
+    ['are none', '', 'network.bad-keyfile'],
+    ['are not all keyfiles', '600 eth0.nmconnection\n600 README\n', 'network.bad-keyfile'],
+  ])('looks at keyfiles while the disk is as it was: they %s', async (_, printed, code) => {
+    const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
+    const host = hostWithFile()
+      .withFile('/etc/network', '')
+      .withFile('/etc/network/eth0.nmconnection', keyfile)
+      .on(['find', '-L', '/etc/network', rest])
+      .prints(printed);
+    const config: ConfigInput = {
+      image: { file: path, writerArgs: ['--copy-network', '--network-dir', '/etc/network'] },
+      network: { keyfiles: '/etc/network' },
+    };
+    const { failure } = await tryStep(chooseImage, { config, facts, host });
+    if (code === undefined) expect(failure).toBeUndefined();
+    else expect(failure).toMatchObject({ code });
+  });
+
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
     const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
     expect(await chosen({}, { host })).toMatchObject({

@@ -1,3 +1,4 @@
+import { keyfileProblems } from '../../lib/keyfiles.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -47,7 +48,7 @@ export const chooseImage = step({
   limit: minutes(40),
   requires: [chooseImageSource],
   explain: explainImage,
-  programs: ['od', 'sha256sum', 'stat', 'uname'],
+  programs: ['find', 'od', 'sha256sum', 'stat', 'uname'],
   run: async (scope, { disk }) => {
     const { uses, unknown } = await readWriterSetup(scope);
     const request = chooseImageSource(scope.config, uses);
@@ -64,6 +65,7 @@ export const chooseImage = step({
     }
     await checkNodeImage(scope);
     await checkWriterFiles({ scope, disk }, uses);
+    await checkKeyfiles(scope);
     const image = await findImage({ scope, disk }, request);
     scope.note('info', 'the operating system image is chosen', {
       source: image.kind,
@@ -85,11 +87,14 @@ export const checkInputs = step({
   freshUntil: ['disk/format-extra', 'disk/clean', 'image/write', 'image/deploy-to-existing-root'],
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(20),
-  preview: ({ image: { existingRoot } }) =>
-    existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)],
+  preview: ({ image: { existingRoot }, network: { keyfiles } }) => [
+    ...(keyfiles === '' ? [] : [keyfilesArgv(keyfiles)]),
+    ...(existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)]),
+  ],
   run: async (scope, { ignition: { path, origin } }) => {
     const { host, config, signal } = scope;
     const { existingRoot, writerArgs } = config.image;
+    await checkKeyfiles(scope);
     if (existingRoot !== '') {
       const argv = inspectArgv(existingRoot, authFile);
       const { stdout } = await host.exec(argv, { signal, limit: minutes(5) });
@@ -108,7 +113,7 @@ const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
 
 /** Where coreos-installer finds streams, and network settings, unless it is told (coreos-installer 0.26, `src/source.rs`, `src/cmdline`). */
 const streams = 'https://builds.coreos.fedoraproject.org/streams/';
-const networkFolder = '/etc/NetworkManager/system-connections';
+export const networkFolder = '/etc/NetworkManager/system-connections';
 
 /**
  * Opens what coreos-installer opens by itself, by its arguments and configuration files: an image, Ignition in place of that of
@@ -137,6 +142,36 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
   if ((await host.realPath(folder, signal)) === undefined) {
     throw unreadable(folder, '--copy-network needs it, and it is not on the host');
   }
+}
+
+/** What lies in a folder: mode and name of each file, as coreos-installer copies them. */
+const keyfilesArgv = (folder: string): readonly string[] => [
+  ...['find', '-L', folder, '-maxdepth', '1', '-type', 'f', '-printf', String.raw`%m %f\n`],
+];
+
+/**
+ * Checks the keyfiles of the installed host, which would be out of reach without them.
+ * @throws AgentError `network.bad-keyfile`
+ */
+async function checkKeyfiles({ host, config, signal }: StepScope<'host'>): Promise<void> {
+  const folder = config.network.keyfiles;
+  if (folder === '') return;
+  const options = { signal, limit: seconds(30), accept: [0, 1] };
+  const { stdout } = await host.exec(keyfilesArgv(folder), options);
+  const files = new Map<string, string>();
+  const open: string[] = [];
+  for (const line of stdout.split('\n').filter((one) => one !== '')) {
+    const [, mode = '', name = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
+    const isOne = name.endsWith('.nmconnection');
+    files.set(name, (isOne ? await host.readText(`${folder}/${name}`, signal) : '') ?? '');
+    // NetworkManager takes no file that others than root may read; the mode is copied.
+    if (!/^[0-7]?00$/.test(mode)) open.push(`${name}: its mode is ${mode}, not 600`);
+  }
+  const problems = [...open, ...keyfileProblems(files)];
+  if (problems.length === 0) return;
+  throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, {
+    context: { folder, problems: problems.length },
+  });
 }
 
 /** coreos-installer takes the last Ignition file of its arguments, and compares its digest when the image is written. */

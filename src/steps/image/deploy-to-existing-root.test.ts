@@ -93,6 +93,15 @@ describe('image/deploy-to-existing-root', () => {
     ]);
   });
 
+  it('takes the keyfiles along that are named, in place of those of the host', async () => {
+    const host = liveRoot();
+    const config = imageWith(['--copy-network', '--network-dir', '/etc/bootwright/network/']);
+    await runStep(deployToExistingRoot, { config, host, facts });
+    expect(ran(host)).toContain(
+      'rsync -av /etc/bootwright/network/ /boot/coreos-firstboot-network/',
+    );
+  });
+
   it('changes kernel arguments once, and not again when it runs again', async () => {
     let present = 'quiet c';
     const change = 'rpm-ostree kargs --os install --append a --append b --delete-if-present c';

@@ -5,6 +5,7 @@ import { kernelArgumentsIn } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { deployFailure } from './deploy-final.ts';
+import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import {
@@ -12,6 +13,8 @@ import {
   kernelArgumentChanges,
   type KernelArgumentChanges,
   missingChanges,
+  usesIn,
+  valueOf,
 } from '../disk/writer-args.ts';
 import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
@@ -45,7 +48,7 @@ export const deployToExistingRoot = step({
       deployArgv(image.existingRoot),
       finalizeArgv,
       ...(kargs === undefined ? [] : [listKargsArgv, kargs, finalizeArgv]),
-      ...(copiesNetwork(image.writerArgs) ? networkArgvs : []),
+      ...networkArgvs(image.writerArgs),
       ...ignitionArgvs(ignition.path),
     ];
   },
@@ -66,7 +69,7 @@ export const deployToExistingRoot = step({
     }
     await exec(scope, finalizeArgv);
     await changeKargs(scope);
-    if (copiesNetwork(writerArgs)) await each(scope, networkArgvs);
+    await each(scope, networkArgvs(writerArgs));
     await each(scope, ignitionArgvs(ignition.path));
     return { disk: '/sysroot' };
   },
@@ -165,11 +168,15 @@ function kargsArgv({ append, remove }: KernelArgumentChanges): readonly string[]
   ];
 }
 
-/** Takes the network settings of the host along. */
-const networkArgvs = [
-  ['mkdir', '-p', '/boot/coreos-firstboot-network'],
-  ['rsync', '-av', '/etc/NetworkManager/system-connections/', '/boot/coreos-firstboot-network/'],
-] as const;
+/** Takes the network settings of the host along, where coreos-installer would. */
+function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[])[] {
+  if (!copiesNetwork(writerArgs)) return [];
+  const folder = valueOf(usesIn(writerArgs), 'network-dir') ?? networkFolder;
+  return [
+    ['mkdir', '-p', '/boot/coreos-firstboot-network'],
+    ['rsync', '-av', `${folder.replace(/\/+$/, '')}/`, '/boot/coreos-firstboot-network/'],
+  ];
+}
 
 /** Puts Ignition where the first boot looks for it, and asks for a first boot. */
 const ignitionArgvs = (ignition: string): readonly (readonly string[])[] => [

@@ -17,6 +17,11 @@ export const imageFailures = {
     title: 'Nothing verifies the image',
     hint: 'set image.sha256, or take the image by https; set image.allowUnverified to install it all the same',
   },
+  'network.bad-keyfile': {
+    kind: 'input',
+    title: 'NetworkManager of the installed host would not read its keyfiles',
+    hint: 'correct the files in network.keyfiles: names in .nmconnection, mode 0600, and sections as in nm-settings-keyfile(5)',
+  },
   'image.file-missing': {
     kind: 'input',
     title: 'The image file or the stream metadata was not found on the host',

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { osDiskShape } from '../../../scripts/parts/os-disk.ts';
 import { createBlankDisk, createFolderDisk } from '../rig/disks.ts';
 import type { Job } from '../rig/live-guest.ts';
 import { bootInstalled, type DiskBoot } from './first-boot.ts';
@@ -13,6 +15,8 @@ import { deadlineSeconds, type PreparedGuests, targetMiB } from './prepare.ts';
 /** how the install by UEFI went. */
 export interface UefiInstall {
   readonly job: JobAccount;
+  /** What is in the folder from which the first boot takes its network: `/INODE/MODE/…/NAME/…`. */
+  readonly keyfiles: string;
   readonly reportsOfWrongDigest: readonly string[];
   readonly reports: readonly string[];
   /** The first boot, of the image that the cluster wants; then the node is moved to the second one. */
@@ -29,6 +33,7 @@ export interface UefiInstall {
 }
 
 const images = '/run/images';
+const network = '/run/network';
 
 /**
  * UEFI, the image as a file on a disk. First an agent that was told another digest of the Ignition
@@ -54,6 +59,7 @@ export async function installByUefi(
     'image.file': `${images}/labcoreos.raw.zst`,
     // Beside --boot-device: one disk must be both.
     'disk.hints': 'serialNumber=TARGET,vendor=0x1af4',
+    'network.keyfiles': network,
     // So that the agent's end and the order that it gave can be seen before the guest goes.
     'finish.rebootDelayMinutes': '1',
   };
@@ -67,6 +73,7 @@ export async function installByUefi(
     before: [
       readFileSync(new URL('live-checks.sh', import.meta.url), 'utf8'),
       `mkdir ${images}; mount -o ro /dev/disk/by-id/virtio-images ${images}`,
+      `mkdir ${network}; install -m 600 /dev/stdin ${network}/eth0.nmconnection <<< $'[connection]\\nid=eth0\\ntype=ethernet'`,
       osImages.before,
     ].join('\n'),
     runs: [
@@ -80,6 +87,8 @@ export async function installByUefi(
     await guest.job.waitForLine(/^ALL-SAID$/, deadlineSeconds);
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();
+  const bootPlace = `${target}?offset=${osDiskShape.boot.startMiB * 1024 ** 2}`;
+  const keyfiles = execFileSync('debugfs', ['-R', 'ls -p /coreos-firstboot-network', bootPlace]);
   const start = (name: string, node?: Job): Promise<DiskBoot> =>
     bootInstalled(
       {
@@ -97,6 +106,7 @@ export async function installByUefi(
   const back = await start('uefi-back');
   return {
     job,
+    keyfiles: keyfiles.toString(),
     reportsOfWrongDigest: reportsTo(wrong.inventory),
     reports: reportsTo(right.inventory),
     boot,

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { keyfileProblems } from './keyfiles.ts';
+
+const uuid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
+const file = (...lines: readonly string[]): string => ['[connection]', ...lines, ''].join('\n');
+const eth0 = file('id=eth0', 'type=ethernet', `uuid=${uuid(1)}`, 'interface-name=eth0');
+const bond = file('id = bond0', 'type=bond', 'interface-name=bond0', '[bond]', 'mode=802.3ad');
+const port = file('id=eth1', 'type=ethernet', 'controller=bond0', 'port-type=bond');
+
+describe('the problems of keyfiles', () => {
+  it.each<readonly [string, Readonly<Record<string, string>>, RegExp | undefined]>([
+    ['an address', { 'eth0.nmconnection': `${eth0}[ipv4]\naddress1=192.0.2.5/24\n` }, undefined],
+    [
+      'with comments',
+      { 'a.nmconnection': `# by hand\r\n\r\n${eth0.replaceAll('\n', '\r\n')}` },
+      undefined,
+    ],
+    ['a bond', { 'bond0.nmconnection': bond, 'eth1.nmconnection': port }, undefined],
+    [
+      'a bond by its UUID',
+      {
+        'bond0.nmconnection': file('id=b', 'type=bond', `uuid=${uuid(2)}`),
+        'eth1.nmconnection': file('id=e', 'type=ethernet', `master=${uuid(2)}`),
+      },
+      undefined,
+    ],
+    ['nothing', {}, /no keyfile/],
+    ['another name', { eth0 }, /^eth0: .*\*\.nmconnection/],
+    ['a hidden name', { '.eth0.nmconnection': eth0 }, /^\.eth0\.nmconnection: /],
+    ['no section', { 'a.nmconnection': 'id=eth0\n' }, /^a\.nmconnection:1: /],
+    ['an open section', { 'a.nmconnection': `${eth0}[ipv4\n` }, /^a\.nmconnection:6: /],
+    ['a line that is none', { 'a.nmconnection': `${eth0}method manual\n` }, /^a\.nmconnection:6: /],
+    ['no connection', { 'a.nmconnection': '[ipv4]\nmethod=auto\n' }, /connection\.id is missing/],
+    ['no type', { 'a.nmconnection': file('id=a') }, /connection\.type is missing/],
+    ['no UUID', { 'a.nmconnection': file('id=a', 'type=bond', 'uuid=1') }, /uuid is no UUID/],
+    [
+      'one id twice',
+      { 'a.nmconnection': file('id=a', 'type=bond'), 'b.nmconnection': file('id=a', 'type=vlan') },
+      /^a\.nmconnection, b\.nmconnection: the same connection\.id$/,
+    ],
+    [
+      'one UUID twice',
+      { 'a.nmconnection': eth0, 'b.nmconnection': eth0.replace('id=eth0', 'id=b') },
+      /the same connection\.uuid$/,
+    ],
+    ['a port alone', { 'eth1.nmconnection': port }, /^eth1\.nmconnection: no keyfile makes bond0/],
+  ])('%s', (_, files, problem) => {
+    const found = keyfileProblems(new Map(Object.entries(files)));
+    expect(found).toEqual(problem === undefined ? [] : [expect.stringMatching(problem)]);
+  });
+
+  it('show no secret of a file', () => {
+    const text = '[802-1x]\npassword=planted-secret\nplanted-secret\n';
+    expect(keyfileProblems(new Map([['a.nmconnection', text]])).join()).not.toContain('planted');
+  });
+});

@@ -1,0 +1,76 @@
+/** What is read of a NetworkManager keyfile. */
+interface Connection {
+  readonly name: string;
+  /** Values of `[connection]` by their keys. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/**
+ * What NetworkManager would not read, or could not bring up, of the keyfiles of a host (nm-settings-keyfile(5)), by the names
+ * of their files. A value of a file is not shown, but for the names by which connections refer to each other.
+ */
+export function keyfileProblems(files: ReadonlyMap<string, string>): readonly string[] {
+  if (files.size === 0) return ['there is no keyfile'];
+  const read = [...files].map(([name, text]) => readKeyfile(name, text));
+  const connections = read.flatMap((one) => ('values' in one ? [one] : []));
+  return [
+    ...read.flatMap((one) => ('problem' in one ? [one.problem] : [])),
+    ...['id', 'uuid'].flatMap((key) => twice(connections, key)),
+    ...connections.flatMap((one) => lost(one, connections)),
+  ];
+}
+
+/** In the first boot NetworkManager reads the files below /run, those of this name alone (`nm_keyfile_utils_ignore_filename`). */
+const fileName = /^[^./][^/]*\.nmconnection$/;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** One is made where none is given. */
+const noUuid = '00000000-0000-0000-0000-000000000000';
+
+function readKeyfile(name: string, text: string): Connection | { readonly problem: string } {
+  if (!fileName.test(name)) return { problem: `${name}: NetworkManager reads only *.nmconnection` };
+  const values = connectionIn(text);
+  if (typeof values === 'number')
+    return { problem: `${name}:${values}: neither [SECTION] nor KEY=VALUE in one` };
+  const missing = ['id', 'type'].find((key) => (values.get(key) ?? '') === '');
+  if (missing !== undefined) return { problem: `${name}: connection.${missing} is missing` };
+  return uuid.test(values.get('uuid') ?? noUuid)
+    ? { name, values }
+    : { problem: `${name}: connection.uuid is no UUID` };
+}
+
+/** The values of `[connection]`, or the line that cannot be read (GKeyFile of GLib). */
+function connectionIn(text: string): ReadonlyMap<string, string> | number {
+  const values = new Map<string, string>();
+  let group: string | undefined;
+  for (const [index, raw] of text.split('\n').entries()) {
+    const line = raw.trim();
+    if (/^(#|$)/.test(line)) continue;
+    const header = /^\[([^[\]]+)\]$/.exec(line)?.[1];
+    const pair = /^([^=[\]\s][^=]*?)\s*=\s*(.*)$/.exec(line);
+    group = header ?? group;
+    if (header !== undefined) continue;
+    if (pair === null || group === undefined) return index + 1;
+    if (group === 'connection') values.set(pair[1] ?? '', pair[2] ?? '');
+  }
+  return values;
+}
+
+function twice(connections: readonly Connection[], key: string): readonly string[] {
+  const by = Map.groupBy(connections, ({ values }) => values.get(key)?.toLowerCase());
+  return [...by].flatMap(([value, those]) =>
+    value === undefined || those.length < 2
+      ? []
+      : [`${those.map(({ name }) => name).join(', ')}: the same connection.${key}`],
+  );
+}
+
+/** The device of a bond or a bridge is there only by a connection of its own. */
+function lost({ name, values }: Connection, all: readonly Connection[]): readonly string[] {
+  const controller = values.get('controller') ?? values.get('master');
+  const isThere = all.some(({ values: other }) =>
+    ['interface-name', 'uuid'].some((key) => other.get(key) === controller),
+  );
+  return controller === undefined || isThere
+    ? []
+    : [`${name}: no keyfile makes ${controller}, its controller`];
+}
