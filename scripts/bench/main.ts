@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../bundle.ts';
 import { measureBootstrapMemory } from './bootstrap.ts';
+import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';
@@ -27,6 +28,7 @@ const groups: Readonly<Record<string, Measure>> = {
   waiting: alone(measureWaiting),
   controller: measureController,
   'node-controller': alone(measureNodeController),
+  capi: alone(measureCapi),
   idle: measureIdle,
   leaks: alone(measureLeaks),
 };

@@ -4,7 +4,7 @@ import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import { readRequest } from '../cluster/csr/read-request.ts';
 import { kept } from './kept.ts';
-import { certificateSigningRequests, configMaps, nodes } from '../cluster/kinds.ts';
+import { certificateSigningRequests, configMaps, nodes, secrets } from '../cluster/kinds.ts';
 import { internalAddresses, readinessOf, taintsOf } from '../cluster/node.ts';
 
 const kindOf = (group: string, plural: string): KubeKind => ({ group, version: 'v1', plural });
@@ -37,6 +37,19 @@ describe('what is kept', () => {
       { spec: { version: '4.16.0', icon: 'i', install: {} } },
       { spec: { version: '4.16.0' }, status: {} },
     ],
+    [
+      'files of a cluster',
+      secrets,
+      { data: { 'bootstrap.ign.gz': 'a', 'master.ign': 'b', kubeconfig: 'c' } },
+      { data: { kubeconfig: 'c' } },
+    ],
+    [
+      'what a host boots with',
+      secrets,
+      { data: { value: 'a', format: 'b' } },
+      { data: { format: 'b' } },
+    ],
+    ['a kubeconfig', secrets, { data: { value: 'a' } }, { data: { value: 'a' } }],
     ['a kind of that plural of another group', kindOf('x', 'nodes'), { status: 1 }, { status: 1 }],
   ])('of %s', (...[, kind, object, expected]) => {
     expect(kept(kind, { metadata, ...object })).toEqual({ metadata, ...expected });

@@ -34,7 +34,8 @@ export function kept(kind: KubeKind, object: KubeObject): KubeObject {
   const name = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
   // Its text is larger than all else of it.
   if (name === requests) return readRequest(object);
-  const lean = withoutLastApplied(object);
+  const lean =
+    name === 'secrets' ? withoutIgnition(withoutLastApplied(object)) : withoutLastApplied(object);
   const members = keptOf[name];
   if (members === undefined) return lean;
   const parts = Object.entries(members).map(([part, names]: [string, readonly string[]]) => [
@@ -42,6 +43,16 @@ export function kept(kind: KubeKind, object: KubeObject): KubeObject {
     picked(lean[part], names),
   ]);
   return { ...lean, ...Object.fromEntries(parts) } as KubeObject;
+}
+
+/** Ignitions of a cluster and of its hosts; who needs one reads it. `format` is beside the bootstrap data of a host (Cluster API). */
+function withoutIgnition(object: KubeObject): KubeObject {
+  const data = Object.entries(object['data'] ?? {}) as readonly (readonly [string, string])[];
+  const isOfHost = data.some(([key]) => key === 'format');
+  const others = data.filter(
+    ([key]) => !/\.ign(?:\.gz)?$/.test(key) && !(isOfHost && key === 'value'),
+  );
+  return others.length === data.length ? object : { ...object, data: Object.fromEntries(others) };
 }
 
 function withoutLastApplied(object: KubeObject): KubeObject {

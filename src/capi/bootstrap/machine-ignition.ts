@@ -234,7 +234,7 @@ const quoted = (text: string): string =>
   )}"`;
 
 /** The end of the log of an agent that has failed: so many bytes are sent. */
-export const hostLogBytes = 128 * 1024;
+export const hostLogBytes = 64 * 1024;
 
 /**
  * Pulls the image of the agent until it is there, and reports a host whose agent cannot run: podman itself fails with 125 and

@@ -29,6 +29,7 @@ import {
   type Caller,
   callerOf,
   hostsOf,
+  inTurns,
   RefusedCall,
   reportedHost,
   requestLimit,
@@ -47,6 +48,7 @@ export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
 }
 
 interface Call extends InventoryScope {
+  readonly inTurn: ReturnType<typeof inTurns>;
   readonly request: RouteRequest;
   readonly caller: Caller;
 }
@@ -61,6 +63,9 @@ type Rule = Omit<HttpRoute, 'answer'> & { readonly reply: Reply };
 /** The most that a host may send as a report, and as logs. */
 const reportLimit = 16 * 1024;
 const logLimit = 64 * 1024 * 1024;
+
+/** Each write has a connection to the API server of its own; more of them take longer, and not less, in all. */
+const writesAtOnce = 32;
 
 /** Refuses who asks for another host, or for another cluster. */
 const own =
@@ -81,7 +86,11 @@ const download = (area: 'files' | 'credentials'): Rule => ({
 
 /** What an agent asks; the Ignition is under `infra-env`, singular, as in assisted-service. */
 const rules: readonly Rule[] = [
-  { method: 'PUT', path: `${host}/progress`, bodyLimit: reportLimit, reply: takeProgress },
+  {
+    // Hosts that are switched on together report together: whoever is refused comes again seconds later.
+    ...{ method: 'PUT', path: `${host}/progress`, bodyLimit: reportLimit, atOnce: 1024 },
+    reply: takeProgress,
+  },
   {
     ...{ method: 'GET', path: `${base}/infra-env/{infraEnv}/hosts/{host}/downloads/ignition` },
     reply: own(({ kube, caller, request: { signal } }) => hostIgnition({ kube, caller, signal })),
@@ -93,8 +102,8 @@ const rules: readonly Rule[] = [
   { method: 'PUT', path: `${host}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
   { method: 'PUT', path: `${cluster}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
   {
-    // A few at once: logs take no place of reports.
-    ...{ method: 'POST', path: `${cluster}/logs`, bodyLimit: logLimit, atOnce: 8 },
+    // A few at once: logs take no place of reports, and what is secret in them is looked for in one go.
+    ...{ method: 'POST', path: `${cluster}/logs`, bodyLimit: logLimit, atOnce: 4 },
     ...{ deadline: minutes(10), reply: own(takeLogs) },
   },
 ];
@@ -105,13 +114,14 @@ const rules: readonly Rule[] = [
  */
 export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
   const limit = requestLimit(options.clock);
+  const inTurn = inTurns(writesAtOnce);
   return rules.map(({ reply, ...route }) => ({
     deadline: seconds(30),
     ...route,
     answer: async (request) => {
       const caller = callerOf(options.stores, request);
       limit(caller.hostId);
-      return reply({ ...options, request, caller });
+      return reply({ ...options, inTurn, request, caller });
     },
   }));
 }
@@ -161,7 +171,8 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
   const report = await reportIn(call);
   if (isClusterPaused(view.cluster, view.config))
     throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
-  await writeReport(call, { view, report, isOwn: view === caller }, request.signal);
+  const received = { view, report, isOwn: view === caller };
+  await call.inTurn(() => writeReport(call, received, request.signal));
   metrics?.reportTaken(clock.elapsed() - since);
   return { status: 200 };
 }

@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { applyCrds } from '../../mocks/kube/crds.ts';
+import { freePort } from '../../mocks/kube/program.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import {
+  assetKeys,
+  assetsSecretName,
+  bootstrapConfigs,
+  bootstrapConfigType,
+  capiMachines,
+  capiNames,
+  clusters,
+  controlPlanes,
+  controlPlaneType,
+  machineType,
+  ownNames,
+  tokenSecretName,
+} from '../../src/capi/api.ts';
+import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/crds.ts';
+import { namespaceOf, type ProviderName, providers } from '../../src/capi/manager.ts';
+import { namespaces, secrets } from '../../src/cluster/kinds.ts';
+import { partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { bundlePath } from '../bundle.ts';
+import { ensurePart, ensureParts } from '../parts/ensure.ts';
+import { capi } from '../parts/kube/capi.ts';
+import { clusterParts, startRig } from '../rig.ts';
+import { forEach } from './bootstrap.ts';
+import { type Figure, percentile } from './figure.ts';
+import { pause, start, type Watched } from './process.ts';
+
+const command = 'npm run bench -- capi';
+const hostsOfCluster = 10;
+const few = 5;
+const many = 50;
+/** Bytes of the Ignition of a bootstrap host, compressed. */
+const packedIgnition = 300_000;
+/** An agent changes the text of a stage at most so often (`src/reporting/reporter.ts`). */
+const reportEvery = seconds(10);
+const rounds = 3;
+const quiet = minutes(1);
+
+/** How soon a report is a condition, and what the managers need, of a few clusters and of ten times as many. */
+export async function measureCapi(): Promise<readonly Figure[]> {
+  await ensureParts(clusterParts);
+  const part = await ensurePart(capi);
+  await using stage = await openStage(part);
+  const work = async (): Promise<number> => {
+    const before = stage.cpuSeconds();
+    await stage.report(rounds);
+    return stage.cpuSeconds() - before;
+  };
+  await stage.add(few);
+  const small = await work();
+  await stage.add(many - few);
+  const before = stage.cpuSeconds();
+  const latencies = await stage.report(rounds);
+  const large = stage.cpuSeconds() - before;
+  const burst = await stage.burst();
+  const direct = await stage.direct();
+  const asked = await stage.askedIn(quiet);
+  const size = `${many * hostsOfCluster} hosts in ${many} clusters`;
+  return [
+    {
+      name: `a report to the condition of its config, ${size}, 99 of 100`,
+      ...{ unit: 's', measured: percentile(latencies, 99), bound: 1, command },
+    },
+    {
+      name: `all ${size} report at once, the last condition`,
+      baseline: { name: 'the same patches by one client', measured: percentile(direct, 100) },
+      ...{ unit: 's', measured: percentile(burst, 100), bound: 3, command },
+    },
+    ...stage.managers.map(({ provider, process }): Figure => ({
+      name: `peak RSS of the manager of ${provider}, ${size}`,
+      ...{ unit: 'MiB', measured: process.peakMiB(), bound: 250, command },
+    })),
+    {
+      name: `processor time of the managers for reports of ${size}`,
+      baseline: { name: `of a tenth of them`, measured: small },
+      ...{ unit: 's', measured: large, bound: 12, command },
+    },
+    {
+      name: 'requests of both managers to the API server, for each cluster in a quiet minute',
+      ...{ unit: 'requests per minute', measured: asked / many, bound: 1, command },
+    },
+  ];
+}
+
+/** A host by its config. */
+interface BenchHost {
+  readonly namespace: string;
+  readonly name: string;
+  readonly clusterId: string;
+  readonly id: string;
+  readonly token: string;
+  /** Its own connection, as each agent has. */
+  readonly agent: Agent;
+}
+
+interface CapiStage extends AsyncDisposable {
+  readonly managers: readonly { readonly provider: string; readonly process: Watched }[];
+  readonly cpuSeconds: () => number;
+  /** Adds clusters, and waits until their hosts can be booted. */
+  readonly add: (count: number) => Promise<void>;
+  /** Lets each host report as often as an agent does; the seconds to each condition. */
+  readonly report: (times: number) => Promise<readonly number[]>;
+  /** Lets all hosts report in the same moment. */
+  readonly burst: () => Promise<readonly number[]>;
+  /** Writes as much to the same objects, without a manager between. */
+  readonly direct: () => Promise<readonly number[]>;
+  /** Requests of the managers in a time in which nothing happens. */
+  readonly askedIn: (time: number) => Promise<number>;
+}
+
+async function openStage(part: string): Promise<CapiStage> {
+  const rig = await startRig({ crds: [], isAudited: true });
+  await applyCrds(rig.client, join(part, 'crds', 'core'), [
+    ...['clusters.cluster.x-k8s.io', 'machines.cluster.x-k8s.io'],
+    'machinehealthchecks.cluster.x-k8s.io',
+  ]);
+  const definitions: KubeKind = {
+    ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  };
+  for (const one of [controlPlaneCrd, ...bootstrapCrds]) await rig.client.apply(definitions, one);
+  const ca = readFileSync(join(rig.folder, 'pki', 'ca.crt'), 'utf8');
+  const inventory = `https://127.0.0.1:${await freePort()}`;
+  const managers = await Promise.all(
+    providers.map(async (provider) => ({
+      provider,
+      process: await startManager(rig, provider, inventory),
+    })),
+  );
+  const stop = new AbortController();
+  const seen = followConfigs(rig, stop.signal);
+  const hosts: BenchHost[] = [];
+  let count = 0;
+  let step = 0;
+  const send = async (host: BenchHost, info: string): Promise<number> => {
+    const since = performance.now();
+    const shown = seen.wait(host, info);
+    const url = `${inventory}/api/assisted-install/v2/infra-envs/${host.clusterId}/hosts/${host.id}/progress`;
+    const put = () =>
+      request(url, {
+        ...{ method: 'PUT', dispatcher: host.agent },
+        headers: { 'X-Secret-Key': host.token, 'content-type': 'application/json' },
+        body: JSON.stringify({ current_stage: 'Installing', progress_info: info }),
+      });
+    // The server may close a connection in the moment in which it is used again.
+    const { statusCode, body } = await put().catch(put);
+    const said = await body.text();
+    if (statusCode !== 200) throw new Error(`a report was answered by ${statusCode}: ${said}`);
+    await shown;
+    return (performance.now() - since) / 1000;
+  };
+  const report = async (times: number): Promise<readonly number[]> => {
+    const latencies: number[] = [];
+    for (let round = 0; round < times; round += 1) {
+      step += 1;
+      const sent = hosts.map(async (host, at) => {
+        await pause((at * reportEvery) / hosts.length);
+        latencies.push(await send(host, `step ${step}`));
+      });
+      await Promise.all([...sent, pause(reportEvery)]);
+    }
+    return latencies;
+  };
+  return {
+    ...{ managers, report },
+    cpuSeconds: () => managers.reduce((sum, { process }) => sum + process.cpuSeconds(), 0),
+    add: async (more) => {
+      const names = Array.from({ length: more }, (_, at) => `c${count + at}`);
+      count += more;
+      await forEach(more, (at) => addCluster(rig, names[at] ?? ''));
+      const configs = await seen.prepared(count * hostsOfCluster);
+      const added = configs.filter(({ metadata }) => names.includes(metadata.namespace ?? ''));
+      await forEach(added.length, async (at) => {
+        const config = added[at];
+        if (config === undefined) return;
+        const { name, namespace = '', uid: id = '' } = config.metadata;
+        const [cluster, secret] = await Promise.all([
+          rig.client.get({ kind: clusters, namespace, name: namespace }),
+          rig.client.get({ kind: secrets, namespace, name: tokenSecretName(name) }),
+        ]);
+        const token = Buffer.from(textAt(secret, 'data', 'token'), 'base64').toString();
+        const agent = new Agent({ connect: { ca }, connections: 1 });
+        const clusterId = cluster?.metadata.uid ?? '';
+        hosts.push({ namespace, name, id, clusterId, token, agent });
+      });
+    },
+    burst: () => {
+      step += 1;
+      return Promise.all(hosts.map((host) => send(host, `step ${step}`)));
+    },
+    direct: () => {
+      step += 1;
+      return Promise.all(
+        hosts.map(async (host) => {
+          const { namespace, name } = host;
+          const since = performance.now();
+          const shown = seen.wait(host, `step ${step}`);
+          const progress = { message: `step ${step}` };
+          await rig.client.mergeStatus({ kind: bootstrapConfigs, namespace, name }, { progress });
+          await shown;
+          return (performance.now() - since) / 1000;
+        }),
+      );
+    },
+    askedIn: async (time) => {
+      await pause(seconds(5));
+      const from = Date.now();
+      await pause(time);
+      const all = await Promise.all(providers.map((provider) => rig.audited(userOf(provider))));
+      return all.flat().filter(({ at }) => at >= from && at < from + time).length;
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      for (const { process } of managers) process.stop();
+      await Promise.all(managers.map(({ process }) => process.ended));
+      await Promise.all(hosts.map(({ agent }) => agent.close()));
+      await rig.close();
+    },
+  };
+}
+
+const userOf = (provider: string): string => `bench-${provider}`;
+
+/** The manager of one provider, as a process of its own. */
+async function startManager(rig: Rig, provider: ProviderName, inventory: string): Promise<Watched> {
+  const folder = join(rig.folder, provider);
+  await mkdir(folder);
+  const files = { 'serving.crt': 'tls.crt', 'serving.key': 'tls.key', 'ca.crt': 'ca.crt' };
+  for (const [from, to] of Object.entries(files))
+    await copyFile(join(rig.folder, 'pki', from), join(folder, to));
+  const name = namespaceOf(provider);
+  await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const kubeconfig = join(folder, 'kubeconfig');
+  const user = { name: userOf(provider), groups: ['system:masters'] };
+  await writeFile(kubeconfig, await rig.kubeconfigFor({ user }));
+  const health = `127.0.0.1:${await freePort()}`;
+  const manager = start([
+    ...([bundlePath, 'capi', 'manager', '--controllers', provider] as const),
+    ...['--kubeconfig', kubeconfig, '--certificate-folder', folder, '--health-address', health],
+    ...(provider === 'bootstrap'
+      ? ['--inventory-address', new URL(inventory).host, '--inventory-url', inventory]
+      : []),
+  ]);
+  const ended = manager.ended.then(({ stderr }) => {
+    throw new Error(`the manager of ${provider} has ended: ${stderr}`);
+  });
+  ended.catch(() => undefined);
+  const isReady = async (): Promise<boolean> =>
+    (await fetch(`http://${health}/readyz`).catch(() => undefined))?.ok === true;
+  while (!(await Promise.race([isReady(), ended]))) await pause(50);
+  return manager;
+}
+
+/** Follows all configs, for whoever waits for what one of them says. */
+function followConfigs(rig: Rig, signal: AbortSignal) {
+  const configs = new Map<string, KubeObject>();
+  const waits = new Set<() => void>();
+  const follow = async (): Promise<void> => {
+    for await (const { object } of rig.client.watch({ kind: bootstrapConfigs }, { signal })) {
+      const { name, namespace = '' } = object.metadata;
+      configs.set(`${namespace}/${name}`, object);
+      for (const wait of waits) wait();
+    }
+  };
+  const followed = (async () => {
+    while (!signal.aborted) await follow();
+  })();
+  followed.catch(() => undefined);
+  const until = <T>(find: () => T | undefined): Promise<T> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        const found = find();
+        if (found === undefined) return;
+        waits.delete(check);
+        resolve(found);
+      };
+      waits.add(check);
+      check();
+    });
+  return {
+    /** Resolves once a config has a text. */
+    wait: ({ namespace, name }: Pick<BenchHost, 'namespace' | 'name'>, text: string) =>
+      until(() => {
+        const config = configs.get(`${namespace}/${name}`);
+        return textAt(config, 'status', 'progress', 'message') === text ? true : undefined;
+      }),
+    /** Resolves with all configs once so many have the data of their host. */
+    prepared: (count: number): Promise<readonly KubeObject[]> =>
+      until(() => {
+        const ready = [...configs.values()].filter(
+          (config) => partOf(config, 'status', 'ready') === true,
+        );
+        return ready.length === count ? ready : undefined;
+      }),
+  };
+}
+
+/** A Cluster with a control plane and its Machines, as core and the control-plane provider would have made them. */
+async function addCluster({ client }: Rig, name: string): Promise<void> {
+  const labels = { [capiNames.clusterName]: name };
+  const at = (of: string, more: object = {}) => ({ name: of, namespace: name, labels, ...more });
+  await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const infrastructureRef = {
+    ...{ apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'BenchMachine', name: 'none' },
+  };
+  const ref = { ...infrastructureRef, kind: controlPlaneType.kind, name };
+  const cluster = await client.create(clusters, {
+    ...{ apiVersion: machineType.apiVersion, kind: 'Cluster', metadata: at(name) },
+    spec: {
+      controlPlaneEndpoint: { host: '127.0.0.1', port: 1 },
+      controlPlaneRef: { ...ref, apiGroup: controlPlanes.group },
+      infrastructureRef: { ...infrastructureRef, kind: 'BenchCluster' },
+    },
+  });
+  await client.mergeStatus(
+    { kind: clusters, namespace: name, name },
+    { initialization: { infrastructureProvisioned: true } },
+  );
+  const ownedBy = ({ apiVersion, kind, metadata }: KubeObject) => ({
+    ownerReferences: [
+      { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true },
+    ],
+  });
+  const configSpec = { agent: { image: 'registry.example/a' }, installDevice: '/dev/vda' };
+  const plane = await client.create(controlPlanes, {
+    ...controlPlaneType,
+    metadata: at(name, ownedBy(cluster)),
+    spec: {
+      ...{ replicas: 3, distributionVersion: '4.20.0', configSpec },
+      releaseImage: `registry.example/release@sha256:${'0'.repeat(64)}`,
+      installStateSecretRef: { name: 'install-state' },
+      machineTemplate: { spec: { infrastructureRef } },
+    },
+  });
+  const generatedAt = new Date().toISOString();
+  await client.create(secrets, {
+    ...{ apiVersion: 'v1', kind: 'Secret' },
+    metadata: at(assetsSecretName(name), {
+      ...ownedBy(plane),
+      annotations: { [ownNames.generatedAt]: generatedAt, [ownNames.inputsHash]: 'bench' },
+    }),
+    data: {
+      [assetKeys.bootstrapIgnition]: randomBytes(packedIgnition).toString('base64'),
+      [assetKeys.masterIgnition]: '',
+      [assetKeys.mcoImage]: Buffer.from('registry.example/mco').toString('base64'),
+    },
+  });
+  for (let index = 0; index < hostsOfCluster; index += 1) {
+    const isMaster = index < 3;
+    const host = `h${index}`;
+    const own = isMaster
+      ? {
+          ...ownedBy(plane),
+          labels: { ...labels, [capiNames.controlPlane]: '', [capiNames.controlPlaneName]: name },
+          annotations: index === 0 ? { [ownNames.role]: 'bootstrap' } : {},
+        }
+      : {};
+    const machine = await client.create(capiMachines, {
+      ...{ ...machineType, metadata: at(host, own) },
+      spec: {
+        ...{ clusterName: name, infrastructureRef: { ...infrastructureRef, name: host } },
+        bootstrap: {
+          configRef: {
+            ...{ apiGroup: bootstrapConfigs.group, kind: bootstrapConfigType.kind, name: host },
+          },
+        },
+      },
+    });
+    await client.create(bootstrapConfigs, {
+      ...{ ...bootstrapConfigType, metadata: at(host, ownedBy(machine)), spec: configSpec },
+    });
+  }
+}
