@@ -61,9 +61,9 @@ export async function measureCapi(): Promise<readonly Figure[]> {
   const before = stage.cpuSeconds();
   const latencies = await stage.report(rounds);
   const large = stage.cpuSeconds() - before;
+  const asked = await stage.askedIn(quiet);
   const burst = await stage.burst();
   const direct = await stage.direct();
-  const asked = await stage.askedIn(quiet);
   const size = `${many * hostsOfCluster} hosts in ${many} clusters`;
   return [
     {
@@ -86,7 +86,7 @@ export async function measureCapi(): Promise<readonly Figure[]> {
     },
     {
       name: 'requests of both managers to the API server, for each cluster in a quiet minute',
-      ...{ unit: 'requests per minute', measured: asked / many, bound: 1, command },
+      ...{ unit: 'requests per minute', measured: asked / many, bound: 2, command },
     },
   ];
 }
@@ -211,7 +211,7 @@ async function openStage(part: string): Promise<CapiStage> {
       );
     },
     askedIn: async (time) => {
-      await pause(seconds(5));
+      await pause(seconds(15));
       const from = Date.now();
       await pause(time);
       const all = await Promise.all(providers.map((provider) => rig.audited(userOf(provider))));
