@@ -46,11 +46,11 @@ function connectionIn(text: string): ReadonlyMap<string, string> | number {
     const line = raw.trim();
     if (/^(#|$)/.test(line)) continue;
     const header = /^\[([^[\]]+)\]$/.exec(line)?.[1];
-    const pair = /^([^=[\]\s][^=]*?)\s*=\s*(.*)$/.exec(line);
     group = header ?? group;
     if (header !== undefined) continue;
-    if (pair === null || group === undefined) return index + 1;
-    if (group === 'connection') values.set(pair[1] ?? '', pair[2] ?? '');
+    const at = line.indexOf('=');
+    if (at <= 0 || line.startsWith('[') || group === undefined) return index + 1;
+    if (group === 'connection') values.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
   }
   return values;
 }

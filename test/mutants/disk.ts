@@ -86,6 +86,13 @@ export const diskMutants: MutantsByFile = {
       to: 'isNamed(disk, real) ? [] : []',
     },
   ],
+  'src/steps/image/choose.ts': [
+    {
+      means: 'keyfiles that changed since the image was chosen are not seen before the first loss',
+      from: 'await checkKeyfiles(scope);\n    if (existingRoot',
+      to: 'if (existingRoot',
+    },
+  ],
   'src/steps/disk/resolve.ts': [
     {
       means: 'what the hints say is not known when the disk is written',

@@ -174,7 +174,12 @@ function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[
   const folder = valueOf(usesIn(writerArgs), 'network-dir') ?? networkFolder;
   return [
     ['mkdir', '-p', '/boot/coreos-firstboot-network'],
-    ['rsync', '-av', `${folder.replace(/\/+$/, '')}/`, '/boot/coreos-firstboot-network/'],
+    [
+      'rsync',
+      '-av',
+      folder.endsWith('/') ? folder : `${folder}/`,
+      '/boot/coreos-firstboot-network/',
+    ],
   ];
 }
 

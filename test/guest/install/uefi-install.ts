@@ -88,7 +88,9 @@ export async function installByUefi(
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();
   const bootPlace = `${target}?offset=${osDiskShape.boot.startMiB * 1024 ** 2}`;
-  const keyfiles = execFileSync('debugfs', ['-R', 'ls -p /coreos-firstboot-network', bootPlace]);
+  const keyfiles = execFileSync('debugfs', ['-R', 'ls -p /coreos-firstboot-network', bootPlace], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const start = (name: string, node?: Job): Promise<DiskBoot> =>
     bootInstalled(
       {
