@@ -5,7 +5,7 @@ import { any, fakeHost, type FakeHost, rest } from '../../../test/support/fake-h
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { chooseImage } from './choose.ts';
+import { checkInputs, chooseImage } from './choose.ts';
 
 const disk = {
   path: '/dev/sda',
@@ -88,6 +88,19 @@ describe('image/choose', () => {
     const { failure } = await tryStep(chooseImage, { config, facts, host });
     if (code === undefined) expect(failure).toBeUndefined();
     else expect(failure).toMatchObject({ code });
+  });
+
+  it('looks at keyfiles once more right before the first loss', async () => {
+    const host = fakeHost()
+      .on(['find', '-L', '/etc/network', rest])
+      .prints('644 eth0.nmconnection\n');
+    const { failure } = await tryStep(checkInputs, {
+      ...{ config: { network: { keyfiles: '/etc/network' } }, host },
+      facts: {
+        ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
+      },
+    });
+    expect(failure).toMatchObject({ code: 'network.bad-keyfile' });
   });
 
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
