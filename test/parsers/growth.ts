@@ -15,14 +15,19 @@ export function growthViolation(
   // What never ends at a large size is found at a small one.
   const atStart = millisOf(work, textOf(1000));
   if (atStart > 500) return `${Math.round(atStart)} ms for 1000 characters`;
-  if (millisOf(work, textOf(sizes[2])) < negligibleMillis) return undefined;
+  const large = millisOf(work, textOf(sizes[2]));
   // One slow run may be a collection of garbage; the quickest of three is none.
   for (const runs of [1, 3]) {
-    const times = sizes.map((size) => quickestOf(runs, work, textOf(size)));
-    const [first = 0, second = 0, third = 0] = times;
-    if (third < negligibleMillis || third <= 3 * second || second <= 3 * first) return undefined;
+    const third = runs === 1 ? large : quickestOf(runs, work, textOf(sizes[2]));
+    if (third < negligibleMillis) return undefined;
+    const second = quickestOf(runs, work, textOf(sizes[1]));
+    if (third <= 3 * second) return undefined;
+    const first = quickestOf(runs, work, textOf(sizes[0]));
+    if (second <= 3 * first) return undefined;
     if (runs === 3)
-      return times.map((millis, at) => `${sizes[at]}: ${Math.round(millis)} ms`).join();
+      return [first, second, third]
+        .map((millis, at) => `${sizes[at]}: ${Math.round(millis)} ms`)
+        .join();
   }
   return undefined;
 }
