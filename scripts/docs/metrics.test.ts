@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { runMetrics } from '../../src/adapters/metrics/serve.ts';
+import { capiMetrics } from '../../src/capi/metrics.ts';
 
 it('every metric is in docs/monitoring.md, and no other', async () => {
   const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
@@ -9,6 +10,7 @@ it('every metric is in docs/monitoring.md, and no other', async () => {
     [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
   );
   const text = await runMetrics(() => 0).text();
-  const served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+  const ofRuns = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+  const served = [...ofRuns, ...capiMetrics().figures.map(({ name }) => `bootwright_${name}`)];
   expect(listed.toSorted()).toEqual(served.toSorted());
 });
