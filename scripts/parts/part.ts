@@ -72,7 +72,7 @@ export class PartError extends Error {
   override readonly name = 'PartError';
 }
 
-/** Ends a script: with the message of one of these errors and code 1; any other is a fault of ours, and thrown. */
+/** Ends a script: with the message of one of these errors and code 1; any other is thrown. */
 export async function endedBy(
   work: Promise<void>,
   ...kinds: readonly (new (...words: never[]) => Error)[]

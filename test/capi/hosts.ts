@@ -45,7 +45,7 @@ interface BootingHost {
 /** What a live system is given by its Ignition: files by their paths, and the unit of the agent. */
 interface LiveIgnition {
   readonly files: Readonly<Record<string, string>>;
-  /** Arguments of the agent, whose own files are in a folder of ours. */
+  /** Arguments of the agent, whose own files are in the folder of the test. */
   readonly agentWords: (folder: string) => string[];
 }
 
@@ -141,7 +141,7 @@ export async function joinNode(
 
 const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
 
-/** Arguments of the agent in its unit, with the files of the host in a folder of ours. */
+/** Arguments of the agent in its unit, with the files of the host in the folder of the test. */
 function agentWords(unit: string, folder: string): string[] {
   const [, line = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
   const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(

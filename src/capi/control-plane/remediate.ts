@@ -188,7 +188,7 @@ function retryOf({ machine }: HostFact, now: number): number {
   return Date.parse(before.at) + countedTogether > now ? before.retry + 1 : 0;
 }
 
-/** All other masters have to be Ready and carry a healthy member of etcd, and those have to be a quorum of what is left. */
+/** All other masters have to be Ready and carry a healthy member of etcd, and those have to be a quorum of the members without it. */
 function etcdRefusal(host: HostFact, { view, facts, guest }: Masters): Refusal | undefined {
   if (guest?.etcd === undefined) return later('the members of etcd cannot be looked at');
   const { members, readyOn } = guest.etcd;

@@ -138,7 +138,7 @@ async function gathered(
   };
   const rows = [
     ...objectRows(target),
-    ...(await infrastructureRows(target, signal)),
+    ...(await infrastructureRows(target, cluster, signal)),
     given('secrets.yaml', 'its Secrets without their values', asYaml(found.map(secretShape))),
     ...found.flatMap((secret) => {
       const log = logIn(secret);
@@ -198,18 +198,16 @@ function objectRows({ namespace, name }: ClusterTarget): readonly Row[] {
 /** The kinds of infrastructure that Cluster, control plane and Machines refer to. */
 async function infrastructureRows(
   { kube, namespace, name }: ClusterTarget,
+  cluster: KubeObject | null,
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
   const labelSelector = `${capiNames.clusterName}=${name}`;
   const none = (): readonly KubeObject[] => [];
-  const all = await Promise.all([
-    kube
-      .list({ kind: clusters, namespace, fieldSelector: `metadata.name=${name}` }, signal)
-      .catch(none),
+  const found = await Promise.all([
     kube.list({ kind: controlPlanes, namespace, labelSelector }, signal).catch(none),
     kube.list({ kind: capiMachines, namespace, labelSelector }, signal).catch(none),
   ]);
-  const refs = all.flat().flatMap((object) =>
+  const refs = [...(cluster === null ? [] : [cluster]), ...found.flat()].flatMap((object) =>
     [['spec'], ['spec', 'machineTemplate', 'spec']].flatMap((path) => {
       const ref = partOf(object, ...path, 'infrastructureRef') as ContractRef | undefined;
       return ref === undefined ? [] : [ref];
@@ -219,13 +217,13 @@ async function infrastructureRows(
   const kinds = await Promise.all(
     [...byKind.values()].map((ref) => contractKind(kube, ref, signal).catch(() => undefined)),
   );
-  return kinds.flatMap((found): readonly Row[] =>
-    found === undefined
+  return kinds.flatMap((one): readonly Row[] =>
+    one === undefined
       ? []
       : [
           {
-            ...{ name: `${found.kind.plural}.yaml`, what: 'infrastructure' },
-            from: { objects: { kind: found.kind, namespace }, show: shownObjects },
+            ...{ name: `${one.kind.plural}.yaml`, what: 'infrastructure' },
+            from: { objects: { kind: one.kind, namespace }, show: shownObjects },
           },
         ],
   );
