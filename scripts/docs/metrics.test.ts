@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { runMetrics } from '../../src/adapters/metrics/serve.ts';
-import { capiMetrics } from '../../src/capi/metrics.ts';
+import { managerMetrics, runMetrics } from '../../src/adapters/metrics/serve.ts';
 
 it('every metric is in docs/monitoring.md, and no other', async () => {
   const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
@@ -9,8 +8,7 @@ it('every metric is in docs/monitoring.md, and no other', async () => {
   const listed = rows.flatMap((row) =>
     [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
   );
-  const text = await runMetrics(() => 0).text();
-  const ofRuns = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
-  const served = [...ofRuns, ...capiMetrics().figures.map(({ name }) => `bootwright_${name}`)];
+  const text = `${await runMetrics(() => 0).text()}${await managerMetrics().text()}`;
+  const served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
   expect(listed.toSorted()).toEqual(served.toSorted());
 });

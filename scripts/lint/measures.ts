@@ -30,9 +30,9 @@ interface Measures extends RoomSize {
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
-  adapters: [58, 9_148],
-  capi: [50, 8_895],
-  cli: [51, 7_973],
+  adapters: [58, 9_185],
+  capi: [49, 8_805],
+  cli: [51, 7_971],
   cluster: [18, 2_355],
   config: [19, 2_545],
   controllers: [48, 8_645],
@@ -44,7 +44,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   model: [6, 269],
   os: [9, 1_129],
   page: [15, 2_075],
-  ports: [14, 991],
+  ports: [14, 993],
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
   roles: [8, 402],
@@ -55,7 +55,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 131, sharedNames: 7, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 130, sharedNames: 7, median: 90 },
   mocks: { lines: 17_705 },
   scripts: { lines: 8_285 },
   ...Object.fromEntries(

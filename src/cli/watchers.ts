@@ -10,7 +10,6 @@ import { flagFailure } from '../config/failures.ts';
 import { tracesEndpointOf } from '../config/environment.ts';
 import type { RunEventBody, Sink } from '../engine/events.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
-import type { Figure } from '../ports/figures.ts';
 import { serviceStatusOf } from '../reporting/service-status.ts';
 
 /** Who watches a run beside its logs: the service manager, who scrapes metrics, a collector of spans. */
@@ -30,7 +29,7 @@ export interface WatchersOptions {
   /** Address to serve metrics on; none unless given. */
   readonly metrics: string;
   /** Served beside those of the run. */
-  readonly figures?: readonly Figure[];
+  readonly moreMetrics?: () => Promise<string>;
   /** Words that lead a command to the machine of the service manager. */
   readonly prefix?: readonly string[];
   /** How a collector of spans is reached. */
@@ -70,13 +69,13 @@ export async function openWatchers(options: WatchersOptions): Promise<Watchers> 
 /** Nothing of it is loaded unless it is asked for. */
 async function openMetrics({
   metrics,
-  figures = [],
+  moreMetrics: more,
   emit,
 }: WatchersOptions): Promise<MetricsServer | undefined> {
   const listen = listenAddressOf(metrics);
   if (listen === undefined) return undefined;
   const { serveMetrics } = await import('../adapters/metrics/serve.ts');
-  return serveMetrics({ listen, figures }, emit);
+  return serveMetrics({ listen, ...(more === undefined ? {} : { more }) }, emit);
 }
 
 /** Spans on their way, over connections of their own. */

@@ -1,12 +1,12 @@
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { posix } from 'node:path';
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RunEventBody, Sink, Progress, RunEvent } from '../../engine/events.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
-import type { Figure } from '../../ports/figures.ts';
+import type { CountedHost, ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { limitedServer } from '../http-server.ts';
 
 /** A server of metrics. */
@@ -34,19 +34,16 @@ const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
 
 /**
- * Serves the metrics of a run at `/metrics`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
+ * Serves the metrics of a run, and more where a program has more, at `/metrics`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
  */
 export async function serveMetrics(
-  {
-    listen,
-    figures = [],
-  }: { readonly listen: ListenAddress; readonly figures?: readonly Figure[] },
+  { listen, more }: { readonly listen: ListenAddress; readonly more?: () => Promise<string> },
   emit: (body: RunEventBody) => void,
 ): Promise<MetricsServer> {
   const { sink, text } = runMetrics(() => Date.now());
   const { server } = limitedServer(
     limits,
-    answer(async () => `${await text()}${figures.map(figureText).join('')}`),
+    answer(async () => `${await text()}${(await more?.()) ?? ''}`),
   );
   // Nobody who asks for metrics keeps the program from its end.
   server.on('connection', (socket) => socket.unref());
@@ -110,16 +107,6 @@ function withoutMetrics(thrown: unknown, { host = '', port }: ListenAddress): Ru
     `cannot listen on ${host}:${port}: ${errno}`,
   );
   return note('warn', 'the run continues without its metrics', { code, reason: message, hint });
-}
-
-/** A metric in the text format of Prometheus. */
-export function figureText({ name, help, type, samples }: Figure): string {
-  const full = `bootwright_${name}`;
-  const lines = samples().map(({ suffix = '', labels = {}, value }) => {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
-    return `${full}${suffix}${pairs.length === 0 ? '' : `{${pairs.join()}}`} ${value}`;
-  });
-  return [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`, ...lines, ''].join('\n');
 }
 
 /** The metrics of one run. */
@@ -367,4 +354,54 @@ function takeOther(metrics: Metrics, event: RunEvent): void {
       break;
     default:
   }
+}
+
+/** In seconds: a report is to be seen within one. */
+const reportBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Metrics of one manager of Cluster API, which has one provider or both; `text` is in the format of Prometheus, version 0.0.4. */
+export function managerMetrics(): ManagerMetrics & { readonly text: () => Promise<string> } {
+  const registry = new Registry();
+  const registers = [registry];
+  let hosts: () => readonly CountedHost[] = () => [];
+  const queues = new Map<string, () => Readonly<Record<string, number>>>();
+  new Gauge({
+    ...{ name: 'bootwright_hosts', help: 'Hosts by the stage that they have reported.', registers },
+    labelNames: ['stage'],
+    collect() {
+      this.reset();
+      for (const { status } of hosts()) this.inc({ stage: status?.progress?.stage ?? 'none' });
+    },
+  });
+  const reports = new Histogram({
+    ...{ name: 'bootwright_host_report_seconds', registers, buckets: reportBuckets },
+    help: 'From the arrival of a report to the status of its host.',
+  });
+  const runs = new Counter({
+    ...{ name: 'bootwright_installer_runs_total', labelNames: ['result'], registers },
+    help: 'Runs of the installer of a release, by what they have come to.',
+  });
+  for (const result of ['made', 'failed']) runs.inc({ result }, 0);
+  new Gauge({
+    ...{ name: 'bootwright_queue_keys', labelNames: ['controller', 'state'], registers },
+    help: 'Keys of a controller: at work, due, or due later.',
+    collect() {
+      for (const [controller, size] of queues) {
+        for (const [state, keys] of Object.entries(size())) this.set({ controller, state }, keys);
+      }
+    },
+  });
+  return {
+    countHosts: (read) => {
+      hosts = read;
+    },
+    reportTaken: (took) => {
+      reports.observe(took / 1000);
+    },
+    installerEnded: (result) => {
+      runs.inc({ result });
+    },
+    queueOpened: (controller, size) => void queues.set(controller, size),
+    text: () => registry.metrics(),
+  };
 }

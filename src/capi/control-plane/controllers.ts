@@ -12,7 +12,7 @@ import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, capiNames, type OpenShiftControlPlane, controlPlanes } from '../api.ts';
 import type { CheckResult } from '../conditions.ts';
-import type { CapiMetrics } from '../metrics.ts';
+import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
 import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
@@ -52,7 +52,7 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly installer: Installer | undefined;
   /** The image of this program, for those Jobs. */
   readonly ownImage?: string | undefined;
-  readonly metrics?: Pick<CapiMetrics, 'installerEnded'>;
+  readonly metrics?: Pick<ManagerMetrics, 'installerEnded'>;
   readonly openGuest: OpenGuest;
 }
 

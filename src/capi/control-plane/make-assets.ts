@@ -5,7 +5,7 @@ import type { Installer, InstallInputs } from '../../ports/installer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { ownNames } from '../api.ts';
-import type { CapiMetrics } from '../metrics.ts';
+import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { assetsSecret } from './assets.ts';
 import { areAssetsDue } from './decide.ts';
 import { controlPlaneFacts } from './facts.ts';
@@ -42,7 +42,7 @@ interface AssetsScope extends ControlPlaneScope {
   readonly installer: Installer | undefined;
   readonly ownImage: string | undefined;
   /** Told of each run of the installer. */
-  readonly installerEnded?: CapiMetrics['installerEnded'] | undefined;
+  readonly installerEnded?: ManagerMetrics['installerEnded'] | undefined;
 }
 
 interface AssetsShared {

@@ -14,6 +14,7 @@ import {
   type HttpRoute,
   jsonAnswer,
 } from '../../ports/http-route.ts';
+import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type BootstrapConfig, bootstrapConfigs, logKey, logSecretName, ownNames } from '../api.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
@@ -36,7 +37,6 @@ import {
   requireBootstrap,
   requireOwn,
 } from './access.ts';
-import type { CapiMetrics } from '../metrics.ts';
 import { clusterFile, hostIgnition } from './downloads.ts';
 import { listedRole, shownCluster, shownHost } from './records.ts';
 import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
@@ -44,7 +44,7 @@ import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly stores: BootstrapStores;
-  readonly metrics?: Pick<CapiMetrics, 'reportTaken'>;
+  readonly metrics?: Pick<ManagerMetrics, 'reportTaken'>;
 }
 
 interface Call extends InventoryScope {

@@ -16,13 +16,13 @@ import {
 } from '../../capi/admission/review.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
 import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
-import { type CapiMetrics, capiMetrics } from '../../capi/metrics.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
 import { type Provider, type ProviderName, providers, runProviders } from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
 import { notesOf } from '../../reconcile/manager.ts';
+import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
 import { type EventHub, withoutJournal } from '../run-context.ts';
@@ -59,10 +59,11 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   const health = addressIn('--health-address', call.healthAddress);
   const credentials = await commandCredentials(environment, kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
-  const metrics = capiMetrics();
+  const { managerMetrics } = await import('../../adapters/metrics/serve.ts');
+  const metrics = managerMetrics();
   const watched = {
     ...watchedBy(call, { 'bootwright.role': 'capi-manager' }),
-    figures: metrics.figures,
+    moreMetrics: metrics.text,
   };
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
@@ -96,7 +97,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
 type ProviderPorts = Pick<
   Parameters<typeof controlPlaneControllers>[0],
   'kube' | 'clock' | 'random' | 'emit'
-> & { readonly namespace?: string; readonly metrics: CapiMetrics };
+> & { readonly namespace?: string; readonly metrics: ManagerMetrics };
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
 async function bootstrapOf(

@@ -1,20 +1,14 @@
 import { expect, it } from 'vitest';
-import { figureText } from '../adapters/metrics/serve.ts';
-import { keyQueue } from '../reconcile/queue.ts';
-import { fakeClock, settle } from '../../test/support/fake-clock.ts';
-import type { BootstrapConfig } from './api.ts';
-import { capiMetrics } from './metrics.ts';
+import { keyQueue } from '../../reconcile/queue.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import type { CountedHost } from '../../ports/manager-metrics.ts';
+import { managerMetrics } from './serve.ts';
 
-const host = (stage?: string): BootstrapConfig => ({
-  metadata: { name: 'h' },
-  spec: { agent: { image: 'x' } },
-  ...(stage === undefined
-    ? {}
-    : { status: { progress: { stage, stageStartedAt: '', updatedAt: '', attempt: 1 } } }),
-});
+const host = (stage?: string): CountedHost =>
+  stage === undefined ? {} : { status: { progress: { stage } } };
 
 it('the metrics of a manager say how many hosts are where, and what it does', async () => {
-  const metrics = capiMetrics();
+  const metrics = managerMetrics();
   metrics.countHosts(() => [host(), host('Installing'), host('Installing')]);
   for (const took of [40, 600, 60_000]) metrics.reportTaken(took);
   metrics.installerEnded('failed');
@@ -32,7 +26,7 @@ it('the metrics of a manager say how many hosts are where, and what it does', as
   for (const key of ['a', 'b']) queue.add(key);
   queue.add('c', 1000);
   await settle();
-  const lines = metrics.figures.map(figureText).join('').split('\n');
+  const lines = (await metrics.text()).split('\n');
   for (const line of [
     '# TYPE bootwright_hosts gauge',
     'bootwright_hosts{stage="none"} 1',
