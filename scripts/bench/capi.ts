@@ -36,6 +36,7 @@ import { pause, start, type Watched } from './process.ts';
 
 const command = 'npm run bench -- capi';
 const hostsOfCluster = 10;
+const masters = 3;
 const few = 5;
 const many = 50;
 /** Bytes of the Ignition of a bootstrap host, compressed. */
@@ -64,6 +65,7 @@ export async function measureCapi(): Promise<readonly Figure[]> {
   const asked = await stage.askedIn(quiet);
   const burst = await stage.burst();
   const direct = await stage.direct();
+  const prepared = await stage.prepare(rounds);
   const size = `${many * hostsOfCluster} hosts in ${many} clusters`;
   return [
     {
@@ -74,6 +76,10 @@ export async function measureCapi(): Promise<readonly Figure[]> {
       name: `all ${size} report at once, the last condition`,
       baseline: { name: 'the same patches by one client', measured: percentile(direct, 100) },
       ...{ unit: 's', measured: percentile(burst, 100), bound: 3, command },
+    },
+    {
+      name: `objects of a cluster of ${masters} masters applied, to the data Secrets of all of them, beside ${size}`,
+      ...{ unit: 's', measured: percentile(prepared, 100), bound: 1, command },
     },
     ...stage.managers.map(({ provider, process }): Figure => ({
       name: `peak RSS of the manager of ${provider}, ${size}`,
@@ -113,6 +119,8 @@ interface CapiStage extends AsyncDisposable {
   readonly burst: () => Promise<readonly number[]>;
   /** Writes as much to the same objects, without a manager between. */
   readonly direct: () => Promise<readonly number[]>;
+  /** Adds clusters of masters alone, one after the other; the seconds from the first object of each to the data of its hosts. */
+  readonly prepare: (count: number) => Promise<readonly number[]>;
   /** Requests of the managers in a time in which nothing happens. */
   readonly askedIn: (time: number) => Promise<number>;
 }
@@ -210,6 +218,17 @@ async function openStage(part: string): Promise<CapiStage> {
         }),
       );
     },
+    prepare: async (more) => {
+      const latencies: number[] = [];
+      for (let at = 0; at < more; at += 1) {
+        const name = `masters${at}`;
+        const since = performance.now();
+        await addCluster(rig, name, masters);
+        await seen.prepared(masters, name);
+        latencies.push((performance.now() - since) / 1000);
+      }
+      return latencies;
+    },
     askedIn: async (time) => {
       await pause(seconds(15));
       const from = Date.now();
@@ -292,11 +311,13 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
         const config = configs.get(`${namespace}/${name}`);
         return textAt(config, 'status', 'progress', 'message') === text ? true : undefined;
       }),
-    /** Resolves with all configs once so many have the data of their host. */
-    prepared: (count: number): Promise<readonly KubeObject[]> =>
+    /** Resolves with all configs, or those of a namespace, once so many have the data of their host. */
+    prepared: (count: number, namespace?: string): Promise<readonly KubeObject[]> =>
       until(() => {
         const ready = [...configs.values()].filter(
-          (config) => partOf(config, 'status', 'ready') === true,
+          (config) =>
+            partOf(config, 'status', 'ready') === true &&
+            (namespace === undefined || config.metadata.namespace === namespace),
         );
         return ready.length === count ? ready : undefined;
       }),
@@ -304,7 +325,7 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
 }
 
 /** A Cluster with a control plane and its Machines, as core and the control-plane provider would have made them. */
-async function addCluster({ client }: Rig, name: string): Promise<void> {
+async function addCluster({ client }: Rig, name: string, hosts = hostsOfCluster): Promise<void> {
   const labels = { [capiNames.clusterName]: name };
   const at = (of: string, more: object = {}) => ({ name: of, namespace: name, labels, ...more });
   await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -353,7 +374,7 @@ async function addCluster({ client }: Rig, name: string): Promise<void> {
       [assetKeys.mcoImage]: Buffer.from('registry.example/mco').toString('base64'),
     },
   });
-  for (let index = 0; index < hostsOfCluster; index += 1) {
+  for (let index = 0; index < hosts; index += 1) {
     const isMaster = index < 3;
     const host = `h${index}`;
     const own = isMaster

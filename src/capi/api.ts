@@ -73,6 +73,8 @@ export const ownNames = {
   /** Annotations of the Secret with the installer's files: what they were made of, and when. */
   inputsHash: 'bootwright.io/inputs-hash',
   generatedAt: 'bootwright.io/generated-at',
+  /** The same: the hash of the authority of config servers that replaced the installer's. */
+  configServerCaHash: 'bootwright.io/config-server-ca-hash',
   /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */
   mcoImage: 'bootwright.io/mco-image',
   /** Annotation of the Secret with a kubeconfig: when its certificate is to be renewed. */

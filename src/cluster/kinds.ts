@@ -7,6 +7,7 @@ export const pods = core('pods');
 export const events = core('events');
 export const configMaps = core('configmaps');
 export const secrets = core('secrets');
+export const secretMetadata: KubeKind = { ...secrets, isMetadataOnly: true };
 export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
 export const services = core('services');

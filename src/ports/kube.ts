@@ -26,6 +26,8 @@ export interface KubeKind {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
+  /** Reads ask for the metadata of objects alone (meta.k8s.io, `PartialObjectMetadata`); what is written is whole. */
+  readonly isMetadataOnly?: true;
 }
 
 /** One object by its name. */

@@ -100,6 +100,35 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
       });
     });
 
+    it('gives the metadata alone where no more is asked for, first and after a change', async () => {
+      const kind: KubeKind = { ...configMaps, isMetadataOnly: true };
+      await put('a', { k: 'v' });
+      const bare = { labels: { suite: prefix }, name: named('a'), namespace };
+      const found = await world().kube.get({ ...refOf('a'), kind }, live);
+      const [listed] = await world().kube.list({ ...mine(), kind }, live);
+      const stop = new AbortController();
+      const views: KubeView[] = [];
+      const following = world().kube.follow(
+        { ...mine(), kind },
+        (v) => void views.push(v),
+        stop.signal,
+      );
+      const seen = (): KubeObject | undefined => views.at(-1)?.objects[0];
+      await vi.waitFor(() => expect(seen()).toBeDefined(), { timeout: 30_000, interval: 5 });
+      const first = seen();
+      await put('a', { k: 'w' });
+      const versionOf = (object: KubeObject | undefined) => object?.metadata.resourceVersion;
+      const isNewer = () => expect(versionOf(seen())).not.toBe(versionOf(first));
+      await vi.waitFor(isNewer, { timeout: 30_000, interval: 5 });
+      stop.abort(new Error('the test is over'));
+      await following;
+      for (const object of [found, listed, first, seen()]) {
+        expect(object?.metadata).toMatchObject(bare);
+        expect(object?.metadata).not.toHaveProperty('managedFields');
+        expect(object).not.toHaveProperty('data');
+      }
+    });
+
     describe('create', () => {
       const into = { kind: configMaps, namespace };
 

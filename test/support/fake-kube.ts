@@ -163,7 +163,7 @@ export function fakeKube(): FakeKube {
   const selected = ({ kind, namespace, ...selectors }: KubeSelection): readonly KubeObject[] =>
     [...objects]
       .filter(([key]) => key.startsWith(`${groupOf(kind)}/`))
-      .map(([, object]) => object)
+      .map(([, object]) => readAs(kind, object))
       .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
       .filter((object) => isSelected(object, selectors))
       .sort((a, b) => a.metadata.name.localeCompare(b.metadata.name));
@@ -227,7 +227,8 @@ export function fakeKube(): FakeKube {
     },
     get: async (ref, signal) => {
       await enter('get', signal);
-      return answer('get', objects.get(keyOf(ref)), signal);
+      const object = objects.get(keyOf(ref));
+      return answer('get', object && readAs(ref.kind, object), signal);
     },
     list: async (selection, signal) => {
       await enter('list', signal);
@@ -453,3 +454,9 @@ function isSelected(
   const fields = terms(fieldSelector).every((term) => known.includes(term));
   return labels && fields;
 }
+
+/** What the API server gives of an object (apimachinery, `PartialObjectMetadata`). */
+const readAs = ({ isMetadataOnly }: KubeKind, object: KubeObject): KubeObject =>
+  isMetadataOnly === true
+    ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: object.metadata }
+    : object;

@@ -203,6 +203,12 @@ const send = (
 /** Whether an error is one attempt that failed, for whoever tries again. */
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
+/** How objects of a kind are asked for, one of them or in a watch, or as a list. */
+export const acceptOf = ({ isMetadataOnly }: KubeKind, list = ''): Pick<ApiRequest, 'accept'> =>
+  isMetadataOnly === true
+    ? { accept: `application/json;as=PartialObjectMetadata${list};g=meta.k8s.io;v=v1` }
+    : {};
+
 /** Path of all objects of a kind, in a namespace or in the cluster. */
 export function collectionPath({ group, version, plural }: KubeKind, namespace?: string): string {
   const api = group === '' ? `/api/${part(version)}` : `/apis/${part(group)}/${part(version)}`;

@@ -2,7 +2,13 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeSelection, KubeView } from '../../ports/kube.ts';
 import type { ApiError } from './api-error.ts';
-import { type ApiServer, isApiError, type KubeTimeouts, objectPath } from './api-server.ts';
+import {
+  acceptOf,
+  type ApiServer,
+  isApiError,
+  type KubeTimeouts,
+  objectPath,
+} from './api-server.ts';
 import { type Cluster, type Pauses, pauses } from './call.ts';
 import { type Keep, listAll, type Listing, readObject } from './list.ts';
 import { type WatchEvent, watchOnce } from './watch.ts';
@@ -141,7 +147,7 @@ async function readOne(
   if (name === undefined) return undefined;
   const path = objectPath({ ...selection, name });
   const object = await server
-    .ask({ method: 'GET', path }, signal, readObject)
+    .ask({ method: 'GET', path, ...acceptOf(selection.kind) }, signal, readObject)
     .catch(noneWhereItIsMissing);
   return { objects: object === undefined ? [] : [keep(object)], version: '' };
 }

@@ -12,6 +12,7 @@ import type {
 } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
 import {
+  acceptOf,
   type ApiRequest,
   collectionPath,
   isApiError,
@@ -122,7 +123,7 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
 
 const selectionKey = ({ kind, namespace, labelSelector, fieldSelector }: KubeSelection): string =>
   JSON.stringify([
-    [kind.group, kind.version, kind.plural],
+    [kind.group, kind.version, kind.plural, kind.isMetadataOnly],
     [namespace, labelSelector, fieldSelector],
   ]);
 
@@ -184,7 +185,7 @@ async function unlessMissing<T, U>(answer: Promise<T>, otherwise: U): Promise<T 
 
 const getOne = (cluster: Cluster, ref: KubeRef, signal: AbortSignal): Promise<KubeObject> =>
   call(cluster, signal, (server, { signal: inner }) =>
-    server.ask({ method: 'GET', path: objectPath(ref) }, inner, readObject),
+    server.ask({ method: 'GET', path: objectPath(ref), ...acceptOf(ref.kind) }, inner, readObject),
   );
 
 const getAll = (

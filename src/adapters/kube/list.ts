@@ -1,6 +1,6 @@
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { ApiError } from './api-error.ts';
-import { type ApiServer, selectionPath } from './api-server.ts';
+import { acceptOf, type ApiServer, selectionPath } from './api-server.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 
@@ -43,7 +43,8 @@ export async function listAll(
   let limit = mostInPage;
   do {
     const path = selectionPath(selection, { limit, continue: next });
-    const text = await server.ask({ method: 'GET', path }, signal, readText);
+    const request = { method: 'GET', path, ...acceptOf(selection.kind, 'List') } as const;
+    const text = await server.ask(request, signal, readText);
     const { items, metadata } = parsed<Page>(text, isPage);
     for (const item of items ?? []) objects.push(keep(item));
     if (version === '') version = metadata?.resourceVersion ?? '';

@@ -1,5 +1,5 @@
 import { ApiError, errorOfEvent, isExpired } from './api-error.ts';
-import { type ApiServer, type KubeTimeouts, selectionPath } from './api-server.ts';
+import { acceptOf, type ApiServer, type KubeTimeouts, selectionPath } from './api-server.ts';
 import { isObject, type Keep, withoutManagedFields } from './list.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -42,12 +42,13 @@ export async function watchOnce(
     allowWatchBookmarks: 'true',
     timeoutSeconds: Math.ceil(timeouts.watch / 1000),
   });
+  const asked = { method: 'GET', path, ...acceptOf(selection.kind) } as const;
   const late = (): Error =>
     new ApiError(kubeFailure('kube.unreachable', `GET ${path} sent nothing in time`));
   const limit = timeouts.watch + timeouts.watchGrace;
   try {
     return await limited(clock, { limit, signal, late }, (inner) =>
-      server.ask({ method: 'GET', path, idle: timeouts.silence }, inner, async (body) => {
+      server.ask({ ...asked, idle: timeouts.silence }, inner, async (body) => {
         listener.opened();
         for await (const line of linesOf(body)) {
           const event = readWatchLine(line, keep);

@@ -36,11 +36,11 @@ import {
   clusterOwner,
   type ControlPlaneStores,
   type ControlPlaneView,
+  readAsset,
   readControlPlane,
   refOf,
   storedControlPlane,
 } from './view.ts';
-import { secretText } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
@@ -211,10 +211,14 @@ async function seenOf(
 
 /** All that a decision needs beside the objects of the management cluster. */
 async function observe(
-  { scope: { kube, clock }, guests, board }: Work,
+  work: Work,
   { key, view }: { readonly key: string; readonly view: ControlPlaneView },
   signal: AbortSignal,
 ): Promise<Observed> {
+  const {
+    scope: { kube, clock },
+    board,
+  } = work;
   const { controlPlane, machines } = view;
   const now = clock.now();
   const facts = controlPlaneFacts(view, now);
@@ -224,7 +228,7 @@ async function observe(
   const template = 'isRight' in found ? found : right;
   const needsInputs = !isIdle && !facts.hasAssets;
   const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
-  const guest = await guestOf(guests, { key, view, facts });
+  const guest = await guestOf(work, { key, view, facts });
   const gap = guest?.gap();
   const answering = gap === undefined ? guest : undefined;
   return {
@@ -274,14 +278,15 @@ interface GuestWanted {
 
 /** The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed. */
 async function guestOf(
-  guests: Guests,
+  { scope: { kube }, guests }: Pick<Work, 'scope' | 'guests'>,
   { key, view, facts }: GuestWanted,
 ): Promise<Guest | undefined> {
   const { isPaused, isDeleting, hasAssets, isBootstrapReady } = facts;
-  const kubeconfig = secretText(view.assets, assetKeys.kubeconfig);
-  const isWanted = hasAssets && isBootstrapReady && !isPaused && !isDeleting;
-  if (isWanted && kubeconfig !== undefined)
-    return guests.follow(key, { uid: view.controlPlane.metadata.uid ?? '', kubeconfig });
+  if (hasAssets && isBootstrapReady && !isPaused && !isDeleting)
+    return guests.follow(key, {
+      uid: view.controlPlane.metadata.uid ?? '',
+      kubeconfig: (signal) => readAsset(kube, view, { key: assetKeys.kubeconfig, signal }),
+    });
   await guests.close(key);
   return undefined;
 }

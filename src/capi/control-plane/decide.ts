@@ -1,6 +1,6 @@
-import { assetKeys, type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
+import { createHash } from 'node:crypto';
+import { type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
 import { findCondition } from '../conditions.ts';
-import { secretText } from '../objects.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import {
   type Approval,
@@ -87,7 +87,11 @@ const inGuest = (
 ];
 
 const isNewAuthority = ({ assets }: ControlPlaneView, { configServerCa }: GuestSeen): boolean =>
-  configServerCa !== undefined && configServerCa !== secretText(assets, assetKeys.configServerCa);
+  configServerCa !== undefined &&
+  assets?.metadata.annotations?.[ownNames.configServerCaHash] !== hashOf(configServerCa);
+
+/** As an annotation of a Secret has it, of which the metadata alone are followed. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Whether it has the finalizer. */
 export const hasFinalizer = ({ metadata: { finalizers = [] } }: OpenShiftControlPlane): boolean =>

@@ -13,8 +13,13 @@ import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 
+/** Reads the kubeconfig of a guest; undefined where there is none. */
+type ReadKubeconfig = (signal: AbortSignal) => Promise<string | undefined>;
+
 /** The API of a cluster that was installed, by one of its kubeconfigs. */
-export type OpenGuest = (kubeconfig: string) => Kube & { readonly close: () => Promise<void> };
+export type OpenGuest = (
+  kubeconfig: ReadKubeconfig,
+) => Kube & { readonly close: () => Promise<void> };
 
 /** A guest that is followed. */
 export interface Guest {
@@ -33,7 +38,7 @@ export interface Guest {
 /** A guest by the control plane that it is of. */
 interface WantedGuest {
   readonly uid: string;
-  readonly kubeconfig: string;
+  readonly kubeconfig: ReadKubeconfig;
 }
 
 /** The guests of all control planes. */

@@ -34,7 +34,7 @@ import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress } from '../bootstrap/progress.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
 import { contractKind, type ContractKind } from '../contract-kinds.ts';
-import type { ControlPlaneAction } from './decide.ts';
+import { type ControlPlaneAction, hashOf } from './decide.ts';
 import { configServerAuthority, configServerCaIn, type Guest } from './guest.ts';
 import { type Approval, approvals, type NodeReport } from './guest-hosts.ts';
 import {
@@ -48,8 +48,8 @@ import {
 } from './machines.ts';
 import { ownerRemediated, type RemediationAction } from './remediate.ts';
 import { upgradeOf } from './upgrade.ts';
-import type { ControlPlaneView } from './view.ts';
-import { createOnce, secretData, secretText } from '../objects.ts';
+import { type ControlPlaneView, readAsset } from './view.ts';
+import { createOnce, secretData } from '../objects.ts';
 
 /** Failures of the control-plane provider. */
 export const controlPlaneFailures = {
@@ -312,7 +312,10 @@ async function trustConfigServer(
   const ca = configServerCaIn(await guest?.kube.get(configServerAuthority, signal));
   if (assets === undefined || ca === undefined) return;
   const { name, namespace = '' } = assets.metadata;
-  const patch = patchOf(assets, { data: secretData({ [assetKeys.configServerCa]: ca }) });
+  const patch = patchOf(assets, {
+    metadata: { annotations: { [ownNames.configServerCaHash]: hashOf(ca) } },
+    data: secretData({ [assetKeys.configServerCa]: ca }),
+  });
   await kube.patch({ kind: secrets, namespace, name }, patch, signal);
   note('info', `Secret ${name} has the new authority of the config servers`);
 }
@@ -386,7 +389,7 @@ async function publishKubeconfig(
   { controlPlane, cluster, assets }: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<void> {
-  const kubeconfig = secretText(assets, assetKeys.kubeconfig);
+  const kubeconfig = await readAsset(kube, { assets }, { key: assetKeys.kubeconfig, signal });
   if (cluster === undefined || kubeconfig === undefined) return;
   const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
   if (await createOnce(kube, { kind: secrets, object }, signal))

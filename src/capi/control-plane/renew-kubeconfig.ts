@@ -22,11 +22,12 @@ import type { ControlPlaneScope } from './perform.ts';
 import {
   type ControlPlaneStores,
   type ControlPlaneView,
+  readAsset,
   readControlPlane,
   refOf,
   storedControlPlane,
 } from './view.ts';
-import { createOnce, secretData, secretText } from '../objects.ts';
+import { createOnce, secretData } from '../objects.ts';
 
 interface RenewScope extends ControlPlaneScope, Pick<Ports, 'random'> {}
 
@@ -104,7 +105,8 @@ async function renew(
     (dueAt(scope, now) ?? Number.POSITIVE_INFINITY) > clock.now()
   )
     return {};
-  const installers = secretText(now.assets, assetKeys.kubeconfig) ?? '';
+  const key = assetKeys.kubeconfig;
+  const installers = (await readAsset(scope.kube, now, { key, signal })) ?? '';
   const kubeconfig = kubeconfigFor(installers, { key: asked.key, certificate });
   if (kubeconfig === undefined) return {};
   const next = renewAt(certificate);

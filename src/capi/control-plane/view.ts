@@ -1,4 +1,4 @@
-import { jobs, secrets } from '../../cluster/kinds.ts';
+import { jobs, secretMetadata, secrets } from '../../cluster/kinds.ts';
 import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -19,7 +19,7 @@ import {
   type OwnerReference,
 } from '../api.ts';
 import { assetsApp } from './assets-job.ts';
-import { isControlledBy } from '../objects.ts';
+import { isControlledBy, secretText } from '../objects.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
 export interface ControlPlaneView {
@@ -32,8 +32,9 @@ export interface ControlPlaneView {
   readonly allMachines: readonly Machine[];
   /** Configs of the whole cluster, by their names. */
   readonly configs: ReadonlyMap<string, BootstrapConfig>;
-  /** The Secret with the installer's files, also one of an earlier control plane of the name. */
+  /** Metadata of the Secret with the installer's files, also of one of an earlier control plane of the name. */
   readonly assets: KubeObject | undefined;
+  /** Metadata of its Secret. */
   readonly kubeconfig: KubeObject | undefined;
 }
 
@@ -45,7 +46,7 @@ export interface ControlPlaneStores {
   /** By namespace and cluster. */
   readonly machines: Informer<'cluster'>;
   readonly configs: Informer<'cluster'>;
-  /** Secrets of clusters. */
+  /** Of Secrets of clusters, their metadata alone: they hold the files of installers, and the data of hosts. */
   readonly secrets: Informer;
   /** By namespace. */
   readonly manifests: Informer<'namespace'>;
@@ -84,9 +85,9 @@ export function controlPlaneStores(
     clusters: all({ kind: clusters }),
     machines: informer(ports, { kind: capiMachines, ...place }, { cluster: clusterOf }),
     configs: informer(ports, { kind: bootstrapConfigs, ...place }, { cluster: clusterOf }),
-    secrets: all({ kind: secrets, labelSelector: capiNames.clusterName }),
+    secrets: all({ kind: secretMetadata, labelSelector: capiNames.clusterName }),
     manifests: byNamespace({ kind: secrets, labelSelector: ownNames.installManifests }),
-    installStates: all({ kind: secrets, labelSelector: ownNames.installState }),
+    installStates: all({ kind: secretMetadata, labelSelector: ownNames.installState }),
     jobs: informer(
       ports,
       { kind: jobs, ...place, labelSelector: `app=${assetsApp}` },
@@ -142,8 +143,8 @@ export async function readControlPlane(
     owner === undefined ? undefined : one(clusters, owner),
     listed(capiMachines),
     listed(bootstrapConfigs),
-    one(secrets, assetsSecretName(name)),
-    owner === undefined ? undefined : one(secrets, kubeconfigSecretName(owner)),
+    one(secretMetadata, assetsSecretName(name)),
+    owner === undefined ? undefined : one(secretMetadata, kubeconfigSecretName(owner)),
   ]);
   return viewOf(controlPlane, {
     cluster,
@@ -152,6 +153,18 @@ export async function readControlPlane(
     assets,
     kubeconfig,
   });
+}
+
+/** A key of the Secret with the installer's files; undefined where it is another Secret by now. */
+export async function readAsset(
+  kube: Pick<Kube, 'get'>,
+  { assets }: Pick<ControlPlaneView, 'assets'>,
+  { key, signal }: { readonly key: string; readonly signal: AbortSignal },
+): Promise<string | undefined> {
+  const { name = '', namespace = '', uid } = assets?.metadata ?? {};
+  if (assets === undefined) return undefined;
+  const secret = await kube.get({ kind: secrets, namespace, name }, signal);
+  return secret?.metadata.uid === uid ? secretText(secret, key) : undefined;
 }
 
 interface Parts {

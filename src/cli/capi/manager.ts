@@ -183,8 +183,7 @@ function controlPlaneOf(
     ...{ ...ports, stores },
     installer: installerIn(environment, emit),
     ownImage: environment['BOOTWRIGHT_IMAGE'],
-    openGuest: (kubeconfig) =>
-      followingCluster({ credentials: () => Promise.resolve(kubeconfig), emit }),
+    openGuest: (credentials) => followingCluster({ credentials, emit }),
   });
   return { name: 'control-plane', controllers };
 }
