@@ -63,9 +63,9 @@ export async function measureCapi(): Promise<readonly Figure[]> {
   const latencies = await stage.report(rounds);
   const large = stage.cpuSeconds() - before;
   const asked = await stage.askedIn(quiet);
+  const prepared = await stage.prepare(rounds);
   const burst = await stage.burst();
   const direct = await stage.direct();
-  const prepared = await stage.prepare(rounds);
   const size = `${many * hostsOfCluster} hosts in ${many} clusters`;
   return [
     {

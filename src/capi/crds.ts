@@ -114,8 +114,8 @@ const inventory: Schema = {
     infraEnvId: text('By which the other service knows the environment.'),
   }),
   ...rules([
-    "!has(self.mode) || self.mode != 'External' || has(self.url)",
-    'url is required when mode is External',
+    "!has(self.mode) || self.mode != 'External' || has(self.url) && has(self.tokenSecretRef) && has(self.clusterId)",
+    'url, tokenSecretRef and clusterId are required when mode is External: the other service knows the cluster by an id of its own',
   ]),
 };
 

@@ -25,6 +25,13 @@ export interface Provider {
   readonly controllers: readonly Controller[];
 }
 
+/** Whether everything that providers follow was listed once: from then on they answer by what they saw, also while the API server is away. */
+export function hasSynced(all: readonly Provider[]): () => boolean {
+  const reads = all.flatMap(({ controllers }) => controllers.flatMap((one) => one.reads));
+  let isSynced = false;
+  return () => (isSynced ||= reads.every(({ gap }) => gap() === undefined));
+}
+
 /** Where providers run. */
 interface ProviderHome extends Pick<Contender, 'pod'> {
   readonly providers: readonly Provider[];

@@ -164,6 +164,9 @@ describe('what cannot be changed, without any webhook', () => {
 
   let made = 0;
   const agent = configSpec.agent;
+  const known = { mode: 'External', url: 'https://a.example', clusterId: 'c-9' } as const;
+  const external = { ...known, tokenSecretRef: { name: 'token' } };
+  const { clusterId: _, ...unknown } = external;
   it.each<readonly [string, BootstrapConfigSpec, number]>([
     ['a disk', { agent, installDevice: '/dev/disk/by-id/a' }, 200],
     ['the root that runs', { agent, writeMode: 'ExistingRoot' }, 200],
@@ -180,10 +183,12 @@ describe('what cannot be changed, without any webhook', () => {
       422,
     ],
     [
-      'another inventory',
-      { ...configSpec, inventory: { mode: 'External', url: 'https://a.example' } },
-      200,
+      'another inventory that does not know the cluster',
+      { ...configSpec, inventory: unknown },
+      422,
     ],
+    ['another inventory without a token', { ...configSpec, inventory: known }, 422],
+    ['another inventory', { ...configSpec, inventory: external }, 200],
   ])('takes a config with %s or not', async (_, spec, status) => {
     const creation = rig.client.create(bootstrapConfigs, {
       apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1',

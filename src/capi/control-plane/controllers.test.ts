@@ -35,7 +35,9 @@ import {
   capiMachines,
   ownNames,
 } from '../api.ts';
+import type { Kube } from '../../ports/kube.ts';
 import { secretText } from '../objects.ts';
+import { readMasters } from './guest.ts';
 
 /** A provider at work on a management cluster. */
 function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
@@ -67,6 +69,23 @@ const secretNames = (kube: FakeKube): readonly string[] =>
 const put = (kube: FakeKube, machine: Machine, status: object): void => {
   kube.put(capiMachines, { ...machine, status: { ...machine.status, ...status } });
 };
+
+it('looks at the masters of a cluster that does not answer for a few seconds', async () => {
+  const clock = fakeClock({ auto: false });
+  const kube: Kube = {
+    ...fakeKube(),
+    get: (_, signal) =>
+      new Promise((__, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      }),
+  };
+  const reading = expect(
+    readMasters({ kube, clock }, new AbortController().signal),
+  ).rejects.toMatchObject({ code: 'kube.unreachable' });
+  await settle();
+  await clock.advance(seconds(5));
+  await reading;
+});
 
 describe('a control plane of three', () => {
   it('R2: has its bootstrap host first, and the others once they can join it', async () => {

@@ -145,7 +145,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
           const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
           latest = now;
-          return { ...seen, view: now, guest: await seenOf(guest, now, inner) };
+          return { ...seen, view: now, guest: await seenOf(scope, { guest, view: now }, inner) };
         },
       },
       signal,
@@ -190,8 +190,11 @@ interface Observed {
 
 /** As its informers show it; what decides about a master that is to be replaced is read again. */
 async function seenOf(
-  guest: Guest | undefined,
-  { machines }: ControlPlaneView,
+  { clock }: Pick<ControlPlaneScope, 'clock'>,
+  {
+    guest,
+    view: { machines },
+  }: { readonly guest: Guest | undefined; readonly view: ControlPlaneView },
   signal: AbortSignal,
 ): Promise<GuestSeen | undefined> {
   if (guest === undefined) return undefined;
@@ -202,7 +205,7 @@ async function seenOf(
   };
   if (!machines.some(isMarked)) return seen;
   try {
-    return { ...seen, ...(await readMasters(guest.kube, signal)) };
+    return { ...seen, ...(await readMasters({ kube: guest.kube, clock }, signal)) };
   } catch {
     signal.throwIfAborted();
     return seen;
@@ -235,7 +238,7 @@ async function observe(
     guest: answering,
     seen: {
       ...{ view, now, hasTemplate: template.isRight, isAnswering: answering !== undefined },
-      guest: await seenOf(answering, view, signal),
+      guest: await seenOf(work.scope, { guest: answering, view }, signal),
     },
     findings: {
       ...{ template, ...inputFindings(inputs, board.failures.get(key)) },

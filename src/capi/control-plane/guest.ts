@@ -8,7 +8,10 @@ import {
 } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { countAt, textAt } from '../../layering/api/cluster-object.ts';
+import { limited } from '../../engine/limit.ts';
+import { seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
@@ -79,16 +82,28 @@ export function hasConfigServer(guest: Guest | undefined): boolean {
   return ofNodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
 }
 
-/** What decides whether a master can be spared, by requests of its own. */
+/** A control plane decides nothing meanwhile, and its masters are looked at again soon. */
+const mastersLimit = seconds(5);
+
+/**
+ * What decides whether a master can be spared, by requests of its own.
+ * @throws AgentError `kube.*`, `kube.unreachable` where it takes longer than a few seconds; the signal's reason
+ */
 export async function readMasters(
-  kube: Kube,
+  { kube, clock }: { readonly kube: Kube; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<Pick<GuestSeen, 'nodes' | 'etcd'>> {
-  const [ofNodes, ofPods, endpoints] = await Promise.all([
-    kube.list({ kind: nodes }, signal),
-    kube.list({ kind: pods, namespace: etcdNamespace }, signal),
-    kube.get(etcdEndpoints, signal),
-  ]);
+  const late = (): Error => kubeFailure('kube.unreachable', 'the masters cannot be looked at');
+  const [ofNodes, ofPods, endpoints] = await limited(
+    clock,
+    { limit: mastersLimit, signal, late },
+    (inner) =>
+      Promise.all([
+        kube.list({ kind: nodes }, inner),
+        kube.list({ kind: pods, namespace: etcdNamespace }, inner),
+        kube.get(etcdEndpoints, inner),
+      ]),
+  );
   return { nodes: ofNodes, etcd: etcdMembers(endpoints, ofPods) };
 }
 

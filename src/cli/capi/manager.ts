@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { systemClock } from '../../adapters/clock.ts';
 import { readFileOf } from '../../adapters/file-access.ts';
-import { type HealthServer, serveHealth } from '../../adapters/health-server.ts';
+import { serveHealth } from '../../adapters/health-server.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemRandom } from '../../adapters/random.ts';
@@ -17,7 +17,13 @@ import {
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
 import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
-import { type Provider, type ProviderName, providers, runProviders } from '../../capi/manager.ts';
+import {
+  hasSynced,
+  type Provider,
+  type ProviderName,
+  providers,
+  runProviders,
+} from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
@@ -82,7 +88,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     if (names.includes('control-plane'))
       providers.push(controlPlaneOf(ports, { environment, stores }));
     await serveWebhooks({ call, open, emit }, { names, stores });
-    const served = await healthOf(health);
+    const served = health && (await serveHealth(health, hasSynced(providers)));
     if (served !== undefined) open.defer(served.close);
     await runProviders(
       { ...ports, signal },
@@ -192,9 +198,6 @@ function controlPlaneOf(
 function installerIn({ OPENSHIFT_INSTALL: program = '' }: Environment, emit: EventHub['emit']) {
   return program === '' ? undefined : payloadInstaller(program, { host: localHost(), emit });
 }
-
-const healthOf = async (listen: ListenAddress | undefined): Promise<HealthServer | undefined> =>
-  listen && serveHealth(listen, () => true);
 
 /** @throws AgentError `cli.bad-flag` */
 function providersIn(text: string): readonly ProviderName[] {

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import type { Controller } from '../reconcile/manager.ts';
+import type { Gap } from '../reconcile/informer.ts';
+import { hasSynced } from './manager.ts';
+
+it('is ready once every kind was listed, and stays so while the API server is away', () => {
+  const gaps: (Gap | undefined)[] = [undefined, { reason: 'nothing was listed yet', since: 0 }];
+  const controllers = gaps.map(
+    (_, at) => ({ reads: [{ gap: () => gaps[at] }] }) as unknown as Controller,
+  );
+  const isReady = hasSynced([{ name: 'bootstrap', controllers }]);
+  expect(isReady()).toBe(false);
+  gaps[1] = undefined;
+  expect(isReady()).toBe(true);
+  gaps[0] = { reason: 'no route', since: 1 };
+  expect(isReady()).toBe(true);
+});
