@@ -112,7 +112,7 @@ describe('the failure in the log of an agent', () => {
     {
       name: 'the three lines',
       log: '{"level":"info"}\nfailed: disk.busy: /dev/sda is busy: x\nwhy: y\nnext: z\n',
-      failure: { code: 'disk.busy', message: '/dev/sda is busy: x' },
+      failure: { code: 'disk.busy', message: '/dev/sda is busy: x', hint: 'z' },
     },
     { name: 'a crash', log: 'boom\n', failure: { code: 'exit 4', message: 'boom' } },
   ])('$name', ({ log, failure }) => {

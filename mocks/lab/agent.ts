@@ -206,21 +206,31 @@ function openIfThere(path: string): number | undefined {
 export interface AgentFailure {
   readonly code: string;
   readonly message: string;
+  /** What to do next. */
+  readonly hint?: string;
+  /** Where it left its logs. */
+  readonly logs?: string;
 }
 
 /** How much of a log stands for a failure that it does not name. */
 const TAIL_CHARACTERS = 2000;
 
-/** Finds the three lines with which an agent ends; without them the end of the log has to do. */
+/** Finds the lines with which an agent ends; without them the end of the log has to do. */
 export function failureIn(
   log: string,
   end: { readonly exitCode: number | undefined; readonly signal: string | undefined },
 ): AgentFailure {
   const [, code, message] = /^failed: ([\w.-]+): (.*)$/m.exec(log) ?? [];
+  const [hint, logs] = [/^next: (.*)$/m, /^logs: (.*)$/m].map((line) => line.exec(log)?.[1]);
   return code === undefined || message === undefined
     ? {
         code: `exit ${end.exitCode ?? end.signal ?? ''}`,
         message: log.trim().slice(-TAIL_CHARACTERS),
       }
-    : { code, message };
+    : {
+        code,
+        message,
+        ...(hint === undefined ? {} : { hint }),
+        ...(logs === undefined ? {} : { logs }),
+      };
 }

@@ -56,7 +56,7 @@ it('has the steps of a plan in sections, with what each works at, and the stages
 it('is drawn with a cell for each step that is not left out, and listed as text', () => {
   const host: HostState = {
     ...{ id: 'h', name: 'm1', role: 'bootstrap', rail, spans: [] },
-    ...{ stage: '', stageInfo: '', status: '', phase: '' },
+    ...{ stage: '', stageInfo: '', status: '', phase: '', hardware: '' },
     steps: {
       'disk/lock': { title: '', state: 'done', since: 0, until: 4000, attempt: 1 },
       'image/write': { title: '', state: 'running', since: 4000, attempt: 1, percent: 50 },

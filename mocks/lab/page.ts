@@ -11,7 +11,7 @@ import type { RunningCluster } from '../cluster/run-cluster.ts';
 import type { Strike } from '../http/fault.ts';
 import { railOfPlan } from './page-rail.ts';
 import { type ShownKind, shownKinds, stateOf } from './page-objects.ts';
-import type { LabReport } from './report.ts';
+import { isInstalled, type LabReport, outcomeWords } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 
@@ -35,7 +35,7 @@ interface PageRequest {
 }
 
 /** How a run ended. */
-interface RunEnd extends Pick<LabReport, 'outcome' | 'isAsExpected'> {
+interface RunEnd extends Pick<LabReport, 'outcome' | 'clusterStatus' | 'isAsExpected'> {
   readonly differences: readonly string[];
 }
 
@@ -71,9 +71,11 @@ export async function openLabPage(
   };
 }
 
-function endOf({ outcome, isAsExpected, differences }: RunEnd): PageUpdate {
-  const text = isAsExpected ? `${outcome}, as expected` : `${outcome}, not as expected`;
-  return { kind: 'end', at: Date.now(), isGood: isAsExpected, text, details: differences };
+function endOf(end: RunEnd): PageUpdate {
+  const { isAsExpected, differences } = end;
+  const text = `${outcomeWords(end)}, ${isAsExpected ? '' : 'not '}as expected`;
+  const isGood = isAsExpected && isInstalled(end);
+  return { kind: 'end', at: Date.now(), isGood, text, details: differences };
 }
 
 type Update = LivePage['update'];
@@ -151,13 +153,12 @@ function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () =>
   };
 }
 
-function endOfHost({ outcome, failure }: ShownHost): {
-  readonly isGood: boolean;
-  readonly text: string;
-} {
+function endOfHost({
+  outcome,
+  failure,
+}: ShownHost): Pick<Extract<PageUpdate, { kind: 'host-end' }>, 'isGood' | 'text' | 'failure'> {
   if (outcome === 'done') return { isGood: true, text: 'is a node' };
-  const why = failure === undefined ? '' : `: ${failure.code}: ${failure.message}`;
-  return { isGood: false, text: `${outcome ?? ''}${why}` };
+  return { isGood: false, text: outcome ?? '', ...(failure === undefined ? {} : { failure }) };
 }
 
 /** Gives what tells the faults that have struck since it was called last. */

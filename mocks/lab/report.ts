@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ClusterRecord } from '../inventory/records.ts';
 import { DayReport } from '../cluster/day-2/day-report.ts';
 import { releaseOs } from '../layering/plan.ts';
 
@@ -29,7 +30,18 @@ const WaitReport = z.strictObject({
 
 const StepReport = z.strictObject({ step: z.string(), seconds: z.number() });
 
-const FailureSummary = z.strictObject({ code: z.string(), message: z.string() });
+const FailureSummary = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().optional().describe('what to do next'),
+  logs: z.string().optional().describe('where its agent left its logs'),
+});
+
+const OperatorReport = z.strictObject({
+  name: z.string(),
+  status: z.string(),
+  info: z.string(),
+});
 
 /** What happened on one host. */
 export const HostReport = z.strictObject({
@@ -99,6 +111,7 @@ export const LabReport = z
     differences: z.array(z.string()).describe('how the run differs from what was expected'),
     seconds: z.number(),
     clusterStatus: z.string(),
+    operators: z.array(OperatorReport).describe('operators that are not available'),
     requests: z
       .int()
       .optional()
@@ -117,6 +130,24 @@ export function outcomeOf(hosts: readonly Pick<HostReport, 'outcome'>[]): LabRep
   return hosts.some(({ outcome }) => outcome === 'unfinished') ? 'unfinished' : 'failed';
 }
 
+/** The outcome in words; where every host is a node and the installation has failed, both are said. */
+export const outcomeWords = ({
+  outcome,
+  clusterStatus,
+}: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
+  outcome === 'installed' && failedStatuses.has(clusterStatus)
+    ? `every host is a node, the installation ended in ${clusterStatus}`
+    : outcome;
+
+const failedStatuses: ReadonlySet<string> = new Set(['error', 'cancelled']);
+
+/** Whether everything is installed. */
+export const isInstalled = ({
+  outcome,
+  clusterStatus,
+}: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
+  outcome === 'installed' && !failedStatuses.has(clusterStatus);
+
 /** What a run leaves for its report. */
 export interface FinishedRun {
   readonly name: string;
@@ -125,7 +156,9 @@ export interface FinishedRun {
   readonly hosts: readonly HostReport[];
   readonly differences: readonly string[];
   readonly inventory: {
-    readonly store: { readonly cluster: () => { readonly status: string } };
+    readonly store: {
+      readonly cluster: () => Pick<ClusterRecord, 'status' | 'operators'>;
+    };
     /** Of a service of the lab's own. */
     readonly requests?: readonly unknown[];
   };
@@ -139,13 +172,19 @@ export interface FinishedRun {
 export function reportOf(run: FinishedRun): LabReport {
   const { name, startedAt, hosts, differences, inventory, faults = 0 } = run;
   const { layering, dayAfter } = run;
+  const { status, operators } = inventory.store.cluster();
   return {
     scenario: name,
     outcome: outcomeOf(hosts),
     isAsExpected: differences.length === 0,
     differences: [...differences],
     seconds: (Date.now() - startedAt) / 1000,
-    clusterStatus: inventory.store.cluster().status,
+    clusterStatus: status,
+    operators: operators
+      .filter((one) => one.status !== 'available')
+      .map(({ name: operator, status: state, statusInfo }) => ({
+        ...{ name: operator, status: state, info: statusInfo },
+      })),
     ...(inventory.requests === undefined ? {} : { requests: inventory.requests.length }),
     faults,
     ...(layering === undefined ? {} : { layering }),

@@ -54,7 +54,7 @@ async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const leavesByIronic = !host.machine.units.isActive('agent.service');
   if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
     const log = join(host.folder, `agent-${host.agentStarts}.log`);
-    host.failure = host.progress.failure ?? failureIn(await readFile(log, 'utf8'), end);
+    host.failure = { ...failureIn(await readFile(log, 'utf8'), end), ...host.progress.failure };
     return 'failed';
   }
   return reboot(lab, host);

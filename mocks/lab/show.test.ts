@@ -9,7 +9,14 @@ const host = (changes: Partial<HostReport>): HostReport => ({
 });
 const report = (changes: Partial<LabReport>): LabReport => ({
   ...{ scenario: 'cluster', outcome: 'installed', isAsExpected: true, differences: [] },
-  ...{ seconds: 60, clusterStatus: 'installed', requests: 1, faults: 0, hosts: [host({})] },
+  ...{
+    seconds: 60,
+    clusterStatus: 'installed',
+    operators: [],
+    requests: 1,
+    faults: 0,
+    hosts: [host({})],
+  },
   ...changes,
 });
 
@@ -25,9 +32,10 @@ describe('the end of a run', () => {
   });
 
   it('says what the service has where that is another thing', () => {
-    expect(summaryOf(report({ clusterStatus: 'error' }))).toContain(
-      'cluster: installed after 60.0 s, cluster at the service: error\n',
-    );
+    const operators = [{ name: 'console', status: 'failed', info: 'RouteHealth' }];
+    const summary = summaryOf(report({ clusterStatus: 'error', operators }));
+    expect(summary).toContain('operator console never became available: RouteHealth\n');
+    expect(summary).not.toContain('installed after');
   });
 
   it('says what was waited for and which steps were long, and nothing of no time', () => {
@@ -45,20 +53,24 @@ describe('the end of a run', () => {
     expect(summary).not.toMatch(/ 0\.0 s|idle|etcd|disk\/check/);
   });
 
-  it('has no line of more than 100 characters', () => {
+  it('breaks lines between words at the width of a terminal, and none in a pipe', () => {
     const digest = `registry.example.test:5000/openshift/layered-master@sha256:${'ab'.repeat(32)}`;
     const failure = {
       code: 'image.disk-error',
       message: `${'word '.repeat(60)}${'x'.repeat(140)}`,
     };
-    const summary = summaryOf(
-      report({
-        scenario: 'x'.repeat(120),
-        differences: [`m1: ${'y'.repeat(300)}`],
-        hosts: [host({ outcome: 'failed', failure })],
-        layering: { images: [{ pool: 'master', image: digest }], registries: [] },
-      }),
-    );
-    for (const line of summary.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    const ended = report({
+      hosts: [host({ outcome: 'failed', failure })],
+      layering: { images: [{ pool: 'master', image: digest }], registries: [] },
+    });
+    const lines = summaryOf(ended, 100).split('\n');
+    expect(lines).toContain(`    ${digest}`.trimEnd());
+    for (const line of lines)
+      expect(line.length <= 100 || !line.trim().includes(' '), line).toBe(true);
+    expect(
+      summaryOf(ended)
+        .split('\n')
+        .map((line) => line.trim()),
+    ).toContain(`${failure.code}: ${failure.message}`);
   });
 });

@@ -2,12 +2,17 @@
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
-import cliTruncate from 'cli-truncate';
 import { createLogUpdate } from 'log-update';
 import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
-import { type HostReport, type LabReport, shortImage } from './report.ts';
+import {
+  type HostReport,
+  isInstalled,
+  type LabReport,
+  outcomeWords,
+  shortImage,
+} from './report.ts';
 import { type ShownRun, tableOf } from './shown-run.ts';
 import { type Line, renderTable, type Tone } from './table.ts';
 
@@ -40,7 +45,7 @@ export async function showRun(
         };
       },
     });
-    stdout.write(summaryOf(report));
+    stdout.write(summaryOf(report, stdout.isTTY ? stdout.columns || PLAIN_COLUMNS : undefined));
     await page.end(report);
     if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
     await leavePage(page, signal);
@@ -80,7 +85,7 @@ const DRAW_EVERY_MILLIS = 100;
 /** Clears what is seen, and goes to its top; what was scrolled away stays (ECMA-48, ED and CUP). */
 const CLEAR_SCREEN = '\u001b[2J\u001b[H';
 
-/** How long a line may be where there is no terminal that says it. */
+/** How wide a terminal is that does not say so. */
 const PLAIN_COLUMNS = 100;
 
 const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
@@ -137,7 +142,7 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
     if (printed.get(what) === line) return;
     printed.set(what, line);
     const seconds = ((Date.now() - run.startedAt) / 1000).toFixed(1);
-    output.write(`${cliTruncate(`${seconds.padStart(6)} s  ${line}`, PLAIN_COLUMNS)}\n`);
+    output.write(`${seconds.padStart(6)} s  ${line}\n`);
   };
   const print = (): void => {
     const { cluster, rows, beside } = tableOf(run, Date.now());
@@ -158,13 +163,17 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
 /** Steps of a host that are worth a word. */
 const SHOWN_STEPS = 3;
 
-/** The end of a run in words, in lines that a terminal does not break: each host, then where the time went, then what differs. */
-export function summaryOf(report: LabReport): string {
-  const { scenario, outcome, seconds, hosts, differences, clusterStatus } = report;
-  const atService = clusterStatus === outcome ? '' : `, cluster at the service: ${clusterStatus}`;
+/**
+ * The end of a run in words: each host, then where the time went, then what differs.
+ * @param width of the terminal, whose lines end between words; a pipe has none
+ */
+export function summaryOf(report: LabReport, width?: number): string {
+  const { scenario, seconds, hosts, differences, operators } = report;
+  const unavailable = isInstalled(report) ? [] : operators;
   return [
     '',
-    `${scenario}: ${outcome} after ${seconds.toFixed(1)} s${atService}`,
+    `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
+    ...unavailable.map(({ name, info }) => `  operator ${name} never became available: ${info}`),
     '',
     ...hosts.flatMap(hostLines),
     ...layeringLines(report.layering),
@@ -176,7 +185,7 @@ export function summaryOf(report: LabReport): string {
       : ['not as expected:', ...differences.map((one) => `  ${one}`)]),
     '',
   ]
-    .flatMap(wrapped)
+    .flatMap((line) => (width === undefined ? [line] : wrapped(line, width)))
     .join('\n');
 }
 
@@ -206,10 +215,10 @@ function hostLines(host: HostReport): readonly string[] {
 /** Whether a time is more than nothing when it is shown with one digit. */
 const isLong = (seconds: number): boolean => seconds >= 0.05;
 
-/** A line as lines of that width at most, each with its indent. */
-function wrapped(line: string): readonly string[] {
+/** A line as lines of a width, each with its indent; a word that is longer stays whole. */
+function wrapped(line: string, width: number): readonly string[] {
   const indent = /^ */.exec(line)?.[0] ?? '';
-  return wrapAnsi(line.trimStart(), PLAIN_COLUMNS - indent.length, { hard: true })
+  return wrapAnsi(line.trimStart(), Math.max(1, width - indent.length))
     .split('\n')
     .map((part) => `${indent}${part}`.trimEnd());
 }
@@ -224,7 +233,13 @@ const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
 const outcomeText = ({ outcome }: HostReport): string => outcomeTexts[outcome];
 
 const failureLines = ({ failure }: HostReport): readonly string[] =>
-  failure === undefined ? [] : [`${failure.code}: ${failure.message}`];
+  failure === undefined
+    ? []
+    : [
+        `${failure.code}: ${failure.message}`,
+        ...(failure.hint === undefined ? [] : [`next: ${failure.hint}`]),
+        ...(failure.logs === undefined ? [] : [`logs: ${failure.logs}`]),
+      ];
 
 const systemWords = ({ system }: HostReport): readonly string[] =>
   system === undefined ? [] : [`runs ${shortImage(system)}`];

@@ -83,7 +83,8 @@ export async function errorsPage(): Promise<string> {
     ...table(
       ['Code', 'Kind', 'Exit', 'What it means', 'What to do'],
       failures.map(({ code, kind, title, hint }) => [
-        codeCell(code),
+        // The page of a run links to it.
+        `<a id="${code}"></a>${codeCell(code)}`,
         kind,
         String(exitCodes[kind]),
         title,

@@ -9,8 +9,14 @@ interface Browser {
     ) => Element & { readonly content: Element };
     readonly getElementById: (id: string) => Element | null;
     readonly querySelectorAll: (selector: string) => Iterable<Element>;
-    readonly addEventListener: (name: 'keydown', run: (event: KeyEvent) => void) => void;
+    readonly addEventListener: ((name: 'keydown', run: (event: KeyEvent) => void) => void) &
+      ((name: 'click', run: (event: { readonly target: Element }) => void) => void);
   };
+  readonly navigator: {
+    /** Missing where the page is served to another machine without TLS. */
+    readonly clipboard?: { readonly writeText: (text: string) => Promise<void> };
+  };
+  readonly getSelection: () => { readonly selectAllChildren: (node: Element) => void };
   readonly EventSource: new (path: string) => {
     onopen: () => void;
     onerror: () => void;
@@ -20,6 +26,8 @@ interface Browser {
 }
 
 interface Element {
+  readonly parentElement: Element | null;
+  readonly closest: (selector: string) => Element | null;
   readonly nodeType: number;
   readonly nodeName: string;
   readonly attributes: Iterable<{ readonly name: string; readonly value: string }>;
@@ -156,11 +164,31 @@ function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
   };
 }
 
+/** A button copies the text that it names; where a browser keeps its clipboard, the text is selected. */
+function openCopying({ document, navigator, getSelection }: Browser): void {
+  document.addEventListener('click', ({ target }) => {
+    const button = target.closest('[data-copy]');
+    if (button === null) return;
+    const select = (): void => {
+      if (button.parentElement !== null) getSelection().selectAllChildren(button.parentElement);
+    };
+    const text = button.getAttribute('data-copy') ?? '';
+    if (navigator.clipboard === undefined) {
+      select();
+      return;
+    }
+    void navigator.clipboard.writeText(text).then(() => {
+      button.textContent = 'Copied';
+    }, select);
+  });
+}
+
 /** Keeps the page up to date, the clocks running, and the log filtered. */
 function runPage(): void {
   const browser = globalThis as unknown as Browser;
   const { document, EventSource } = browser;
   const log = openLog(browser);
+  openCopying(browser);
   let offset = 0;
   const tick = (): void => {
     const now = Date.now() + offset;
@@ -203,5 +231,5 @@ function runPage(): void {
 }
 
 /** The script of the page: the functions as they stand here, and the call of the last. */
-export const script = `${[lengthOf, morphChildren, elementsOf, openLog, runPage].join('\n')}
+export const script = `${[lengthOf, morphChildren, elementsOf, openLog, openCopying, runPage].join('\n')}
 ${runPage.name}();`;

@@ -24,7 +24,10 @@ const updates: readonly PageUpdate[] = [
   { kind: 'fault', at: 5, where: evil, what: evil },
   { kind: 'source', at: 6, lastError: evil },
   { kind: 'phase', at: 7, host: evil, phase: evil },
-  { kind: 'host-end', at: 8, host: evil, isGood: false, text: evil },
+  {
+    ...{ kind: 'host-end', at: 8, host: evil, isGood: false, text: evil },
+    failure: { code: evil, message: evil, hint: evil, logs: evil },
+  },
   { kind: 'end', at: 9, isGood: false, text: evil, details: [evil] },
 ];
 
@@ -55,8 +58,25 @@ describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
       .replaceAll(/<(style|script)>[^]*?<\/\1>/g, '')
       .replaceAll(/="([^"]?)[^"]*"/g, '="$1"');
     expect(tags).not.toMatch(/<[^>]+\s(src|style|on\w+)=/);
-    expect(tags).not.toMatch(/\shref="[^#]/);
+    for (const [, href] of text.matchAll(/\shref="([^#"][^"]*)"/g))
+      expect(href).toMatch(/^https:\/\/bootwright\.io\/docs\/errors\.html#[\w%.()&#;-]+$/);
   });
+});
+
+it('names what became of the cluster, and the operator that never became available', () => {
+  const operator = (name: string, tone: 'good' | 'bad'): PageUpdate => ({
+    ...{ kind: 'object', at: 1, object: { kind: 'Operator', name, state: 'RouteHealth', tone } },
+  });
+  const shown = [
+    operator('console', 'bad'),
+    operator('etcd', 'good'),
+    { kind: 'cluster', at: 2, status: 'error', info: 'took too long' } as const,
+    { kind: 'end', at: 3, isGood: false, text: 'error', details: [] } as const,
+  ].reduce<PageState>(pageAfter, emptyPage('', '', 0));
+  const text = pageDocument(shown, 4, 'saved');
+  expect(text).toContain('console never became available: RouteHealth');
+  expect(text).not.toContain('etcd never');
+  expect(text).toMatch(/<progress\s+class="is-bad"/);
 });
 
 it('escapes texts in a template, and takes pieces of HTML as they are', () => {
@@ -71,7 +91,7 @@ describe('what a reader is sent', () => {
     const at = 2000;
     live.update({ kind: 'host', at, id: 'h', name: 'm1', role: 'master', rail: [] });
     expect(live.changes(at)?.sections.map(({ id }) => id)).toEqual([
-      ...['state', 'trouble', 'host-1', 'objects', 'faults', 'timeline'],
+      ...['state', 'trouble', 'failures', 'host-1', 'objects', 'faults', 'timeline'],
     ]);
     expect(live.changes(at)).toBeUndefined();
     live.update({ kind: 'fault', at, where: 'm1', what: 'power-loss' });

@@ -47,8 +47,10 @@ export function pageDocument(page: PageState, now: number, mode: 'live' | 'saved
 </head>
 <body${live}>
 <a class="skip" href="#filter">Skip to the log</a>
-<header id="top"><div id="gone" role="alert" hidden>The program that serves this page does not answer; the page continues when it does.</div>${within('top')}</header>
+<header id="top">${within('top')}</header>
+<div id="gone" role="alert" hidden>The program that serves this page does not answer; the page continues when it does.</div>
 <main>
+<div class="wide" id="intro">${within('intro')}</div>
 <div><h2 class="hidden">Hosts</h2><div id="hosts">${within('hosts')}</div></div>
 <div class="side">
 <div class="panel" id="cluster"><h2>Cluster</h2>${within('cluster')}</div>

@@ -99,7 +99,7 @@ describe('a page after the events of an agent', () => {
     );
     expect(page.hosts[0]?.steps['image/write']).toMatchObject({ state: 'done', until: 90 });
     expect(page.hosts[0]?.spans.map(({ work, from, until }) => [work, from, until])).toEqual([
-      ...[['boot', 1, 12] as const, ['write', 10, 90] as const, ['boot', 90, undefined] as const],
+      ...[['live', 1, 12] as const, ['write', 10, 90] as const, ['boot', 90, undefined] as const],
     ]);
   });
 
@@ -172,7 +172,8 @@ describe('everything else', () => {
   it('says once that the service is away, and when it is back', () => {
     const away: PageUpdate = { kind: 'source', at: 1, lastError: 'no answer' };
     const page = after(away, away, { kind: 'source', at: 2 });
-    expect(page.lastError).toBeUndefined();
+    expect(page).toMatchObject({ lastError: undefined, answeredAt: 2 });
+    expect(after(away).answeredAt).toBeUndefined();
     expect(page.lines.map(({ text }) => text)).toEqual(['no answer', 'answers again']);
   });
 

@@ -1,6 +1,13 @@
 import { plainLine } from '../lib/plain-text.ts';
 import { eventLine } from './event-line.ts';
-import { allEnded, closed, closedOf, hostAfterEvent, withSpan } from './host-events.ts';
+import {
+  allEnded,
+  closed,
+  closedOf,
+  hostAfterEvent,
+  withFailure,
+  withSpan,
+} from './host-events.ts';
 import { isLadder, railSteps, stageStep, workOfStage } from './rail.ts';
 import {
   caps,
@@ -50,7 +57,10 @@ const changes: Handlers<PageState> = {
   }),
   object: (page, update) => ({ ...page, objects: withObject(page.objects, update) }),
   fault: (page, update) => ({ ...page, faults: withFault(page.faults, update) }),
-  source: (page, { lastError }) => ({ ...page, lastError: lastError && short(lastError) }),
+  source: (page, { at, lastError }) =>
+    lastError === undefined
+      ? { ...page, lastError, answeredAt: at }
+      : { ...page, lastError: short(lastError) },
   line: (page) => page,
   end: (page, { at, isGood, text, details }) => ({
     ...page,
@@ -60,13 +70,23 @@ const changes: Handlers<PageState> = {
 };
 
 /** A host that is known keeps what is known of it. */
-function withHost(page: PageState, { id, name, role, rail }: Of<'host'>): PageState {
-  const known = { id, name: short(name), role: short(role), rail };
+function withHost(page: PageState, update: Of<'host'>): PageState {
+  const { id, rail, hardware = '' } = update;
+  const [name, role] = [short(update.name), short(update.role)];
+  const known = { id, name, role, rail, hardware: short(hardware) };
   if (page.hosts.some((host) => host.id === id)) {
     return onHost(page, id, (host) => ({ ...host, ...known }));
   }
   if (page.hosts.length >= caps.hosts) return page;
-  const fresh = { steps: {}, spans: [], stage: '', stageInfo: '', status: '', phase: '' };
+  const fresh = {
+    steps: {},
+    spans: [],
+    stage: '',
+    stageInfo: '',
+    status: '',
+    phase: '',
+    hardware: '',
+  };
   return { ...page, hosts: [...page.hosts, { ...fresh, ...known }] };
 }
 
@@ -116,7 +136,9 @@ function afterPhase(host: HostState, { at, ...update }: Of<'phase'>): HostState 
   if (phase === '') {
     return { ...host, phase, spans: closedOf(host.spans, host.phase, { until: at }) };
   }
-  const span = { track: '', title: phase, work: 'boot', from: at } as const;
+  // Before its agent a host starts from its live medium.
+  const work = Object.keys(host.steps).length === 0 ? 'live' : 'boot';
+  const span = { track: '', title: phase, work, from: at } as const;
   const spans = withSpan(closed(host.spans, at), span);
   // A reboot can take the last events of the agent that asked for it.
   const steps = host.phase === '' ? allEnded(host.steps, at, 'done') : host.steps;
@@ -124,8 +146,9 @@ function afterPhase(host: HostState, { at, ...update }: Of<'phase'>): HostState 
 }
 
 /** The first end of a host is its end. */
-const afterEnd = (host: HostState, { at, isGood, text }: Of<'host-end'>): HostState => ({
+const afterEnd = (host: HostState, { at, isGood, text, failure }: Of<'host-end'>): HostState => ({
   ...host,
+  failure: isGood ? undefined : withFailure(host.failure, failure),
   end: host.end ?? { at, isGood, text: short(text) },
   spans: closed(host.spans, at),
 });

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../engine/events.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { railSteps, tracksOf } from './rail.ts';
-import { caps, type HostState, type Span, type StepState } from './state.ts';
+import { caps, type HostFailure, type HostState, type Span, type StepState } from './state.ts';
 
 const short = (text: string): string => plainLine(text, caps.text);
 
@@ -15,6 +15,7 @@ export function hostAfterEvent(host: HostState, event: RunEvent): HostState {
     case 'run.stopped':
       return {
         ...host,
+        failure: event.type === 'run.failed' ? withFailure(undefined, event.failure) : undefined,
         steps: allEnded(host.steps, event.at, 'stopped'),
         spans: closed(host.spans, event.at),
       };
@@ -24,6 +25,23 @@ export function hostAfterEvent(host: HostState, event: RunEvent): HostState {
     default:
       return afterStepEvent(host, event);
   }
+}
+
+/** A failure with what else is known of it. */
+export function withFailure(
+  before: HostFailure | undefined,
+  more: Partial<HostFailure> | undefined,
+): HostFailure | undefined {
+  if (more === undefined) return before;
+  const { code, message, hint, logs } = {
+    code: '',
+    message: '',
+    hint: '',
+    logs: '',
+    ...before,
+    ...more,
+  };
+  return { code: short(code), message: short(message), hint: short(hint), logs: short(logs) };
 }
 
 function waitOf(event: EventOf<'wait.updated' | 'wait.finished'>): StepState['wait'] {

@@ -12,7 +12,7 @@ const stages = [
 
 const host = (change: Partial<HostState> = {}): HostState => ({
   ...{ id: 'h', name: 'm1', role: 'master', rail: railOfStages(stages), steps: {}, spans: [] },
-  ...{ stage: '', stageInfo: '', status: '', phase: '' },
+  ...{ stage: '', stageInfo: '', status: '', phase: '', hardware: '' },
   ...change,
 });
 

@@ -116,7 +116,12 @@ export function percentIn(info: string): number | undefined {
 }
 
 /** How the whole is, in a word and a tone. */
-export function pageWord({ end, hosts, cluster }: PageState): {
+export function pageWord({
+  end,
+  hosts,
+  cluster,
+  lastError,
+}: Pick<PageState, 'end' | 'hosts' | 'cluster' | 'lastError'>): {
   readonly tone: Tone;
   readonly word: string;
 } {
@@ -124,7 +129,8 @@ export function pageWord({ end, hosts, cluster }: PageState): {
   if (['error', 'cancelled'].includes(cluster.status)) return { tone: 'bad', word: cluster.status };
   if (cluster.status === 'installed') return { tone: 'good', word: 'installed' };
   const isEmpty = hosts.length === 0;
-  const unsaid = isEmpty ? 'waiting for the service' : 'installing';
+  const unanswered = lastError === undefined ? 'waiting for the service' : 'not reached yet';
+  const unsaid = isEmpty ? unanswered : 'installing';
   const word = cluster.status === '' ? unsaid : cluster.status;
   return { tone: isEmpty ? 'waiting' : 'busy', word };
 }

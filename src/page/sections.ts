@@ -1,8 +1,9 @@
+import { documentation } from '../model/version.ts';
 import { lengthOf } from './client.ts';
 import { html, type Html } from './html.ts';
 import { type HostView, type NowLine, pageWord, viewOf } from './host-view.ts';
 import { railPicture, stepList } from './rail-view.ts';
-import type { HostState, ObjectState, PageLine, PageState, Tone } from './state.ts';
+import type { HostFailure, HostState, ObjectState, PageLine, PageState, Tone } from './state.ts';
 import { timelineSection } from './timeline.ts';
 
 /** A section of the page, which is replaced as a whole when it changes. */
@@ -24,7 +25,8 @@ const glyphs: Readonly<Record<Tone, string>> = {
 /** Every section but the log, in their order. */
 export const pageSections = (page: PageState, now: number): readonly PageSection[] => [
   { id: 'state', within: 'top', content: stateSection(page) },
-  { id: 'trouble', within: 'top', content: errorSection(page) },
+  { id: 'trouble', within: 'intro', content: errorSection(page) },
+  { id: 'failures', within: 'intro', content: failuresSection(page) },
   ...page.hosts.map((host, index) => ({
     id: `host-${index + 1}`,
     within: 'hosts',
@@ -60,33 +62,86 @@ function stateSection(page: PageState): Html {
     ...(cluster.status === '' ? [] : [html`<span>cluster ${cluster.status}</span>`]),
     html`<span>${took}</span>`,
   ];
-  return html`<h1>${page.title}</h1>
-    ${page.about === '' ? undefined : html`<p class="about">${page.about}</p>`}
-    <p class="facts">${badge(tone, word)}${facts}</p>
-    <progress max="100" value="${percent}" aria-label="progress of all hosts">${percent} %</progress
-    >${
-      end === undefined || end.details.length === 0
-        ? undefined
-        : html`<ul class="details">
-            ${end.details.map((text) => html`<li>${text}</li>`)}
-          </ul>`
-    }`;
+  const isOver = tone === 'good' || tone === 'bad';
+  return html`<div class="heading">
+      <h1>${page.title}</h1>
+      <p class="facts">${badge(tone, word)}${facts}</p>
+    </div>
+    <progress
+      class="${isOver ? `is-${tone}` : ''}"
+      max="100"
+      value="${percent}"
+      aria-label="progress of all hosts"
+    >
+      ${percent} %
+    </progress>`;
 }
 
-const errorSection = ({ lastError, at }: PageState): Html =>
+const errorSection = ({ lastError, answeredAt }: PageState): Html =>
   lastError === undefined
     ? html``
     : html`<p class="trouble" role="alert">
-        ${lastError}. What is shown is as of ${clock(at)} UTC.
+        ${answeredAt === undefined ? 'Not reached yet' : `Away since ${clock(answeredAt)} UTC`}:
+        ${lastError}
       </p>`;
+
+/** So many failures are shown; of the others there is a count. */
+const failuresShown = 8;
+
+/** What failed, why, and what to do. */
+function failuresSection({ about, hosts, end }: PageState): Html {
+  const failed = hosts.flatMap(({ name, role, steps, failure }) =>
+    failure === undefined ? [] : [failureBox({ name, role, steps, failure })],
+  );
+  const rest = failed.length - failuresShown;
+  return html`${about === '' ? undefined : html`<p class="about">${about}</p>`}${failed.slice(0, failuresShown)}${
+    rest > 0 ? html`<p>and ${rest} more hosts</p>` : undefined
+  }${
+    end === undefined || end.details.length === 0
+      ? undefined
+      : html`<ul class="details">
+          ${end.details.map((text) => html`<li>${text}</li>`)}
+        </ul>`
+  }`;
+}
+
+type FailedHost = Pick<HostState, 'name' | 'role' | 'steps'> & { readonly failure: HostFailure };
+
+function failureBox({ name, role, steps, failure }: FailedHost): Html {
+  const { code, message, hint, logs } = failure;
+  const step = Object.values(steps).find(({ state }) => state === 'failed')?.title;
+  const where = step === undefined ? name : `${name}, ${step}`;
+  const lines = [
+    `failed: ${code === '' ? '' : `${code}: `}${message}`,
+    ...(hint === '' ? [] : [`next: ${hint}`]),
+    ...(logs === '' ? [] : [`logs: ${logs}`]),
+  ];
+  return html`<div class="failure">
+    <h2>${where} <small>${role}</small></h2>
+    <p>failed: ${codeLink(failure)}${message}</p>
+    ${lines.slice(1).map((line) => html`<p>${line}</p>`)}
+    <button type="button" data-copy="${[where, ...lines].join('\n')}">
+      Copy<span class="hidden"> the failure of ${name}</span>
+    </button>
+  </div>`;
+}
+
+/** A code that the program knows has a hint, and a line in the documentation. */
+function codeLink({ code, hint }: HostFailure): Html | undefined {
+  if (code === '') return undefined;
+  if (hint === '') return html`<b>${code}</b>: `;
+  const href = `${documentation}/errors.html#${encodeURIComponent(code)}`;
+  return html`<a href="${href}" target="_blank" rel="noreferrer">${code}</a>: `;
+}
 
 function hostSection(host: HostState): Html {
   const view = viewOf(host);
-  const { name, role } = host;
+  const { name, role, hardware } = host;
   const label = `${name}: ${view.done} of ${view.all} steps ended`;
   return html`<header>
       <h3>${name}</h3>
-      <span class="role">${role}</span>${badge(view.tone, view.word)}
+      <span class="role">${role}</span
+      >${hardware === '' ? undefined : html`<small>${hardware}</small>`}${badge(view.tone, view.word)}
     </header>
     ${railPicture(host, label)} ${nowList(view)}
     <details>
@@ -126,11 +181,15 @@ const rankOf = (kind: string): number => {
   return rank === -1 ? kindOrder.length : rank;
 };
 
-function objectsSection({ objects, cluster }: PageState): Html {
-  const info = cluster.info === '' ? undefined : html`<p class="none">${cluster.info}</p>`;
+function objectsSection(page: PageState): Html {
+  const { objects, cluster, end } = page;
+  const outcome = end === undefined ? undefined : clusterOutcome(page);
+  const isShown = outcome === undefined && cluster.info !== '';
+  const info = isShown ? html`<p class="none">${cluster.info}</p>` : undefined;
   if (objects.length === 0)
     return html`${info}
-      <p class="none">No object of the cluster yet.</p>`;
+      <p class="none">No object of the cluster${end === undefined ? ' yet' : ''}.</p>
+      ${outcome}`;
   const kinds = [...new Set(objects.map(({ kind }) => kind))].toSorted(
     (one, other) => rankOf(one) - rankOf(other),
   );
@@ -143,7 +202,26 @@ function objectsSection({ objects, cluster }: PageState): Html {
   return html`${info}
     <div class="kinds" tabindex="0" role="region" aria-label="Objects of the cluster">
       ${groups}
-    </div>`;
+    </div>
+    ${outcome}`;
+}
+
+const operatorKinds: ReadonlySet<string> = new Set(['Operator', 'ClusterOperator']);
+
+/** What became of the cluster, with the operators that never became available. */
+function clusterOutcome({ cluster, end, objects }: PageState): Html {
+  const { status, info } = cluster;
+  const ending = pageWord({ end: undefined, hosts: [], cluster, lastError: undefined });
+  const isEnded = ['error', 'cancelled', 'installed'].includes(status);
+  const tone = isEnded ? ending.tone : end?.isGood === true ? 'good' : 'bad';
+  const missing = objects.filter(
+    ({ kind, goodAt }) => tone === 'bad' && operatorKinds.has(kind) && goodAt === undefined,
+  );
+  return html`<div class="outcome">
+    <p>${badge(tone, status === '' ? (end?.text ?? '') : `cluster ${status}`)}</p>
+    ${info === '' ? undefined : html`<p>${info}</p>`}
+    ${missing.map(({ name, state }) => html`<p>${name} never became available: ${state}</p>`)}
+  </div>`;
 }
 
 /** So many objects of a kind are listed; of the others there is a count. */

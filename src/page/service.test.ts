@@ -9,6 +9,7 @@ const host = (change: Partial<HostOverview> = {}): HostOverview => ({
   ...{ id: 'h', infraEnvId: 'i', name: 'm1', role: 'master', addresses: [] },
   ...{ status: 'installing-in-progress', statusInfo: '', isBootstrap: false },
   ...{ stage: 'Writing image to disk', stageInfo: '40%', stageSince: 100 },
+  ...{ hardware: '', hasLogs: false },
   ...change,
 });
 
@@ -17,6 +18,7 @@ const cluster = (
   change: Partial<ClusterOverview> = {},
 ): ClusterOverview => ({
   ...{
+    id: 'c',
     name: 'lab',
     status: 'installing',
     statusInfo: 'Installation in progress',
@@ -65,11 +67,7 @@ describe('a page of what the service has', () => {
       { tone: 'good', word: 'installed', percent: 100 },
     ],
     ['was added', { status: 'added-to-existing-cluster', stage: 'Done' }, { tone: 'good' }],
-    [
-      'failed',
-      { status: 'error', statusInfo: 'Failed - disk' },
-      { tone: 'bad', word: 'Failed - disk' },
-    ],
+    ['failed', { status: 'error', statusInfo: 'Failed - disk' }, { tone: 'bad', word: 'failed' }],
     [
       'has to be seen to',
       {
@@ -87,6 +85,19 @@ describe('a page of what the service has', () => {
   ])('has a host that %s', (_, change, expected) => {
     const [shown] = page(cluster([host(change)])).hosts;
     expect(shown === undefined ? undefined : viewOf(shown)).toMatchObject(expected);
+  });
+
+  it.each([
+    [
+      'Failed - disk.busy: /dev/sda is in use — unmount it',
+      { code: 'disk.busy', message: '/dev/sda is in use', hint: 'unmount it' },
+    ],
+    ['Host lost its link: no beat', { code: '', message: 'Host lost its link: no beat', hint: '' }],
+  ])('says why a host failed: %s', (statusInfo, failure) => {
+    const failed = host({ status: 'error', statusInfo, hasLogs: true, hardware: 'R650, 256 GiB' });
+    const [shown] = page(cluster([failed])).hosts;
+    expect(shown).toMatchObject({ failure, hardware: 'R650, 256 GiB' });
+    expect(shown?.failure?.logs).toContain('/v2/clusters/c/logs?logs_type=host&host_id=h');
   });
 
   it('has the ladder of each role, and an id for a host without a name', () => {

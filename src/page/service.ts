@@ -1,7 +1,7 @@
 import { ladders } from '../model/stage.ts';
 import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/inventory.ts';
 import { railOfStages } from './rail.ts';
-import type { PageUpdate, Rail, Tone } from './state.ts';
+import type { HostFailure, PageUpdate, Rail, Tone } from './state.ts';
 
 /** Statuses of a cluster in which its installation is over (assisted-service, `cluster.status`). */
 const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
@@ -61,32 +61,63 @@ function operatorUpdate({ name, status, statusInfo }: MonitoredOperator, at: num
 
 function hostUpdates(
   host: HostOverview,
-  { isSingleNode }: ClusterOverview,
+  cluster: ClusterOverview,
   at: number,
 ): readonly PageUpdate[] {
-  const { id, name, status, stage = '' } = host;
+  const { isSingleNode } = cluster;
+  const { id, name, status, stage = '', hardware } = host;
   const role = host.isBootstrap ? 'bootstrap' : host.role;
   const needsPerson = status === 'error' || status.includes('pending-user-action');
   const info = needsPerson ? host.statusInfo : host.stageInfo;
   const rail = railOfRole(role, isSingleNode);
   const since = host.stageSince ?? at;
   return [
-    { kind: 'host', at, id, name: name === '' ? id : name, role, rail },
+    { kind: 'host', at, id, name: name === '' ? id : name, role, rail, hardware },
     { kind: 'stage', at, host: id, stage, info, status, since },
-    ...hostEnd(host, at),
+    ...hostEnd(host, cluster, at),
   ];
 }
 
 function hostEnd(
-  { id, status, statusInfo, stageSince }: HostOverview,
+  { id, status, statusInfo, stageSince, hasLogs }: HostOverview,
+  cluster: Pick<ClusterOverview, 'id'>,
   at: number,
 ): readonly PageUpdate[] {
   if (installed.has(status)) {
     return [{ kind: 'host-end', at: stageSince ?? at, host: id, isGood: true, text: status }];
   }
   if (status !== 'error' && status !== 'cancelled') return [];
-  const text = statusInfo === '' ? status : statusInfo;
-  return [{ kind: 'host-end', at, host: id, isGood: false, text }];
+  const logs = hasLogs
+    ? `at the service, /api/assisted-install/v2/clusters/${cluster.id}/logs?logs_type=host&host_id=${id}`
+    : '';
+  const failure = { ...failureIn(statusInfo), logs };
+  const text = status === 'error' ? 'failed' : status;
+  return [
+    {
+      kind: 'host-end',
+      at,
+      host: id,
+      isGood: false,
+      text,
+      ...(status === 'error' ? { failure } : {}),
+    },
+  ];
+}
+
+/** A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets before it; else only its text. */
+export function failureIn(statusInfo: string): Pick<HostFailure, 'code' | 'message' | 'hint'> {
+  const text = statusInfo.startsWith('Failed - ')
+    ? statusInfo.slice('Failed - '.length)
+    : statusInfo;
+  const [code, hint] = [text.indexOf(': '), text.lastIndexOf(' — ')];
+  if (code === -1 || hint < code || text.slice(0, code).includes(' ')) {
+    return { code: '', message: statusInfo, hint: '' };
+  }
+  return {
+    code: text.slice(0, code),
+    message: text.slice(code + 2, hint),
+    hint: text.slice(hint + 3),
+  };
 }
 
 /** The rail of a host of which only its role is known. */

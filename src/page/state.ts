@@ -2,7 +2,7 @@ import type { RunEvent } from '../engine/events.ts';
 import type { Millis } from '../model/duration.ts';
 
 /** What a span of time went into; the time line has a colour for each. */
-export type Work = 'prepare' | 'write' | 'build' | 'wait' | 'boot';
+export type Work = 'live' | 'prepare' | 'write' | 'build' | 'wait' | 'boot';
 
 /** How something is, whatever it is. */
 export type Tone = 'idle' | 'busy' | 'waiting' | 'good' | 'bad';
@@ -60,6 +60,17 @@ export interface Span {
   readonly isBad?: boolean | undefined;
 }
 
+/** Why a host failed. */
+export interface HostFailure {
+  /** As docs/errors.md has it, where there is a hint. */
+  readonly code: string;
+  readonly message: string;
+  /** What to do next; empty where nobody says so. */
+  readonly hint: string;
+  /** Where its logs are; empty where that is not known. */
+  readonly logs: string;
+}
+
 /** How a host ended. */
 export interface HostEnd {
   readonly at: number;
@@ -81,6 +92,9 @@ export interface HostState {
   readonly status: string;
   /** What the machine is at while no agent runs on it. */
   readonly phase: string;
+  /** Model, memory and disk; empty where they are not known. */
+  readonly hardware: string;
+  readonly failure?: HostFailure | undefined;
   readonly end?: HostEnd | undefined;
 }
 
@@ -140,6 +154,8 @@ export interface PageState {
   readonly lines: readonly PageLine[];
   /** How many lines there were in all. */
   readonly lineCount: number;
+  /** When its source answered last; undefined before the first answer. */
+  readonly answeredAt?: number | undefined;
   /** Why what is shown may be old. */
   readonly lastError?: string | undefined;
   readonly end?: PageEnd | undefined;
@@ -153,7 +169,8 @@ export type PageUpdate = { readonly at: number } & (
       readonly title?: string | undefined;
       readonly startedAt?: number | undefined;
     }
-  | ({ readonly kind: 'host' } & Pick<HostState, 'id' | 'name' | 'role' | 'rail'>)
+  | ({ readonly kind: 'host' } & Pick<HostState, 'id' | 'name' | 'role' | 'rail'> &
+      Partial<Pick<HostState, 'hardware'>>)
   | { readonly kind: 'event'; readonly host: string; readonly event: RunEvent }
   | {
       /** What the service has of a host. */
@@ -171,6 +188,7 @@ export type PageUpdate = { readonly at: number } & (
       readonly host: string;
       readonly isGood: boolean;
       readonly text: string;
+      readonly failure?: Partial<HostFailure> | undefined;
     }
   | { readonly kind: 'cluster'; readonly status: string; readonly info: string }
   | ({ readonly kind: 'object'; readonly isGone?: true } & {

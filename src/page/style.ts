@@ -3,11 +3,11 @@ export const style = `
 :root { color-scheme: light dark;
   --bg: #f4f6f8; --panel: #fff; --text: #1b2128; --soft: #525c67; --line: #d5dce3; --todo: #dfe5eb;
   --busy: #0a5fc4; --waiting: #8a5700; --good: #17713a; --bad: #bd1f1f;
-  --prepare: #75818d; --write: #2274d8; --build: #8a4fd0; --wait: #e0b252; --boot: #22918a; --idle: #dfe5eb; }
+  --prepare: #75818d; --write: #2274d8; --build: #8a4fd0; --wait: #e0b252; --boot: #22918a; --live: #b0673f; --idle: #dfe5eb; }
 @media (prefers-color-scheme: dark) { :root {
   --bg: #0f1318; --panel: #171d24; --text: #e4eaf0; --soft: #a0acb8; --line: #2c3540; --todo: #2c3540;
   --busy: #74b6ff; --waiting: #e5b84a; --good: #58c97d; --bad: #ff8077;
-  --prepare: #7d8a97; --write: #4a94ee; --build: #a878e6; --wait: #a88335; --boot: #35a79f; --idle: #232b34; } }
+  --prepare: #7d8a97; --write: #4a94ee; --build: #a878e6; --wait: #a88335; --boot: #35a79f; --live: #c98a5e; --idle: #232b34; } }
 * { box-sizing: border-box; }
 html { font: 15px/1.45 system-ui, sans-serif; background: var(--bg); color: var(--text); }
 @media (min-width: 2400px) { html { font-size: 19px; } }
@@ -25,19 +25,31 @@ time, td, .bar { font-variant-numeric: tabular-nums; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: 1rem; top: 1rem; z-index: 2; padding: .4rem .8rem; background: var(--panel); }
 a { color: var(--busy); }
-#top { position: sticky; top: 0; z-index: 1; padding: .8rem clamp(.8rem, 2vw, 2.5rem); background: var(--panel); border-bottom: 1px solid var(--line); }
+#top { position: sticky; top: 0; z-index: 1; padding: .5rem clamp(.8rem, 2vw, 2.5rem); background: var(--panel); border-bottom: 1px solid var(--line); }
+.heading { display: flex; flex-wrap: wrap; gap: .2rem 1.5rem; align-items: baseline; justify-content: space-between; }
+@media (min-width: 1100px) and (min-height: 601px) { .heading { flex-wrap: nowrap; } .heading > *, .heading .badge { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .heading .facts { flex-wrap: nowrap; flex-shrink: 0; max-width: 65%; } }
+#intro { display: grid; gap: .6rem; }
+#intro:not(:has(p, li)), #intro > :not(:has(p, li)) { display: none; }
 .about { color: var(--soft); font-size: .9rem; max-width: 90ch; }
 .facts { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; align-items: center; margin: .35rem 0 .5rem; }
-.trouble, #gone { margin-top: .5rem; padding: .4rem .7rem; border-left: 3px solid var(--bad); background: var(--bg); overflow-wrap: anywhere; }
+.failure { margin-top: .6rem; padding: .7rem 1rem; border: 1px solid var(--bad); border-left-width: 4px; border-radius: 8px; background: var(--panel); overflow-wrap: anywhere; }
+.failure h2 { margin-bottom: .2rem; } .failure p + p { margin-top: .15rem; }
+button { margin-top: .5rem; font: inherit; color: inherit; background: var(--bg); border: 1px solid var(--soft); border-radius: 6px; padding: .15rem .8rem; cursor: pointer; }
+.outcome { margin-top: .7rem; padding-top: .6rem; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+#gone { position: fixed; inset: auto 0 0; z-index: 2; }
+.trouble, #gone { padding: .4rem .7rem; border-left: 3px solid var(--bad); background: var(--bg); overflow-wrap: anywhere; }
 .details { margin-top: .5rem; color: var(--bad); overflow-wrap: anywhere; }
 progress { appearance: none; display: block; width: 100%; height: 6px; border: 0; border-radius: 3px; overflow: hidden; background: var(--todo); color: var(--busy); }
 progress::-webkit-progress-bar { background: var(--todo); }
-progress::-webkit-progress-value { background: var(--busy); transition: width .4s; }
-progress::-moz-progress-bar { background: var(--busy); }
+progress.is-good, progress.is-bad { color: var(--tone); }
+progress::-webkit-progress-value { background: var(--tone, var(--busy)); transition: width .4s; }
+progress::-moz-progress-bar { background: var(--tone, var(--busy)); }
 main { display: grid; gap: 1rem; padding: 1rem clamp(.8rem, 2vw, 2.5rem) 2rem; grid-template-columns: minmax(0, 1fr); }
-@media (min-width: 1100px) { main { grid-template-columns: minmax(0, 2.4fr) minmax(18rem, 1fr); } .wide { grid-column: 1 / -1; } }
+@media (min-width: 1100px) { main { grid-template-columns: minmax(0, 2.4fr) minmax(18rem, 1fr); } .wide { grid-column: 1 / -1; }
+  .side { contain: size; min-height: max(30rem, 100vh - 8rem); } #cluster { min-height: 0; } }
 .panel, #hosts > section { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: .8rem 1rem; min-width: 0; }
-.side { display: grid; gap: 1rem; align-content: start; min-width: 0; }
+.side, #cluster { display: flex; flex-direction: column; gap: 1rem; min-width: 0; }
+#cluster, #cluster > section { gap: 0; display: flex; flex-direction: column; min-height: 0; } #injected { overflow-y: auto; flex: none; max-height: 40%; }
 #hosts { display: grid; gap: .8rem; align-content: start; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 1900px) { #hosts { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 #hosts header { display: flex; flex-wrap: wrap; gap: .2rem .7rem; align-items: baseline; }
@@ -79,10 +91,11 @@ summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 .objects { font-size: .9rem; }
 .objects li { overflow-wrap: anywhere; }
 .objects b { font-weight: 500; }
-.kinds { max-height: 44rem; overflow-y: auto; }
+.kinds { overflow-y: auto; min-height: 0; }
+@media (max-width: 1099px) { .kinds { max-height: 44rem; } }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin-bottom: .7rem; font-size: .9rem; color: var(--soft); }
 .legend i, th i, .longest i { display: inline-block; width: .7em; height: .7em; margin-right: .35em; border-radius: 2px; }
-i.work-prepare { background: var(--prepare); } i.work-write { background: var(--write); } i.work-build { background: var(--build); }
+i.work-live { background: var(--live); } rect.work-live { fill: var(--live); } i.work-prepare { background: var(--prepare); } i.work-write { background: var(--write); } i.work-build { background: var(--build); }
 i.work-wait { background: var(--wait); } i.work-boot { background: var(--boot); } i.work-idle { background: var(--idle); border: 1px solid var(--line); }
 i.mark-bad { background: var(--bad); }
 .row { display: grid; grid-template-columns: minmax(3.5rem, auto) minmax(0, 1fr) 6.2rem; gap: .8rem; align-items: start; padding: .25rem 0; border-top: 1px solid var(--line); }
@@ -111,5 +124,5 @@ thead th { color: var(--soft); } tbody th { font-weight: 600; }
 @media (max-width: 700px) { .timeline { display: block; } .timeline .row { grid-template-columns: minmax(0, 1fr) auto; }
   .row svg { grid-column: 1 / -1; grid-row: 2; } .row b { max-width: none; } .scale g:nth-child(even) { display: none; } }
 @media (max-width: 700px), (max-height: 600px) { #top { position: static; } }
-@media print { #top { position: static; } #lines { max-height: none; } }
+@media print { #top { position: static; } .side { contain: none; } #lines { max-height: none; } }
 `;

@@ -7,7 +7,7 @@ const span = (work: Work, from: number, until?: number): Span => ({
   ...(until === undefined ? {} : { until }),
 });
 
-const none = { prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
+const none = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
 
 describe('where the time of a host went', () => {
   it.each<[string, readonly Span[], Partial<typeof none>]>([
@@ -35,7 +35,7 @@ describe('where the time of a host went', () => {
 describe('the time line', () => {
   const host = (spans: readonly Span[], end?: number): HostState => ({
     ...{ id: 'h', name: 'm1', role: 'master', rail: [], steps: {}, spans },
-    ...{ stage: '', stageInfo: '', status: '', phase: '' },
+    ...{ stage: '', stageInfo: '', status: '', phase: '', hardware: '' },
     ...(end === undefined ? {} : { end: { at: end, isGood: true, text: '' } }),
   });
 

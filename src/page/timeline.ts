@@ -33,7 +33,7 @@ export interface Timeline {
 }
 
 /** Where several things continue at once, the first of these is what the time went into. */
-const priority: readonly Work[] = ['write', 'build', 'boot', 'prepare', 'wait'];
+const priority: readonly Work[] = ['write', 'build', 'boot', 'live', 'prepare', 'wait'];
 
 const longestShown = 8;
 
@@ -66,7 +66,7 @@ function hostTimeline(host: HostState, from: number, until: number): HostTimelin
 
 /** Divides a time among the kinds of work: they add up to it. */
 export function sharesOf(spans: readonly Span[], from: number, until: number): Shares {
-  const shares = { prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
+  const shares = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
   const within = (at: number): number => Math.min(until, Math.max(from, at));
   const edges = spans.flatMap((span) => [within(span.from), within(span.until ?? until)]);
   const cuts = [...new Set([from, ...edges, until])].toSorted((one, other) => one - other);
@@ -108,6 +108,7 @@ const rowHeight = 15;
 
 /** What the kinds of work are called. */
 const workWords: Readonly<Record<Work | 'idle', string>> = {
+  live: 'start the live medium',
   prepare: 'prepare',
   write: 'write disks',
   build: 'build images',

@@ -108,10 +108,15 @@ export interface HostOverview extends InventoryHost {
   readonly stageInfo: string;
   /** When the stage began by the clock of the service, in milliseconds since the epoch. */
   readonly stageSince: number | undefined;
+  /** Model, memory and install disk, as far as the inventory has them. */
+  readonly hardware: string;
+  /** Whether the service has logs of it. */
+  readonly hasLogs: boolean;
 }
 
 /** The cluster as a page shows it. */
 export interface ClusterOverview {
+  readonly id: string;
   readonly name: string;
   readonly status: string;
   readonly statusInfo: string;

@@ -120,6 +120,23 @@ describe('a page that is watched', () => {
   });
 });
 
+it('leaves room below its heading, and copies a failure', async () => {
+  await using own = await served();
+  own.live.update({ kind: 'begin', at: Date.now(), title: 'A title '.repeat(60) });
+  own.live.update({ kind: 'source', at: Date.now(), lastError: 'connection refused' });
+  await using opened = await openPage(browser, own.server.url, desk);
+  const { page } = opened;
+  await page.setViewportSize({ width: 1440, height: 900 });
+  expect((await page.locator('#top').boundingBox())?.height).toBeLessThanOrEqual(90);
+  await page.getByText('Not reached yet: connection refused').waitFor();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy the failure of w1' }).click();
+  const copied = (): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
+  await expect
+    .poll(copied)
+    .toContain('failed: disk.busy: the disk is busy\nnext: unmount it\nlogs: ');
+});
+
 describe('a page without a mouse', () => {
   it('is read by keys: to the log, through hosts, and along what scrolls', async () => {
     await using own = await served();

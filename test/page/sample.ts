@@ -114,7 +114,11 @@ export function sampleUpdates(begin: number): readonly PageUpdate[] {
       at: begin + 31_000,
       host: 'w1',
       isGood: false,
-      text: 'failed: disk.busy: the disk is busy',
+      text: 'failed',
+      failure: {
+        ...{ code: 'disk.busy', message: 'the disk is busy', hint: 'unmount it' },
+        logs: '/opt/install-dir/bundle.tar.gz',
+      },
     },
     ...[
       stage('b1', 'Writing image to disk', '63%'),

@@ -274,12 +274,20 @@ export function fakeInventory({
     overview: async (signal) => {
       await enter('overview', signal);
       return {
-        ...{ name: known.name, status: known.status, statusInfo: '', version: '', operators },
+        ...{
+          id: known.id,
+          name: known.name,
+          status: known.status,
+          statusInfo: '',
+          version: '',
+          operators,
+        },
         ...{ isSingleNode: false, startedAt: undefined, completedAt: undefined },
         finalizing: known.finalizing?.stage ?? '',
         hosts: enabled().map((host) => ({
           ...plain(host),
           ...{ isBootstrap: false, statusInfo: '', stageInfo: '', stageSince: undefined },
+          ...{ hardware: '', hasLogs: false },
         })),
       };
     },

@@ -168,6 +168,8 @@ function timeIn(time: string | null | undefined): { readonly at?: number } {
 /** A host as a page shows it. */
 const WireWatchedHost = HostShape.extend({
   status_info: text,
+  installation_disk_path: text,
+  logs_collected_at: text,
   progress: z
     .object({ current_stage: text, progress_info: text, stage_started_at: text })
     .nullish(),
@@ -177,11 +179,14 @@ const WireWatchedHost = HostShape.extend({
   statusInfo: host.status_info ?? '',
   stageInfo: host.progress?.progress_info ?? '',
   stageSince: timeIn(host.progress?.stage_started_at).at,
+  hardware: hardwareOf(inventoryIn(host.inventory ?? ''), host.installation_disk_path ?? ''),
+  hasLogs: timeIn(host.logs_collected_at).at !== undefined,
 }));
 
 /** A cluster with its hosts and operators, as a page shows it. */
 const WireWatchedCluster = z
   .object({
+    id: text,
     name: text,
     status: z.string(),
     status_info: text,
@@ -195,6 +200,7 @@ const WireWatchedCluster = z
     hosts: readHosts<HostOverview>(),
   })
   .transform((cluster): ClusterOverview => ({
+    id: cluster.id ?? '',
     name: cluster.name ?? '',
     status: cluster.status,
     statusInfo: cluster.status_info ?? '',
@@ -236,6 +242,12 @@ export const recordShapes: { readonly [Name in keyof Records]: RecordShape<Recor
 
 const HostInventory = z.object({
   hostname: z.string().nullish(),
+  system_vendor: z.object({ manufacturer: text, product_name: text }).nullish().catch(undefined),
+  memory: z.object({ physical_bytes: z.number().nullish() }).nullish().catch(undefined),
+  disks: z
+    .array(z.object({ name: text, path: text, by_id: text, size_bytes: z.number().nullish() }))
+    .nullish()
+    .catch(undefined),
   interfaces: z
     .array(
       z.object({
@@ -249,6 +261,24 @@ const HostInventory = z.object({
 /** An inventory; empty where it cannot be read. (The agent being replaced fails the whole call for one.) */
 const inventoryIn = (text: string): z.infer<typeof HostInventory> =>
   HostInventory.safeParse(jsonIn(text)).data ?? {};
+
+/** What a machine is: its model, its memory, and the disk that is installed on. */
+function hardwareOf(
+  { system_vendor: vendor, memory, disks }: z.infer<typeof HostInventory>,
+  diskPath: string,
+): string {
+  const disk = disks?.find(
+    ({ path, by_id: id }) => diskPath !== '' && (path === diskPath || id === diskPath),
+  );
+  const bytes = memory?.physical_bytes ?? 0;
+  return [
+    [vendor?.manufacturer, vendor?.product_name].filter(Boolean).join(' '),
+    bytes > 0 ? `${Math.round(bytes / 2 ** 30)} GiB memory` : '',
+    disk?.size_bytes ? `${disk.name ?? diskPath} ${Math.round(disk.size_bytes / 1e9)} GB` : '',
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+}
 
 const Labels = z.record(z.string(), z.string());
 

@@ -104,7 +104,7 @@ async function showMachine({ update, end }: LabPage): Promise<ShownMachine> {
       const isAsExpected = outcome === 'installed';
       const text = isAsExpected ? 'runs the installed system' : differences.join('; ');
       update({ kind: 'host-end', at: Date.now(), host, isGood: isAsExpected, text });
-      await end({ outcome, isAsExpected, differences });
+      await end({ outcome, clusterStatus: '', isAsExpected, differences });
     },
   };
 }
