@@ -1,4 +1,3 @@
-import { documentation } from '../model/version.ts';
 import { lengthOf } from './client.ts';
 import { html, type Html } from './html.ts';
 import { type HostView, type NowLine, pageWord, viewOf } from './host-view.ts';
@@ -118,20 +117,12 @@ function failureBox({ name, role, steps, failure }: FailedHost): Html {
   ];
   return html`<div class="failure">
     <h2>${where} <small>${role}</small></h2>
-    <p>failed: ${codeLink(failure)}${message}</p>
+    <p>failed: ${code === '' ? undefined : html`<b>${code}</b>: `}${message}</p>
     ${lines.slice(1).map((line) => html`<p>${line}</p>`)}
     <button type="button" data-copy="${[where, ...lines].join('\n')}">
       Copy<span class="hidden"> the failure of ${name}</span>
     </button>
   </div>`;
-}
-
-/** A code that the program knows has a hint, and a line in the documentation. */
-function codeLink({ code, hint }: HostFailure): Html | undefined {
-  if (code === '') return undefined;
-  if (hint === '') return html`<b>${code}</b>: `;
-  const href = `${documentation}/errors.html#${encodeURIComponent(code)}`;
-  return html`<a href="${href}" target="_blank" rel="noreferrer">${code}</a>: `;
 }
 
 function hostSection(host: HostState): Html {
