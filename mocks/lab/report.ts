@@ -130,23 +130,18 @@ export function outcomeOf(hosts: readonly Pick<HostReport, 'outcome'>[]): LabRep
   return hosts.some(({ outcome }) => outcome === 'unfinished') ? 'unfinished' : 'failed';
 }
 
-/** The outcome in words; where every host is a node and the installation has failed, both are said. */
-export const outcomeWords = ({
-  outcome,
-  clusterStatus,
-}: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
-  outcome === 'installed' && failedStatuses.has(clusterStatus)
-    ? `every host is a node, the installation ended in ${clusterStatus}`
-    : outcome;
-
-const failedStatuses: ReadonlySet<string> = new Set(['error', 'cancelled']);
-
-/** Whether everything is installed. */
+/** Whether everything is installed: each host, and the cluster by what the service has of it. */
 export const isInstalled = ({
   outcome,
   clusterStatus,
 }: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
-  outcome === 'installed' && !failedStatuses.has(clusterStatus);
+  outcome === 'installed' && !['error', 'cancelled'].includes(clusterStatus);
+
+/** The outcome in words; where every host is a node and the installation has failed, both are said. */
+export const outcomeWords = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
+  ended.outcome === 'installed' && !isInstalled(ended)
+    ? `every host is a node, the installation ended in ${ended.clusterStatus}`
+    : ended.outcome;
 
 /** What a run leaves for its report. */
 export interface FinishedRun {

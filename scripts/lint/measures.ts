@@ -43,7 +43,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   'main.ts': [1, 36],
   model: [6, 269],
   os: [9, 1_129],
-  page: [15, 2_284],
+  page: [15, 2_275],
   ports: [14, 1_000],
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
@@ -56,7 +56,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 130, sharedNames: 7, median: 90 },
-  mocks: { lines: 17_770 },
+  mocks: { lines: 17_765 },
   scripts: { lines: 8_307 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),

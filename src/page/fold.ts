@@ -78,15 +78,7 @@ function withHost(page: PageState, update: Of<'host'>): PageState {
     return onHost(page, id, (host) => ({ ...host, ...known }));
   }
   if (page.hosts.length >= caps.hosts) return page;
-  const fresh = {
-    steps: {},
-    spans: [],
-    stage: '',
-    stageInfo: '',
-    status: '',
-    phase: '',
-    hardware: '',
-  };
+  const fresh = { steps: {}, spans: [], stage: '', stageInfo: '', status: '', phase: '' };
   return { ...page, hosts: [...page.hosts, { ...fresh, ...known }] };
 }
 

@@ -90,10 +90,10 @@ const failuresShown = 8;
 /** What failed, why, and what to do. */
 function failuresSection({ about, hosts, end }: PageState): Html {
   const failed = hosts.flatMap(({ name, role, steps, failure }) =>
-    failure === undefined ? [] : [failureBox({ name, role, steps, failure })],
+    failure === undefined ? [] : [{ name, role, steps, failure }],
   );
   const rest = failed.length - failuresShown;
-  return html`${about === '' ? undefined : html`<p class="about">${about}</p>`}${failed.slice(0, failuresShown)}${
+  return html`${about === '' ? undefined : html`<p class="about">${about}</p>`}${failed.slice(0, failuresShown).map(failureBox)}${
     rest > 0 ? html`<p>and ${rest} more hosts</p>` : undefined
   }${
     end === undefined || end.details.length === 0
@@ -117,8 +117,7 @@ function failureBox({ name, role, steps, failure }: FailedHost): Html {
   ];
   return html`<div class="failure">
     <h2>${where} <small>${role}</small></h2>
-    <p>failed: ${code === '' ? undefined : html`<b>${code}</b>: `}${message}</p>
-    ${lines.slice(1).map((line) => html`<p>${line}</p>`)}
+    ${lines.map((line) => html`<p>${line}</p>`)}
     <button type="button" data-copy="${[where, ...lines].join('\n')}">
       Copy<span class="hidden"> the failure of ${name}</span>
     </button>
