@@ -20,9 +20,11 @@ const report = (changes: Partial<LabReport>): LabReport => ({
   ...changes,
 });
 
+const gone = { keeps: false };
+
 describe('the end of a run', () => {
   it('says once that the cluster is installed', () => {
-    expect(summaryOf(report({})).trim().split('\n')).toEqual([
+    expect(summaryOf(report({}), gone).trim().split('\n')).toEqual([
       'cluster: installed after 60.0 s',
       '',
       '  m1 (master) is a node after 12.3 s, one boot',
@@ -33,9 +35,23 @@ describe('the end of a run', () => {
 
   it('says what the service has where that is another thing', () => {
     const operators = [{ name: 'console', status: 'failed', info: 'RouteHealth' }];
-    const summary = summaryOf(report({ clusterStatus: 'error', operators }));
+    const summary = summaryOf(report({ clusterStatus: 'error', operators }), gone);
     expect(summary).toContain('operator console never became available: RouteHealth\n');
     expect(summary).not.toContain('installed after');
+  });
+
+  it('names operators and logs only where that helps', () => {
+    const failure = { code: 'disk.busy', message: 'in use', logs: '/tmp/lab/bundle.tar.gz' };
+    const failed = report({
+      ...{
+        outcome: 'failed',
+        clusterStatus: 'error',
+        hosts: [host({ outcome: 'failed', failure })],
+      },
+      operators: [{ name: 'console', status: 'progressing', info: '' }],
+    });
+    expect(summaryOf(failed, gone)).not.toMatch(/console|bundle/);
+    expect(summaryOf(failed, { keeps: true })).toContain('logs: /tmp/lab/bundle.tar.gz\n');
   });
 
   it('says what was waited for and which steps were long, and nothing of no time', () => {
@@ -47,7 +63,7 @@ describe('the end of a run', () => {
       { step: 'image/write', seconds: 9 },
       { step: 'disk/check', seconds: 0.01 },
     ];
-    const summary = summaryOf(report({ hosts: [host({ waited, steps, idleSeconds: 0 })] }));
+    const summary = summaryOf(report({ hosts: [host({ waited, steps, idleSeconds: 0 })] }), gone);
     expect(summary).toContain('waited 4.2 s: two masters are ready\n');
     expect(summary).toContain('   9.0 s  image/write (longest on m1)\n');
     expect(summary).not.toMatch(/ 0\.0 s|idle|etcd|disk\/check/);
@@ -63,12 +79,12 @@ describe('the end of a run', () => {
       hosts: [host({ outcome: 'failed', failure })],
       layering: { images: [{ pool: 'master', image: digest }], registries: [] },
     });
-    const lines = summaryOf(ended, 100).split('\n');
+    const lines = summaryOf(ended, { ...gone, width: 100 }).split('\n');
     expect(lines).toContain(`    ${digest}`.trimEnd());
     for (const line of lines)
       expect(line.length <= 100 || !line.trim().includes(' '), line).toBe(true);
     expect(
-      summaryOf(ended)
+      summaryOf(ended, gone)
         .split('\n')
         .map((line) => line.trim()),
     ).toContain(`${failure.code}: ${failure.message}`);

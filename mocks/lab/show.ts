@@ -45,7 +45,8 @@ export async function showRun(
         };
       },
     });
-    stdout.write(summaryOf(report, stdout.isTTY ? stdout.columns || PLAIN_COLUMNS : undefined));
+    const width = stdout.isTTY ? stdout.columns || PLAIN_COLUMNS : undefined;
+    stdout.write(summaryOf(report, { keeps, width }));
     await page.end(report);
     if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
     await leavePage(page, signal);
@@ -165,17 +166,24 @@ const SHOWN_STEPS = 3;
 
 /**
  * The end of a run in words: each host, then where the time went, then what differs.
- * @param width of the terminal, whose lines end between words; a pipe has none
+ * @param shown whether the files of the hosts stay, and the width of the terminal, whose lines end between words; a pipe has none
  */
-export function summaryOf(report: LabReport, width?: number): string {
-  const { scenario, seconds, hosts, differences, operators } = report;
-  const unavailable = isInstalled(report) ? [] : operators;
+export function summaryOf(
+  report: LabReport,
+  shown: { readonly keeps: boolean; readonly width?: number | undefined },
+): string {
+  const { scenario, outcome, seconds, hosts, differences, operators } = report;
+  const { keeps, width } = shown;
+  const isMissed = outcome === 'installed' && !isInstalled(report);
+  const unavailable = isMissed ? operators : [];
   return [
     '',
     `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
-    ...unavailable.map(({ name, info }) => `  operator ${name} never became available: ${info}`),
+    ...unavailable.map(
+      ({ name, status, info }) => `  operator ${name} never became available: ${info || status}`,
+    ),
     '',
-    ...hosts.flatMap(hostLines),
+    ...hosts.flatMap((host) => hostLines(host, keeps)),
     ...layeringLines(report.layering),
     ...dayLines(report.dayAfter),
     ...timeLines(hosts),
@@ -189,7 +197,7 @@ export function summaryOf(report: LabReport, width?: number): string {
     .join('\n');
 }
 
-function hostLines(host: HostReport): readonly string[] {
+function hostLines(host: HostReport, keeps: boolean): readonly string[] {
   const { name, role, seconds, outcome, boots, stage, agentStarts, idleSeconds } = host;
   const facts = [
     `${name} (${role}) ${outcomeText(host)} after ${seconds.toFixed(1)} s`,
@@ -207,7 +215,7 @@ function hostLines(host: HostReport): readonly string[] {
         .filter(({ seconds }) => isLong(seconds))
         .map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
       ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
-      ...failureLines(host),
+      ...failureLines(host, keeps),
     ].map((text) => `      ${text}`),
   ];
 }
@@ -232,13 +240,16 @@ const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
 };
 const outcomeText = ({ outcome }: HostReport): string => outcomeTexts[outcome];
 
-const failureLines = ({ failure }: HostReport): readonly string[] =>
+/** Files of the hosts are removed with the run, unless they are kept. */
+const failureLines = ({ failure }: HostReport, keeps: boolean): readonly string[] =>
   failure === undefined
     ? []
     : [
         `${failure.code}: ${failure.message}`,
         ...(failure.hint === undefined ? [] : [`next: ${failure.hint}`]),
-        ...(failure.logs === undefined ? [] : [`logs: ${failure.logs}`]),
+        ...(failure.logs === undefined
+          ? []
+          : [`logs: ${keeps ? failure.logs : 'removed with the run; --keep keeps them'}`]),
       ];
 
 const systemWords = ({ system }: HostReport): readonly string[] =>
