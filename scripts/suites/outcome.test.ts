@@ -71,6 +71,14 @@ describe('a run of vitest', () => {
     });
   });
 
+  it('names an error that belongs to no test, with its stack', () => {
+    const unhandled = ['Unhandled Rejection: Error: late\n    at /tree/src/a.ts:3:4'];
+    expect(outcomeOf(reportOf(), { exitCode: 1, root, unhandled })).toMatchObject({
+      ...{ passed: 1, failed: 1 },
+      failures: ['Unhandled Rejection: Error: late\n    at src/a.ts:3:4'],
+    });
+  });
+
   it.each([
     ['whose tests all passed', reportOf(), 1],
     ['that left no report', undefined, 0],

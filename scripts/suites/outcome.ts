@@ -56,17 +56,26 @@ interface FileReport {
   }[];
 }
 
-/**
- * How a run of vitest ended; one that broke, or left no report, counts as a failure.
- * @param root The folder that file names are relative to.
- */
+/** What is known of a run of vitest beside its report. */
+interface VitestRun {
+  readonly exitCode: number;
+  /** The folder that file names are relative to. */
+  readonly root: string;
+  /** Errors that belong to no test, each with its stack. */
+  readonly unhandled?: readonly string[] | undefined;
+}
+
+/** How a run of vitest ended; one that broke, or left no report, counts as a failure. */
 export function outcomeOf(
   report: VitestReport | undefined,
-  { exitCode, root }: { readonly exitCode: number; readonly root: string },
+  { exitCode, root, unhandled = [] }: VitestRun,
 ): Outcome {
   const broken = failedOutcome(`vitest ended with exit code ${exitCode}; its output is above`);
   if (report === undefined) return broken;
-  const named = report.testResults.flatMap((file) => failuresIn(file, root));
+  const named = [
+    ...report.testResults.flatMap((file) => failuresIn(file, root)),
+    ...unhandled.map((error) => error.replaceAll(`${root}/`, '')),
+  ];
   const hasBroken = report.numFailedTests === 0 && exitCode !== 0;
   const failures = hasBroken && named.length === 0 ? broken.failures : named;
   return {

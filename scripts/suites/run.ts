@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Suite } from './all.ts';
 import { failedOutcome, type Outcome, outcomeOf, type VitestReport } from './outcome.ts';
+import { unhandledErrorsFile } from './unhandled-errors.ts';
 
 /** Where a command writes to: this terminal, or an open file. */
 export type Output = 'inherit' | number;
@@ -27,9 +28,16 @@ const checks: Readonly<Record<string, Argv>> = {
 };
 
 /** Runs a command; resolves with its exit code, 128 for a signal. */
-export function runCommand([program, ...args]: Argv, output: Output = 'inherit'): Promise<number> {
+export function runCommand(
+  [program, ...args]: Argv,
+  output: Output = 'inherit',
+  env: NodeJS.ProcessEnv = {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', output, output] });
+    const child = spawn(program, args, {
+      stdio: ['ignore', output, output],
+      env: { ...process.env, ...env },
+    });
     child.on('error', reject);
     child.on('close', (code, signal) => {
       resolve(code ?? (signal === null ? 1 : 128));
@@ -70,21 +78,27 @@ async function runChecks(output: Output): Promise<Outcome> {
 async function runVitest(project: string, output: Output): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
   const file = join(folder, 'report.json');
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const errorsFile = join(folder, 'unhandled-errors.json');
+  const reporters = [
+    ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
+    '--reporter=./scripts/suites/unhandled-errors.ts',
+  ];
   try {
     const exitCode = await runCommand(
       ['vitest', 'run', '--project', project, ...reporters],
       output,
+      { [unhandledErrorsFile]: errorsFile },
     );
-    return outcomeOf(readReport(file), { exitCode, root: process.cwd() });
+    const unhandled = readJson<readonly string[]>(errorsFile);
+    return outcomeOf(readJson<VitestReport>(file), { exitCode, root: process.cwd(), unhandled });
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function readReport(file: string): VitestReport | undefined {
+function readJson<T>(file: string): T | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch {
     return undefined;
   }
