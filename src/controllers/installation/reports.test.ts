@@ -63,6 +63,17 @@ describe('reporting nodes', () => {
     await stop();
   });
 
+  it('reads the cluster again soon after Done alone', async () => {
+    const { inventory, node, stop } = setUp([host('m0')]);
+    node({ name: 'm0', notReady: 'container runtime network not ready' });
+    await settle();
+    expect(inventory.refreshes()).toBe(0);
+    node({ name: 'm0' });
+    await settle();
+    expect(inventory.refreshes()).toBe(1);
+    await stop();
+  });
+
   it('reports both, in their order, of a node that is Ready when it is first seen', async () => {
     const { node, reported, stop } = setUp([host('m0', { stage: 'Configuring' })]);
     node({ name: 'M0' });

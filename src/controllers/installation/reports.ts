@@ -183,8 +183,8 @@ async function send(
   try {
     await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
     answers.set(hostId, { stage });
-    // The last one may be what the service waits for.
-    inventory.refresh();
+    // The last one may be what the service waits for; a list of a thousand hosts keeps a processor busy for a second.
+    if (stage === 'Done') inventory.refresh();
     note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
   } catch (error) {
     if (signal.aborted || !answersOfService.has(asAgentError(error).code)) throw error;
