@@ -207,11 +207,12 @@ async function leavingPods(
   const uids = (drain.toLeave ??= new Set(listed.map(({ metadata }) => metadata.uid)));
   // Pods of a single node have nowhere to go, and the one that drains is among them.
   if (all.length === 1) return [];
-  const others = all.filter(({ metadata: { name } }) => name !== node.metadata.name);
+  const mayGo = (pod: KubeObject): boolean =>
+    all.some((one) => one.metadata.name !== node.metadata.name && mayTake(one, pod));
   return listed
     .filter(({ metadata }) => uids.has(metadata.uid))
     .filter(mustLeave)
-    .filter((pod) => !isController(pod, namespace) || others.some((one) => mayTake(one, pod)));
+    .filter((pod) => !isController(pod, namespace) || mayGo(pod));
 }
 
 const isController = ({ metadata }: KubeObject, namespace: string): boolean =>

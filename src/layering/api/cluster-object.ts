@@ -47,10 +47,12 @@ export interface SeenCondition {
 
 /** The condition of a type, with empty texts where it is missing. */
 export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
-  const condition = listAt(object, 'status', 'conditions')
-    .map((one) => fieldsOf(one as Value))
-    .find((one) => one['type'] === type);
-  const text = (name: string): string => textOf(condition?.[name]);
+  const condition = fieldsOf(
+    listAt(object, 'status', 'conditions').find(
+      (one) => fieldsOf(one as Value)['type'] === type,
+    ) as Value | undefined,
+  );
+  const text = (name: string): string => textOf(condition[name]);
   return {
     status: text('status'),
     reason: text('reason'),
