@@ -16,6 +16,7 @@ export interface Content {
 /** The entry of a partition in its table. */
 interface PartitionEntry {
   readonly number: number;
+  readonly startBytes: number;
   readonly label: string;
   /** GPT type, lower case. */
   readonly type: string;

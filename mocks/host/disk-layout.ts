@@ -17,6 +17,8 @@ interface PartitionPlan {
   readonly label: string;
   readonly type: keyof typeof types;
   readonly mebibytes: number;
+  /** Where it starts; behind the one before it without that. */
+  readonly startMebibytes?: number;
   readonly fstype?: string;
   readonly fsLabel?: string;
   readonly group?: string;
@@ -38,29 +40,40 @@ export const coreosPartitions: readonly PartitionPlan[] = [
 ];
 
 /** The partitions of a disk as devices. */
-export const partitionsFor = (disk: Device, plans: readonly PartitionPlan[]): readonly Device[] =>
-  plans.map((plan) => partition(disk, plan));
+export function partitionsFor(disk: Device, plans: readonly PartitionPlan[]): readonly Device[] {
+  let end = 1;
+  return plans.map((plan) => {
+    const start = plan.startMebibytes ?? end;
+    end = start + plan.mebibytes;
+    return partition(disk, plan, start * MEBIBYTE);
+  });
+}
 
-function partition(disk: Device, plan: PartitionPlan): Device {
-  const name = partitionName(disk.name, plan.number);
-  const [major = '8', minor = '0'] = disk.majorMinor.split(':');
+function partition(disk: Device, plan: PartitionPlan, startBytes: number): Device {
+  const { number, label } = plan;
   return {
-    kname: name,
-    name,
-    majorMinor: `${major}:${Number(minor) + plan.number}`,
+    ...namesOf(disk, number),
     type: 'part',
     sizeBytes: plan.mebibytes * MEBIBYTE,
     sectorBytes: disk.sectorBytes,
     parents: [disk.kname],
-    entry: {
-      number: plan.number,
-      label: plan.label,
-      type: types[plan.type],
-      uuid: randomUUID(),
-    },
+    entry: { number, startBytes, label, type: types[plan.type], uuid: randomUUID() },
     ...(plan.fstype === undefined ? {} : { content: contentOf(plan, plan.fstype) }),
   };
 }
+
+function namesOf(disk: Device, number: number): Pick<Device, 'kname' | 'name' | 'majorMinor'> {
+  const name = partitionName(disk.name, number);
+  const [major = '8', minor = '0'] = disk.majorMinor.split(':');
+  return { kname: name, name, majorMinor: `${major}:${Number(minor) + number}` };
+}
+
+/** A partition under another number of the table of its disk. */
+export const renumbered = (disk: Device, one: Device, number: number): Device => ({
+  ...one,
+  ...namesOf(disk, number),
+  ...(one.entry === undefined ? {} : { entry: { ...one.entry, number } }),
+});
 
 const contentOf = ({ fsLabel = '', group }: PartitionPlan, fstype: string): Content => ({
   fstype,
@@ -73,10 +86,10 @@ const contentOf = ({ fsLabel = '', group }: PartitionPlan, fstype: string): Cont
  * What an earlier life left on a disk: `coreos` an installed system, `lvm` an active volume group,
  * `raid` a degraded mirror that was assembled, `mirror` a part of an assembled boot mirror as Butane makes it
  * (`boot_device.mirror`), `mounted` a file system in use, `swap` a swap partition in use, `data` a
- * partition that nothing uses.
+ * partition that nothing uses, `low-data` one with a number that a partition of the image has too.
  */
 export const Leftovers = z.enum([
-  ...(['none', 'coreos', 'lvm', 'raid', 'mirror', 'mounted', 'swap', 'data'] as const),
+  ...(['none', 'coreos', 'lvm', 'raid', 'mirror', 'mounted', 'swap', 'data', 'low-data'] as const),
 ]);
 export type Leftovers = z.infer<typeof Leftovers>;
 
@@ -99,6 +112,7 @@ export function remainsOn(disk: Device, leftovers: Leftovers, index: number): Re
   const path = `/dev/${first.kname}`;
   switch (leftovers) {
     case 'data':
+    case 'low-data':
       return { ...none, devices: [first] };
     case 'lvm':
       return { ...none, devices: [first, volume(first, index)] };
@@ -116,12 +130,15 @@ export function remainsOn(disk: Device, leftovers: Leftovers, index: number): Re
 }
 
 const common = { number: 1, type: 'linux', mebibytes: 10_240 } as const;
+const data = { label: 'data', fstype: 'ext4', fsLabel: 'data' } as const;
+const behind = { ...common, ...data, startMebibytes: 25_000 } as const;
 const plans = {
   lvm: { ...common, label: 'pv', fstype: 'LVM2_member', group: 'old' },
   raid: { ...common, label: 'raid', fstype: 'linux_raid_member', fsLabel: 'any:old' },
   swap: { ...common, label: 'swap', fstype: 'swap' },
-  data: { ...common, number: 5, label: 'data', fstype: 'ext4', fsLabel: 'data' },
-  mounted: { ...common, label: 'data', fstype: 'ext4', fsLabel: 'data' },
+  data: { ...behind, number: 5 },
+  'low-data': { ...behind, number: 3 },
+  mounted: { ...common, ...data },
 } as const;
 
 const volume = (member: Device, index: number): Device => ({

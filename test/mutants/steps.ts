@@ -17,8 +17,20 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'one saved partition that is there stands for all',
-      from: "value.split(',').map((wanted) => ({ option, wanted }))",
-      to: "value.split(',').slice(0, 1).map((wanted) => ({ option, wanted }))",
+      from: "value.split(',').map((wanted) => ({",
+      to: "value.split(',').slice(0, 1).map((wanted) => ({",
+    },
+  ],
+  'src/steps/disk/kept.ts': [
+    {
+      means: 'a kept partition that has moved is written over',
+      from: '  now.startBytes === one.startBytes &&\n',
+      to: '',
+    },
+    {
+      means: 'what a number or label fits after a write is kept in place of the data',
+      from: 'if (added.length === 0 && isWhole) return args;',
+      to: 'if (isWhole) return args;',
     },
   ],
   'src/os/driver.ts': [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Device } from '../../mocks/host/devices.ts';
+import { remainsOn } from '../../mocks/host/disk-layout.ts';
 import type { AgentError } from '../../src/model/failure.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
 import { cornerOf } from './corners.ts';
@@ -117,6 +118,43 @@ describe.each([
       expect(stranger.content?.label).toBe('precious');
     }
   }, 60_000);
+});
+
+describe('a partition that is kept by its number', () => {
+  const config = cornerOf('worker', { image: { writerArgs: ['--save-partindex', '3'] } });
+  const plan = { disks: [{ name: 'sda', leftovers: 'low-data' as const }] };
+  const data = ({ devices }: Machine) => devices.byPath('/dev/sda5')?.entry?.uuid;
+
+  async function killedInWriter(change: (machine: Machine) => void = () => undefined) {
+    const world = newWorld({ config, plan });
+    const journal = memoryJournal();
+    const uuid = world.machine.devices.byKname('sda3')?.entry?.uuid;
+    await live(world, { config, journal, commands: 1e6 });
+    expect([data(world.machine), uuid]).toEqual([uuid, expect.any(String)]);
+    const begun = journal.entries().findIndex((one) => one.step === 'image/write');
+    change(world.machine);
+    const cut = memoryJournal(journal.lines.slice(0, begun + 2));
+    const { error } = await live(world, { config, journal: cut, commands: 1e6 });
+    return { ...world, uuid, error };
+  }
+
+  it('is kept by the run after one that was killed when its number was of the image', async () => {
+    const { machine, uuid, error } = await killedInWriter();
+    expect(error).toBeUndefined();
+    expect(data(machine)).toBe(uuid);
+    expect(machine.devices.byPath('/dev/sda3')?.content?.label).toBe('boot');
+  });
+
+  it('is not taken for another one that has its number', async () => {
+    const { machine, error } = await killedInWriter(({ devices }) => {
+      const disk = devices.byKname('sda');
+      if (disk === undefined) return;
+      devices.remove(...devices.childrenOf(disk));
+      devices.add(...remainsOn(disk, 'low-data', 0).devices);
+    });
+    expect(error).toMatchObject({ code: 'disk.keep-changed' });
+    expect(machine.devices.byPath('/dev/sda3')?.content?.label).toBe('data');
+  });
 });
 
 describe('another disk that the first boot could take for the install disk', () => {

@@ -160,7 +160,9 @@ export function stateOf({ machine, kube }: World): unknown {
     installed: machine.installed,
     deployments: [...machine.deployments],
     reboot: machine.reboot,
-    devices: machine.devices.all().map(({ kname, type, parents }) => [kname, type, parents]),
+    devices: machine.devices
+      .all()
+      .map(({ kname, type, parents, content }) => [kname, type, parents, content?.label]),
     labels: machine.firmware.entries.map(({ label }) => label),
     boots: machine.firmware.order.map(
       (number) => machine.firmware.entries.find((entry) => entry.number === number)?.label,

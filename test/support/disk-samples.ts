@@ -1,5 +1,5 @@
 import { type BlockDevice } from '../../src/steps/disk/block-devices.ts';
-import type { TargetDisk } from '../../src/steps/disk/facts.ts';
+import type { KeptPartition, TargetDisk } from '../../src/steps/disk/facts.ts';
 import { type FakeHost, fakeHost, rest } from './fake-host.ts';
 
 const gibibyte = 1024 ** 3;
@@ -96,6 +96,32 @@ function printed(device: BlockDevice): object {
 
 const nullIfEmpty = (texts: Readonly<Record<string, string>>): object =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text || null]));
+
+/** What sfdisk prints of a GPT: of each partition its number, label and place in mebibytes. */
+export const sfdiskOutput = (
+  ...partitions: readonly (readonly [number: number, label: string, startMiB: number])[]
+): string =>
+  JSON.stringify({
+    partitiontable: {
+      label: 'gpt',
+      partitions: partitions.map(([number, name, startMiB]) => ({
+        node: `/dev/sda${number}`,
+        start: startMiB * 2048,
+        size: 1024 * 2048,
+        uuid: `${startMiB}-UUID`,
+        ...(name === '' ? {} : { name }),
+      })),
+    },
+  });
+
+/** The fact of such a partition. */
+export const keptPartition = (number: number, label: string, startMiB: number): KeptPartition => ({
+  number,
+  label,
+  partUuid: `${startMiB}-uuid`,
+  startBytes: startMiB * 1024 ** 2,
+  sizeBytes: gibibyte,
+});
 
 /** The fact of an install disk. */
 export const targetOf = (device: BlockDevice): TargetDisk => ({

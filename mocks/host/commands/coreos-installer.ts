@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, fail, type Program, type Programs, sortWords, type Words } from '../call.ts';
 import { type Device, mountpointsOf } from '../devices.ts';
-import { coreosPartitions, partitionsFor } from '../disk-layout.ts';
+import { coreosPartitions, partitionsFor, renumbered } from '../disk-layout.ts';
 import { readFile, stat } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { askAs } from '../way-out.ts';
@@ -113,10 +113,8 @@ async function write(of: Write, installed: Installed): Promise<number> {
   if (words.has('--insecure'))
     call.err('Signature not found; skipping verification as requested\n');
   // From here on the old table is gone, whatever comes.
-  const kept = words.all('--save-partlabel');
-  devices.remove(
-    ...devices.childrenOf(disk).filter(({ entry }) => !kept.includes(entry?.label ?? '')),
-  );
+  const kept = savedPartitions(machine, words, disk);
+  devices.remove(...devices.childrenOf(disk).filter((one) => !kept.includes(one)));
   disk.content = undefined;
   disk.table = 'gpt';
   machine.installed = undefined;
@@ -130,8 +128,8 @@ async function write(of: Write, installed: Installed): Promise<number> {
       `\nError: copying image\n\nCaused by:\n    ${reason}\n\nResetting partition table\nError: install failed`,
     );
   }
+  mergeTables({ machine, call, disk, kept });
   await sleep(machine.writer.flushSeconds * 1000, undefined, { signal: call.signal });
-  devices.add(...partitionsFor(disk, coreosPartitions));
   if (installed.ignition !== '') call.err('Writing Ignition config\n');
   if (words.has('--append-karg', '--delete-karg')) call.err('Modifying kernel arguments\n');
   if (words.has('-n', '--copy-network')) {
@@ -141,6 +139,55 @@ async function write(of: Write, installed: Installed): Promise<number> {
   machine.installed = { disk: disk.kname, ...installed };
   return 0;
 }
+
+/** `SavedPartitions::new` of coreos-installer 0.26 (`src/blockdev.rs`): what fits nothing is nothing to save. */
+function savedPartitions({ devices }: Machine, words: Words, disk: Device): readonly Device[] {
+  const valuesOf = (name: string): readonly string[] =>
+    words.all(name).flatMap((value) => value.split(','));
+  const globs = valuesOf('--save-partlabel').map(globOf);
+  const ranges = valuesOf('--save-partindex').map((range) => {
+    const [from = '', to = from] = range.split('-');
+    return [Number(from), to === '' ? Infinity : Number(to)] as const;
+  });
+  return devices.childrenOf(disk).filter(({ entry }) => {
+    if (entry === undefined || disk.table !== 'gpt') return false;
+    const { number, label } = entry;
+    const isInRange = ranges.some(([from, to]) => from <= number && number <= to);
+    return isInRange || globs.some((glob) => glob.test(label));
+  });
+}
+
+/** `*`, `?` and `[a-z]` (crate `glob`). */
+const globOf = (glob: string): RegExp =>
+  new RegExp(
+    `^${glob
+      .replaceAll(/[\\^$.|+(){}]/g, String.raw`\$&`)
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')
+      .replaceAll('[!', '[^')}$`,
+    's',
+  );
+
+/** `SavedPartitions::merge`: what was saved gets the numbers behind those of the image, or its own if that is larger. */
+function mergeTables({
+  machine: { devices },
+  call,
+  disk,
+  kept,
+}: Omit<Write, 'words'> & { readonly kept: readonly Device[] }): void {
+  let next = Math.max(...coreosPartitions.map(({ number }) => number)) + 1;
+  devices.remove(...kept);
+  devices.add(...partitionsFor(disk, coreosPartitions));
+  for (const one of kept.toSorted((a, b) => numberOf(a) - numberOf(b))) {
+    next = Math.max(next, numberOf(one));
+    const label = one.entry?.label ?? '';
+    call.err(`Saving partition ${numberOf(one)} ("${label}") to new partition ${next}\n`);
+    devices.add(renumbered(disk, one, next));
+    next += 1;
+  }
+}
+
+const numberOf = ({ entry }: Device): number => entry?.number ?? 0;
 
 async function copy({ machine, call }: Write, source: AsyncIterable<ReadSoFar>): Promise<void> {
   const { writer } = machine;

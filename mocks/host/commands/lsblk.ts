@@ -107,6 +107,25 @@ function asText(value: Value | undefined): string {
   return typeof value === 'boolean' ? String(Number(value)) : String(value);
 }
 
+/** Numbers in sectors of the disk; without `sectorsize`, which came with util-linux 2.37. */
+const sfdisk: Program = ({ devices }, call) => {
+  const [path = ''] = sortWords(call.argv.slice(1)).rest;
+  const disk = devices.byPath(path);
+  if (disk?.table === undefined) {
+    return fail(call, `sfdisk: ${path}: does not contain a recognized partition table`);
+  }
+  const partitions = devices.childrenOf(disk).flatMap(({ kname, sizeBytes, entry }) => {
+    if (entry === undefined) return [];
+    const { startBytes, type, uuid, label } = entry;
+    const [start, size] = [startBytes, sizeBytes].map((bytes) => bytes / disk.sectorBytes);
+    const own = { node: `/dev/${kname}`, start, size, type: type.toUpperCase() };
+    return [{ ...own, uuid: uuid.toUpperCase(), ...(label === '' ? {} : { name: label }) }];
+  });
+  const table = { label: disk.table, device: path, unit: 'sectors', partitions };
+  call.out(`${JSON.stringify({ partitiontable: table }, null, 3)}\n`);
+  return 0;
+};
+
 /** `MAJ:MIN` and the like without the device: only what block devices say. */
 const blockdev: Program = ({ devices }, call) => {
   const words = sortWords(call.argv.slice(1));
@@ -126,4 +145,4 @@ const blockdev: Program = ({ devices }, call) => {
 };
 
 /** Programs that list block devices. */
-export const listingPrograms: Programs = { lsblk, blockdev };
+export const listingPrograms: Programs = { lsblk, blockdev, sfdisk };

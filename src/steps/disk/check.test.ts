@@ -4,6 +4,7 @@ import {
   coreOsDisk,
   lsblkOutput,
   partition,
+  sfdiskOutput,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -11,6 +12,7 @@ import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { type BlockDevice } from './block-devices.ts';
 import { checkDisk } from './check.ts';
+import { tableArgv } from './kept.ts';
 
 const lvmDisk = blockDevice('sda', {}, [
   partition('sda1', {}, [blockDevice('dm-0', { name: 'vg-a' })]),
@@ -78,7 +80,9 @@ describe('disk/check', () => {
     const agent = { mountpoints: ['/run/media/iso'], partLabel: 'agentdata' };
     const live = blockDevice('sda', {}, [partition('sda5', agent)]);
     const { notes } = await runStep(checkDisk, {
-      host: hostWith(live),
+      host: hostWith(live)
+        .on(tableArgv('/dev/sda'))
+        .prints(sfdiskOutput([5, 'agentdata', 9000])),
       facts,
       config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
     });
@@ -89,13 +93,10 @@ describe('disk/check', () => {
     ['--save-partlabel', 'data', 'agentdata'],
     ['--save-partindex', '7', '1-'],
   ])('refuses %s %s by name where no partition has it', async (option, missing, there) => {
-    const disk = blockDevice('sda', {}, [
-      partition('sda1', {}),
-      partition('sda5', { partLabel: 'agentdata' }),
-    ]);
+    const table = sfdiskOutput([1, '', 1], [5, 'agentdata', 9000]);
     const checked = (value: string, allowMissingPartitions = false) =>
       tryStep(checkDisk, {
-        host: hostWith(disk),
+        host: hostWith(blockDevice('sda')).on(tableArgv('/dev/sda')).prints(table),
         facts,
         config: { image: { writerArgs: [option, value], allowMissingPartitions } },
       });

@@ -13,12 +13,13 @@ import {
   sharedWith,
   twinsOf,
 } from './guards.ts';
-import { numberOf, partitionsOf, type BlockDevice, lsblkArgv } from './block-devices.ts';
-import { TargetDisk } from './facts.ts';
+import { type BlockDevice, lsblkArgv } from './block-devices.ts';
+import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
+import { readTable, tableArgv } from './kept.ts';
 import { readDisks } from './target.ts';
-import { missingSaved, readWriterSetup } from './writer-args.ts';
+import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. Once the write has begun a
@@ -34,7 +35,11 @@ export const checkDisk = step({
   preflight: true,
   freshUntil: 'image/write',
   limit: minutes(5),
-  preview: (_config, { disk }) => [lsblkArgv, openersArgv([disk.path])],
+  preview: ({ image }, { disk }) => [
+    lsblkArgv,
+    ...(mayKeepPartitions(image.writerArgs) ? [tableArgv(disk.path)] : []),
+    openersArgv([disk.path]),
+  ],
   run: async (scope, { disk: target }) => {
     const { host, signal, config, note } = scope;
     const { keepsPartitions, saved } = await readWriterSetup(scope);
@@ -47,7 +52,9 @@ export const checkDisk = step({
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
-    if (!config.image.allowMissingPartitions) requireSaved(disk, saved);
+    if (keepsPartitions && !config.image.allowMissingPartitions) {
+      requireSaved(disk, saved, await readTable(host, target, signal));
+    }
     await waitUntilClosed(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
@@ -62,11 +69,11 @@ export const checkDisk = step({
 });
 
 /** @throws AgentError `image.partition-missing` */
-function requireSaved(disk: BlockDevice, saved: Parameters<typeof missingSaved>[0]): void {
-  const partitions = partitionsOf(disk).map((one) => ({
-    number: numberOf(disk, one) ?? 0,
-    label: one.partLabel,
-  }));
+function requireSaved(
+  disk: BlockDevice,
+  saved: Parameters<typeof missingSaved>[0],
+  partitions: readonly KeptPartition[],
+): void {
   const missing = missingSaved(saved, partitions);
   if (missing.length === 0) return;
   const there = partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);

@@ -28,7 +28,22 @@ const DiskIdentitySchema = z.object({
 /** A disk that this run may take data from. */
 export type DiskIdentity = z.infer<typeof DiskIdentitySchema>;
 
+const KeptPartitionSchema = z.object({
+  /** Its number when the disk was found; coreos-installer may give it another. */
+  number: z.number(),
+  label: z.string(),
+  /** GPT partition GUID, lower case. */
+  partUuid: z.string(),
+  startBytes: z.number(),
+  sizeBytes: z.number(),
+});
+
+/** A partition in the GPT of the install disk. */
+export type KeptPartition = z.infer<typeof KeptPartitionSchema>;
+
 const TargetDiskSchema = DiskIdentitySchema.extend({
+  /** The partitions that coreos-installer is to keep; only where it is to keep some. */
+  kept: z.array(KeptPartitionSchema).readonly().optional(),
   /** The additional disks to format that were found; only where there are some to format. */
   extra: z.array(DiskIdentitySchema).readonly().optional(),
 });

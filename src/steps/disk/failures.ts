@@ -111,6 +111,12 @@ export const diskFailures = {
     title: 'The install disk will not boot the installed system',
     hint: 'install this host again; if the error persists, check the disk and the kernel log (journalctl -k)',
   },
+  'disk.keep-changed': {
+    kind: 'host',
+    isFinal: true,
+    title: 'A partition that is to be kept has changed',
+    hint: 'compare sfdisk --json of the disk with the message; nothing was written since: if the partitions are as they should be, boot the host again and install it from the beginning',
+  },
   'image.writer-config': {
     kind: 'input',
     title: 'A configuration file for coreos-installer cannot be read',

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { blockDevice, lsblkOutput, partition } from '../../../test/support/disk-samples.ts';
+import {
+  blockDevice,
+  lsblkOutput,
+  partition,
+  sfdiskOutput,
+} from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { decideStep, type Past } from '../../engine/resume.ts';
 import { type BlockDevice } from './block-devices.ts';
+import { tableArgv } from './kept.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 
 const byId = '/dev/disk/by-id/ata-SSD_S1';
@@ -33,6 +39,23 @@ describe('disk/resolve', () => {
       wwn: '',
       byId: [byId],
     });
+  });
+
+  it('records the partitions that coreos-installer is to keep', async () => {
+    const host = hostWith(sda)
+      .withFile('/w.yaml', 'save-partlabel: ["d*"]\n')
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([3, 'boot', 1], [5, 'data', 9000]));
+    const kept = async (...writerArgs: string[]) =>
+      (
+        await runStep(resolveDisk, {
+          host,
+          config: { disk: { device: byId }, image: { writerArgs } },
+        })
+      ).value.kept;
+    expect(await kept('-n')).toBeUndefined();
+    expect(await kept('-c', '/w.yaml')).toMatchObject([{ number: 5, partUuid: '9000-uuid' }]);
+    expect(await kept('--save-partindex', '7')).toEqual([]);
   });
 
   it.each([

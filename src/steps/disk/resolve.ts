@@ -14,7 +14,9 @@ import { type DiskIdentity, TargetDisk } from './facts.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import { availableDisks, chooseByHints, describeDisk, isWhole } from './hints.ts';
+import { findKept, tableArgv } from './kept.ts';
 import { byIdNames, nameDifference, rivalsOf } from './target.ts';
+import { mayKeepPartitions } from './writer-args.ts';
 
 /**
  * Finds the disk that the configuration means. Links are followed, since coreos-installer reports
@@ -32,8 +34,12 @@ export const resolveDisk = step({
   explain: ({ disk }) =>
     [disk.device, renderDiskHints(disk.hints)].filter((word) => word !== '').join(' with ') ||
     'no install disk is set',
-  preview: () => [lsblkArgv],
-  run: async ({ host, config, signal, note }) => {
+  preview: ({ disk, image }) => [
+    lsblkArgv,
+    ...(mayKeepPartitions(image.writerArgs) ? [tableArgv(disk.device)] : []),
+  ],
+  run: async (scope) => {
+    const { host, config, signal, note } = scope;
     const { hints } = config.disk;
     const paths = new Map<string, string>();
     for (const path of [config.disk.device, hints.deviceName ?? '']) {
@@ -58,9 +64,10 @@ export const resolveDisk = step({
       extra.push(identityOf(found, { asked: name, byId: await byIdNames(host, path, signal) }));
     }
     const byId = await byIdNames(host, real, signal);
+    const target = { ...identityOf(device, { asked, byId }), path: real };
     return {
-      ...identityOf(device, { asked, byId }),
-      path: real,
+      ...target,
+      ...(await findKept(scope, target)),
       ...(byHints ? { hints } : {}),
       ...(extra.length === 0 ? {} : { extra }),
     };

@@ -8,6 +8,7 @@ import {
   missingChanges,
   missingSaved,
   readWriterSetup,
+  withoutSaving,
 } from './writer-args.ts';
 
 describe('kernel arguments among those of the writer', () => {
@@ -83,12 +84,24 @@ it('takes each key of a configuration file that no option has for unknown', asyn
     keepsPartitions: false,
     unknown: ['--new', 'keep-all'],
     saved: [],
+    savedByFiles: [],
     uses: [
       { option: 'offline', value: 'true' },
       { option: 'keep-all', value: 'true' },
       { option: 'config-file', value: '/w.yaml' },
     ],
   });
+});
+
+it.each([
+  [['-n', '--save-partlabel', 'data'], ['-n']],
+  [
+    ['--save-partindex=5-', '--append-karg', 'a'],
+    ['--append-karg', 'a'],
+  ],
+  [['--save-partindex', '-7', '-n'], ['-n']],
+])('%j are %j without what keeps partitions', (args, expected) => {
+  expect(withoutSaving(args)).toEqual(expected);
 });
 
 describe('partitions to keep', () => {

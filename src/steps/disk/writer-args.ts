@@ -40,9 +40,22 @@ export const copiesNetwork = (writerArgs: readonly string[]): boolean =>
 
 const saving: ReadonlySet<string> = new Set(['save-partlabel', 'save-partindex']);
 
+const isSaving = ({ option }: WriterUse): boolean => saving.has(option);
+
 /** Whether arguments for coreos-installer make it keep partitions. */
 export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
-  usesIn(writerArgs).some(({ option }) => saving.has(option));
+  usesIn(writerArgs).some(isSaving);
+
+/** Whether it may keep partitions, which its configuration files say on the host only. */
+export const mayKeepPartitions = (writerArgs: readonly string[]): boolean =>
+  usesIn(writerArgs).some((use) => isSaving(use) || use.option === 'config-file');
+
+/** Arguments for coreos-installer without those that make it keep partitions. */
+export const withoutSaving = (writerArgs: readonly string[]): readonly string[] =>
+  writerArgs.filter((word, at) => {
+    const isOption = (text = ''): boolean => text.startsWith('--') && saving.has(text.slice(2));
+    return !isOption(word) && !isOption(writerArgs[at - 1]) && !/^--save-part\w+=/.test(word);
+  });
 
 /** Whether coreos-installer is given options whose effect on the disk is not known here. */
 export const hasUnknownOptions = ({ image }: Config): boolean =>
@@ -56,6 +69,8 @@ interface WriterSetup {
   readonly unknown: readonly string[];
   /** Labels and numbers of the partitions that it keeps. */
   readonly saved: readonly WriterUse[];
+  /** Those of them that its configuration files name. */
+  readonly savedByFiles: readonly WriterUse[];
   /** Every option: those of configuration files first, as a later one counts. */
   readonly uses: readonly WriterUse[];
 }
@@ -85,9 +100,15 @@ export async function readWriterSetup({
     inFiles.push(...usesInFile(path, text));
   }
   const all = [...inFiles, ...uses];
-  const saved = all.filter(({ option }) => saving.has(option));
+  const saved = all.filter(isSaving);
   const others = inFiles.map(({ option }) => option).filter((option) => !isWriterOption(option));
-  return { keepsPartitions: saved.length > 0, unknown: [...unknown, ...others], saved, uses: all };
+  return {
+    keepsPartitions: saved.length > 0,
+    unknown: [...unknown, ...others],
+    saved,
+    savedByFiles: inFiles.filter(isSaving),
+    uses: all,
+  };
 }
 
 function usesInFile(path: string, text: string): readonly WriterUse[] {
@@ -120,14 +141,28 @@ export const missingSaved = (
   saved: readonly WriterUse[],
   partitions: readonly Partition[],
 ): readonly string[] =>
-  saved
-    .flatMap(({ option, value }) => value.split(',').map((wanted) => ({ option, wanted })))
-    .filter(({ option, wanted }) =>
-      option === 'save-partlabel'
-        ? !partitions.some(({ label }) => globOf(wanted).test(label))
-        : !partitions.some(({ number }) => isInRange(number, wanted)),
-    )
+  eachSaved(saved)
+    .filter(({ fits }) => !partitions.some(fits))
     .map(({ option, wanted }) => `--${option} ${wanted}`);
+
+/** The partitions that options make coreos-installer keep. */
+export const savedAmong = <P extends Partition>(
+  uses: readonly WriterUse[],
+  partitions: readonly P[],
+): readonly P[] => {
+  const saved = eachSaved(uses.filter(isSaving));
+  return partitions.filter((one) => saved.some(({ fits }) => fits(one)));
+};
+
+const eachSaved = (saved: readonly WriterUse[]) =>
+  saved.flatMap(({ option, value }) =>
+    value.split(',').map((wanted) => ({
+      option,
+      wanted,
+      fits: ({ number, label }: Partition): boolean =>
+        option === 'save-partlabel' ? globOf(wanted).test(label) : isInRange(number, wanted),
+    })),
+  );
 
 /** A pattern of labels: `*`, `?`, `[a-z]` and `[!a-z]` (Rust, crate `glob`). */
 function globOf(pattern: string): RegExp {

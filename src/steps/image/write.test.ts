@@ -4,11 +4,18 @@ import { isSafeToRepeat, reportsOf, runStep, tryStep } from '../../../test/suppo
 import { disk, ran, writeFacts, writer, writingHost } from '../../../test/support/written-disk.ts';
 import { describeRole } from '../../engine/describe.ts';
 import type { ChosenImage } from './facts.ts';
+import { keptPartition, sfdiskOutput } from '../../../test/support/disk-samples.ts';
+import { tableArgv } from '../disk/kept.ts';
 import { writeImage } from './write.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { hours } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
+
+const keepingFacts = () => {
+  const facts = writeFacts();
+  return { ...facts, disk: { ...facts.disk, kept: [keptPartition(3, 'data', 9000)] } };
+};
 
 describe('image/write', () => {
   it('runs the writer with nothing but the Ignition and the disk for the live image', async () => {
@@ -197,8 +204,9 @@ describe('image/write', () => {
       stop.abort(new Error('stopped'));
       return { exitCode: 1, stderr: writer.read(50) };
     });
+    host.on(tableArgv('/dev/sda')).prints(sfdiskOutput([5, 'data', 9000]));
     const config = { image: { writerArgs: ['--save-partindex', '5'] } };
-    await tryStep(writeImage, { config, host, facts: writeFacts(), signal: stop.signal });
+    await tryStep(writeImage, { config, host, facts: keepingFacts(), signal: stop.signal });
     const undo = host.calls.slice(-4);
     expect(undo.map(({ argv: [program] }) => program)).toEqual([
       ...['lsblk', 'wipefs', 'lsblk', 'wipefs'],
@@ -217,6 +225,8 @@ describe('image/write', () => {
     ]);
     const host = writingHost()
       .withFile('/opt/writer.yaml', 'save-partlabel: [data]\n')
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([5, 'data', 9000]))
       .on(writer.argv(...args))
       .fails(1, `${writer.read(50)}Error: x\n`)
       .on(['lsblk', rest])
@@ -226,11 +236,35 @@ describe('image/write', () => {
     await tryStep(writeImage, {
       config: { image: { writerArgs: args } },
       host,
-      facts: writeFacts(),
+      facts: keepingFacts(),
     });
     const wiped = host.ran.filter(([program]) => program === 'wipefs').map((words) => words.at(-1));
     expect(new Set(wiped)).toEqual(new Set(['/dev/sda2', '/dev/sda3']));
     expect(ran(host)).not.toContainEqual(disk.zero);
+  });
+
+  it('finds what it keeps by another number, since an earlier write has given it one', async () => {
+    const host = writingHost()
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([3, 'boot', 129], [5, 'data', 9000]))
+      .on(writer.argv('-n', '--save-partindex', '5'))
+      .prints('', writer.done);
+    await runStep(writeImage, {
+      config: { image: { writerArgs: ['--save-partindex=3', '-n'] } },
+      host,
+      facts: keepingFacts(),
+    });
+    expect(writer.callOn(host)).toBeDefined();
+  });
+
+  it('writes nothing when what it is to keep is gone', async () => {
+    const host = writingHost()
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([3, 'boot', 129]));
+    const config = { image: { writerArgs: ['--save-partindex', '3'] } };
+    const { failure } = await tryStep(writeImage, { config, host, facts: keepingFacts() });
+    expect(failure).toMatchObject({ code: 'disk.keep-changed' });
+    expect(ran(host)).toEqual([tableArgv('/dev/sda')]);
   });
 
   it('makes the disk unbootable when the run is stopped in the middle', async () => {

@@ -17,7 +17,8 @@ import type { Host } from '../../ports/host.ts';
 import { stageLimits } from '../../model/stage.ts';
 import { imageRelayFailure } from '../../ports/image-relay.ts';
 import { imageFailure } from './failures.ts';
-import { readWriterSetup } from '../disk/writer-args.ts';
+import { argsToKeep, readTable, tableArgv } from '../disk/kept.ts';
+import { mayKeepPartitions, readWriterSetup } from '../disk/writer-args.ts';
 
 /** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
 const longestWrite = hours(12);
@@ -39,6 +40,7 @@ export const writeImage = step({
   retry: { attempts: 3, every: seconds(1) },
   limit: longestWrite,
   preview: (config, { disk, ignition }) => [
+    ...(mayKeepPartitions(config.image.writerArgs) ? [tableArgv(disk.path)] : []),
     writerArgv({
       ignition: ignition.path,
       source: previewSource(config),
@@ -61,10 +63,13 @@ export const writeImage = step({
     }, 'failure');
     await waitUntilClosed(scope, disk);
     const open = await openSource(scope, { image, sectorBytes: disk.sectorBytes });
+    const { savedByFiles } = setup;
     const argv = writerArgv({
       ignition: ignition.path,
       source: open.source,
-      args,
+      args: setup.keepsPartitions
+        ? argsToKeep({ disk, args, savedByFiles }, await readTable(host, disk, signal))
+        : args,
       disk: disk.path,
     });
     const watched = { host, clock, diskName: disk.name, writer, alive: scope.alive };

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { keptPartition, sfdiskOutput } from '../../../test/support/disk-samples.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { argsToKeep, readTable, tableArgv } from './kept.ts';
+import type { KeptPartition } from './facts.ts';
+
+const { signal } = new AbortController();
+const disk = { path: '/dev/sda', sectorBytes: 512 };
+
+describe('readTable', () => {
+  it('reads numbers, labels and places in bytes', async () => {
+    const host = fakeHost()
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([4, 'root', 600], [5, '', 9000]));
+    expect(await readTable(host, disk, signal)).toEqual([
+      keptPartition(4, 'root', 600),
+      keptPartition(5, '', 9000),
+    ]);
+  });
+
+  it.each([
+    ['/dev/nvme0n1p5', 5],
+    ['/dev/mapper/mpatha-part12', 12],
+    ['/dev/mapper/mpatha3', 3],
+  ])('takes %s for number %i, in sectors of 4096 bytes too', async (node, number) => {
+    const partitions = [{ node, start: 256, size: 256, uuid: 'A' }];
+    const table = JSON.stringify({ partitiontable: { label: 'gpt', partitions } });
+    const host = fakeHost().on(tableArgv('/dev/sda')).prints(table);
+    expect(await readTable(host, { ...disk, sectorBytes: 4096 }, signal)).toMatchObject([
+      { number, startBytes: 2 ** 20, sizeBytes: 2 ** 20, partUuid: 'a' },
+    ]);
+  });
+
+  it('finds nothing to keep where there is no GPT', async () => {
+    const none = 'sfdisk: /dev/sda: does not contain a recognized partition table';
+    const dos =
+      '{"partitiontable": {"label": "dos", "partitions": [{"node": "/dev/sda1", "start": 1, "size": 1}]}}';
+    for (const host of [
+      fakeHost().on(tableArgv('/dev/sda')).fails(1, none),
+      fakeHost().on(tableArgv('/dev/sda')).prints(dos),
+    ])
+      expect(await readTable(host, disk, signal)).toEqual([]);
+  });
+
+  it('fails where the table cannot be read', async () => {
+    const host = fakeHost().on(tableArgv('/dev/sda')).fails(1, 'sfdisk: cannot open /dev/sda');
+    await expect(readTable(host, disk, signal)).rejects.toMatchObject({
+      code: 'command.unreadable',
+    });
+  });
+});
+
+describe('argsToKeep', () => {
+  const data = keptPartition(3, 'data', 9000);
+  const logs = keptPartition(5, 'logs', 11_000);
+  const image = [keptPartition(3, 'boot', 129), keptPartition(4, 'root', 513)];
+  const byNumber = ['-n', '--save-partindex', '3'];
+  const keep = (
+    kept: readonly KeptPartition[] | undefined,
+    [args, file = '']: readonly [args: readonly string[], file?: string | undefined],
+    table: readonly KeptPartition[],
+  ) =>
+    argsToKeep(
+      {
+        disk: { path: '/dev/sda', ...(kept === undefined ? {} : { kept }) },
+        args,
+        savedByFiles: file === '' ? [] : [{ option: 'save-partindex', value: file }],
+      },
+      table,
+    );
+
+  it('passes the arguments on while they choose what was there', () => {
+    expect(keep([data], [byNumber], [data, logs])).toBe(byNumber);
+    expect(keep([data, logs], [['--save-partlabel', '*']], [data, logs])).toHaveLength(2);
+  });
+
+  it.each([
+    ['its number is that of the image now', [data], byNumber],
+    ['its label fits one of the image too', [data], ['-n', '--save-partlabel=?*']],
+  ])('names what was there by its present number when %s', (_, kept, args) => {
+    const table = [...image, { ...data, number: 5 }];
+    expect(keep(kept, [args], table)).toEqual(['-n', '--save-partindex', '5']);
+  });
+
+  it('names more than one, and none where there was none', () => {
+    const table = [...image, { ...data, number: 5 }, { ...logs, number: 6 }];
+    expect(keep([data, logs], [['--save-partindex', '3-']], table)).toEqual([
+      '--save-partindex',
+      '5,6',
+    ]);
+    expect(keep([], [byNumber], image)).toEqual(['-n']);
+  });
+
+  it.each([
+    ['is gone', [data], byNumber, image],
+    ['has moved', [data], byNumber, [{ ...data, startBytes: 1 }]],
+    ['has another size', [data], byNumber, [{ ...data, sizeBytes: 1 }]],
+    ['is another one', [data], byNumber, [{ ...data, partUuid: 'b' }]],
+    ['has come since', [data], ['--save-partlabel', '*'], [data, logs]],
+    ['has come where nothing was found', undefined, byNumber, [data]],
+    ['of the image would be kept by a file', [data], [], [...image, { ...data, number: 5 }], '3'],
+  ])('refuses when a partition %s', (...[, kept, args, table, file]) => {
+    expect(() => keep(kept, [args, file], table)).toThrow(
+      expect.objectContaining({ code: 'disk.keep-changed' }),
+    );
+  });
+
+  it('names what a file names by its old number too', () => {
+    const table = [image[1] ?? data, { ...data, number: 5 }];
+    expect(keep([data], [[], '3'], table)).toEqual(['--save-partindex', '5']);
+  });
+});

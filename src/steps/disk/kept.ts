@@ -1,0 +1,143 @@
+// The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it keeps anew behind the
+// partitions of its image; so what a number meant before the first write may be the image's own partition afterwards.
+import * as z from 'zod';
+import type { WriterUse } from '../../lib/writer-args.ts';
+import { seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Host } from '../../ports/host.ts';
+import { unreadableOutput } from '../host-commands.ts';
+import type { StepScope } from '../step.ts';
+import { diskFailure } from './failures.ts';
+import type { KeptPartition, TargetDisk } from './facts.ts';
+import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-args.ts';
+
+/** Prints the partition table that is on a disk, which a writer that was killed may not have shown to the kernel. */
+export const tableArgv = (path: string): readonly string[] => ['sfdisk', '--json', path];
+
+const SfdiskOutput = z.object({
+  partitiontable: z.object({
+    label: z.string(),
+    partitions: z
+      .array(
+        z.object({
+          node: z.string(),
+          /** In sectors of the disk. */
+          start: z.number(),
+          size: z.number(),
+          uuid: z.string().default(''),
+          name: z.string().default(''),
+        }),
+      )
+      .default([]),
+  }),
+});
+
+/**
+ * The partitions in the GPT of a disk; none where it has none, as coreos-installer keeps no others (0.26,
+ * `src/blockdev.rs`).
+ * @throws AgentError `command.*`
+ */
+export async function readTable(
+  host: Host,
+  { path, sectorBytes }: Pick<TargetDisk, 'path' | 'sectorBytes'>,
+  signal: AbortSignal,
+): Promise<readonly KeptPartition[]> {
+  const { stdout, stderr } = await host.exec(tableArgv(path), {
+    signal,
+    limit: seconds(30),
+    accept: [0, 1],
+  });
+  if (stderr.includes('does not contain a recognized partition table')) return [];
+  const table = parseTable(stdout);
+  if (table === undefined) throw unreadableOutput('sfdisk', 'partition table', stdout || stderr);
+  if (table.label !== 'gpt') return [];
+  return table.partitions.map(({ node, start, size, uuid, name }) => ({
+    number: Number(/\d+$/.exec(node)?.[0]),
+    label: name,
+    partUuid: uuid.toLowerCase(),
+    startBytes: start * sectorBytes,
+    sizeBytes: size * sectorBytes,
+  }));
+}
+
+function parseTable(stdout: string): z.infer<typeof SfdiskOutput>['partitiontable'] | undefined {
+  try {
+    return SfdiskOutput.parse(JSON.parse(stdout)).partitiontable;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The partitions that coreos-installer is to keep, as they are before the first write.
+ * @throws AgentError `image.writer-config`, `command.*`
+ */
+export async function findKept(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+): Promise<Pick<TargetDisk, 'kept'>> {
+  const { saved } = await readWriterSetup(scope);
+  if (saved.length === 0) return {};
+  return { kept: savedAmong(saved, await readTable(scope.host, target, scope.signal)) };
+}
+
+/** Labels of the partitions that CoreOS images have (coreos-assembler, `create_disk.sh`). */
+const imageLabels: ReadonlySet<string> = new Set([
+  ...['BIOS-BOOT', 'EFI-SYSTEM', 'PowerPC-PReP-boot', 'reserved', 'se', 'boot', 'root'],
+]);
+
+/** What coreos-installer is about to be told. */
+interface Keeping {
+  readonly disk: Pick<TargetDisk, 'path' | 'kept'>;
+  /** Its further arguments. */
+  readonly args: readonly string[];
+  /** What its configuration files keep. */
+  readonly savedByFiles: readonly WriterUse[];
+}
+
+/**
+ * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when the disk was found: those that
+ * are given, or the present numbers where these would choose others since an earlier write.
+ * @param table what is on the disk now
+ * @throws AgentError `disk.keep-changed`
+ */
+export function argsToKeep(
+  { disk, args, savedByFiles }: Keeping,
+  table: readonly KeptPartition[],
+): readonly string[] {
+  const { path, kept = [] } = disk;
+  const changed = kept.find((one) => !table.some((now) => isSame(now, one)));
+  if (changed !== undefined) throw hasChanged(path, changed, 'is gone or has moved');
+  const others = (saved: readonly WriterUse[]): readonly KeptPartition[] =>
+    savedAmong(saved, table).filter((now) => !kept.some((one) => isSame(now, one)));
+  const given = [...savedByFiles, ...usesIn(args)];
+  const added = others(given);
+  const unknown = added.find(({ label }) => !imageLabels.has(label));
+  if (unknown !== undefined)
+    throw hasChanged(path, unknown, 'was not there when the disk was found');
+  const isWhole = savedAmong(given, table).length === kept.length + added.length;
+  if (added.length === 0 && isWhole) return args;
+  const [first] = others(savedByFiles);
+  if (first !== undefined) {
+    throw hasChanged(path, first, 'is of the image, and a configuration file would keep it');
+  }
+  const numbers = table.filter((now) => kept.some((one) => isSame(now, one)));
+  return [
+    ...withoutSaving(args),
+    ...(numbers.length === 0
+      ? []
+      : ['--save-partindex', numbers.map(({ number }) => number).join()]),
+  ];
+}
+
+const isSame = (now: KeptPartition, one: KeptPartition): boolean =>
+  now.partUuid === one.partUuid &&
+  now.startBytes === one.startBytes &&
+  now.sizeBytes === one.sizeBytes;
+
+const hasChanged = (path: string, { number, label }: KeptPartition, what: string): AgentError =>
+  diskFailure(
+    'disk.keep-changed',
+    `${path}: partition ${number} ${JSON.stringify(label)} ${what}`,
+    { context: { disk: path, partition: number, label } },
+  );
