@@ -1,7 +1,10 @@
 // Builds the agent's container image on this machine: node scripts/image.ts --help; see docs/image.md.
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { shellWord } from '../src/cli/messages.ts';
 import { ensureBundle } from './bundle.ts';
 import {
+  addressIn,
   agentImageName,
   buildAgentImage,
   imageBytes,
@@ -48,12 +51,16 @@ async function main(args: string[]): Promise<void> {
   await buildAgentImage(store, { ...source, name, base });
   const megabytes = ((await imageBytes(store, name)) / 1e6).toFixed(0);
   if (archive === undefined) {
-    process.stdout.write(`${name} ${megabytes} MB\n`);
+    process.stdout.write(`${name}: ${megabytes} MB, in ${store.images}
+next: skopeo copy '${addressIn(store, name)}' containers-storage:${name}
+`);
     return;
   }
   const { digest, bytes } = await archiveImages(store, [name], { file: archive, name });
   const packed = ((bytes[0] ?? 0) / 1e6).toFixed(0);
-  process.stdout.write(`${name} ${digest} ${megabytes} MB, ${packed} MB packed\n`);
+  process.stdout.write(`${name}: ${digest}, ${megabytes} MB, ${packed} MB packed, in ${resolve(archive)}
+next: podman load --input ${shellWord(resolve(archive))}
+`);
 }
 
 await endedBy(main(process.argv.slice(2)), PartError);

@@ -104,7 +104,6 @@ async function makeFiles(version: string, wanted: readonly AgentImageOptions[]):
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   process.umask(0o022);
-  process.env['SOURCE_DATE_EPOCH'] = run('git', 'log', '-1', '--format=%ct').trim();
   node('scripts/build.ts');
   // Not before: it takes the version from the sources as they are when it is loaded.
   const { releaseImages } = await import('./image/release.ts');

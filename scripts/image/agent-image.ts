@@ -3,12 +3,14 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import manifest from '../../package.json' with { type: 'json' };
 import { version } from '../../src/model/version.ts';
 import { agentImageBase, type Architecture, ownArchitecture } from '../parts/agent-image.ts';
 import { ensurePart, takeLock } from '../parts/ensure.ts';
 import { cacheFolder, PartError } from '../parts/part.ts';
 import { layOut } from './layout.ts';
 import type { GivenNode } from './node-archive.ts';
+import { addressLabels, type PackageAddresses, sourceOf } from './source.ts';
 
 const top = resolve(import.meta.dirname, '../..');
 const bases = join(top, 'images', 'base');
@@ -28,7 +30,7 @@ export interface AgentImageOptions {
 }
 
 /** Seconds since 1970 that everything in an image has as its date (reproducible-builds.org/specs/source-date-epoch). */
-const epoch = (): string => process.env['SOURCE_DATE_EPOCH'] ?? '0';
+const epoch = (): string => process.env['SOURCE_DATE_EPOCH'] ?? sourceOf(top).date;
 
 /**
  * The same input gives the same digest: buildah leaves its own version out, and takes no layer of an earlier build, which may
@@ -55,7 +57,7 @@ export async function buildAgentImage(
     const base = await makeBase(store, options.base ?? 'debian', architecture);
     await withImageRoot(store, base, (root) => layOut(context, { architecture, node, base: root }));
     const settings = ['--arch', architecture, '--build-arg', `BASE=${base}`];
-    const labels = await labelsFor(base);
+    const labels = labelsFor(base);
     const from = ['--file', join(top, 'Containerfile'), '--tag', name, context];
     await store.run('buildah', 'build', ...reproducible(), ...settings, ...labels, ...from);
     // A build that was stopped has left its container.
@@ -72,14 +74,15 @@ export const architectureOf = ({ node, architecture }: AgentImageOptions): Archi
   node?.architecture ?? architecture ?? ownArchitecture;
 
 /** What differs from image to image; the rest is in the `Containerfile`. */
-async function labelsFor(base: string): Promise<readonly string[]> {
-  const revision = await commit();
+function labelsFor(base: string): readonly string[] {
+  const { revision, remote } = sourceOf(top);
   // Our own base has no name that others could look up: the bill of materials has what it is made of.
   const [, name, digest] = /^(.+)@(sha256:.+)$/.exec(base) ?? [];
   const labels = {
     version,
     created: new Date(Number(epoch()) * 1000).toISOString().replace('.000Z', 'Z'),
     ...(revision === undefined ? {} : { revision }),
+    ...addressLabels(manifest as PackageAddresses, remote),
     ...(name === undefined || digest === undefined
       ? {}
       : { 'base.name': name, 'base.digest': digest }),
@@ -88,17 +91,6 @@ async function labelsFor(base: string): Promise<readonly string[]> {
     '--label',
     `org.opencontainers.image.${key}=${value}`,
   ]);
-}
-
-/** The commit that the image is made of; none where it is made of something else than a commit. */
-async function commit(): Promise<string | undefined> {
-  const git = async (...args: readonly string[]) =>
-    (await execute('git', ['-C', top, ...args])).stdout.trim();
-  try {
-    return (await git('status', '--porcelain')) === '' ? await git('rev-parse', 'HEAD') : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Makes a base where our own is meant, and gives its name in the store. */
@@ -184,11 +176,18 @@ export function openContainerStore(): ContainerStore {
   };
 }
 
+const driver = 'overlay';
+const runroot = '/run/bootwright-containers';
+
 const storageConfig = (folder: string): string => `[storage]
-driver = "overlay"
+driver = "${driver}"
 graphroot = "${folder}/images"
-runroot = "/run/bootwright-containers"
+runroot = "${runroot}"
 `;
+
+/** An image of a store for programs that know of none (containers-transports(5)). */
+export const addressIn = ({ images }: ContainerStore, image: string): string =>
+  `containers-storage:[${driver}@${images}+${runroot}]${image}`;
 
 /** podman asks no systemd, which is not everywhere where images are built and tried. */
 const containersConfig = `[containers]

@@ -20,6 +20,7 @@ import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
 import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
 
+const top = join(import.meta.dirname, '../..');
 const store = openContainerStore();
 const name = 'localhost/bootwright-test:image';
 const foreign = ownArchitecture === 'amd64' ? 'arm64' : 'amd64';
@@ -50,6 +51,13 @@ const baseByDigest = async (): Promise<readonly [name: string, digest: string]> 
   return ['localhost/bootwright-base', await store.run('podman', 'image', 'inspect', ...format)];
 };
 
+/** The date of the commit, as labels have it. */
+const committed = new Date(
+  Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: top }).toString()) * 1000,
+)
+  .toISOString()
+  .replace('.000Z', 'Z');
+
 describe('the image', () => {
   it('has the program where the discovery agent starts it, and says what it is', async () => {
     expect(await inspected(name)).toMatchObject({
@@ -59,7 +67,7 @@ describe('the image', () => {
           'org.opencontainers.image.title': 'bootwright',
           'org.opencontainers.image.description': expect.any(String) as string,
           'org.opencontainers.image.version': version,
-          'org.opencontainers.image.created': '1970-01-01T00:00:00Z',
+          'org.opencontainers.image.created': committed,
           'org.opencontainers.image.licenses': 'Apache-2.0',
         },
       },
@@ -80,7 +88,7 @@ describe('the image', () => {
   });
 
   it('is the same, to its digest, when it is made a second time of the same input', async () => {
-    const bundle = join(import.meta.dirname, '../../dist/bootwright.mjs');
+    const bundle = join(top, 'dist/bootwright.mjs');
     utimesSync(bundle, new Date(), new Date());
     const second = 'localhost/bootwright-test:second';
     await buildAgentImage(store, { name: second });
@@ -141,7 +149,7 @@ describe('the image', () => {
     );
     expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull();
     const { components } = JSON.parse(text) as Bom;
-    const licences = readFileSync(join(import.meta.dirname, '../../dist/licences.txt'), 'utf8');
+    const licences = readFileSync(join(top, 'dist/licences.txt'), 'utf8');
     const bundled = licences.matchAll(/^(?:@[^/\s]+\/)?(\S+ \d+\.\d+\.\d+) \(.*\)$/gm);
     const listed = components.map((one) => ({ ...one, as: `${one.name} ${one.version ?? ''}` }));
     const base = listed.filter(({ purl = '' }) => purl.startsWith('pkg:deb/'));

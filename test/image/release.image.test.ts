@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sourceOf } from '../../scripts/image/source.ts';
 
 const top = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-release-'));
@@ -63,7 +64,12 @@ describe('scripts/release', () => {
       stdout: '',
       stderr: 'the tree has changes that no commit has; commit or remove them\n',
     });
+    const revision = git('rev-parse', 'HEAD');
+    expect(sourceOf(clone)).toMatchObject({ revision, date: git('log', '-1', '--format=%ct') });
     rmSync(join(clone, 'new'));
+    writeFileSync(join(clone, 'src/new'), '');
+    expect(sourceOf(clone)).not.toHaveProperty('revision');
+    rmSync(join(clone, 'src/new'));
     expect(release('0.0.1').stderr).toMatch(/^0\.0\.1 does not come after /);
     expect(git('status', '--porcelain')).toBe('');
   });
@@ -89,6 +95,8 @@ describe('scripts/release', () => {
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: made });
     expect(readdirSync(made)).toHaveLength(sums.trim().split('\n').length + 1);
 
+    // As `npm run image -- --archive bootwright.tar` leaves it.
+    writeFileSync(join(clone, 'bootwright.tar'), '');
     expect(release(version)).toMatchObject({ exitCode: 0 });
     expect(fileOf('SHA256SUMS')).toBe(sums);
     expect(git('status', '--porcelain')).toBe('');
