@@ -74,7 +74,9 @@ process.on('exit', (code) => {
 });
 
 try {
-  process.exitCode = await main();
+  const exitCode = await main();
+  // Output that could not be written has set its own.
+  process.exitCode ??= exitCode;
 } catch (error) {
   process.stderr.write(textOf(error));
   process.exitCode = 2;

@@ -98,4 +98,6 @@ const print = (line: string): void => {
   outputStream('stdout').write(`${line}\n`);
 };
 
-process.exitCode = await main(process.argv.slice(2));
+const exitCode = await main(process.argv.slice(2));
+// Output that could not be written has set its own.
+process.exitCode ??= exitCode;

@@ -98,17 +98,17 @@ export const printNote = (kind: 'note' | 'warning', text: string): void => {
 
 /**
  * A stream of the process. Where nobody reads it any more, as behind `| head`, the output ends and the work does not; what
- * else stops it ends the program with a code, as far as standard error takes that.
+ * else stops it is one line, and a code at the end of the program, as far as standard error takes that.
  */
 export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
   const stream = process[name];
   if (stream.listenerCount('error') > 0) return stream;
-  return stream.on('error', (cause: NodeJS.ErrnoException) => {
+  return stream.once('error', (cause: NodeJS.ErrnoException) => {
+    // Each further write fails as this one did.
+    stream.on('error', () => undefined);
     if (cause.code === 'EPIPE' || name === 'stderr') return;
-    const failure = cliFailure('cli.output-not-written', 'standard output takes no more', {
-      cause,
-    });
-    printError(failureText(failure));
+    const failure = cliFailure('cli.output-not-written', cause.message);
+    printError(`failed: ${failure.code}: ${failure.message}\n`);
     process.exitCode = exitCodeOf(failure);
   });
 }
