@@ -30,7 +30,8 @@ export async function followGuide(
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-guide-'));
   try {
     await writeProgram(join(folder, 'bin/bootwright'), `${process.execPath} ${bundlePath}`);
-    await writeProgram(join(folder, 'scripts/lab'), join(top, 'scripts/lab'));
+    for (const script of ['scripts/bootwright', 'scripts/lab'])
+      await writeProgram(join(folder, script), join(top, script));
     for (const [path, content] of Object.entries(files)) await write(join(folder, path), content);
     const PATH = `${join(folder, 'bin')}:${environment['PATH'] ?? process.env['PATH'] ?? ''}`;
     let printed = '';

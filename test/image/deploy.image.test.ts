@@ -4,7 +4,11 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ensureBundle } from '../../scripts/bundle.ts';
-import { buildAgentImage, openContainerStore } from '../../scripts/image/agent-image.ts';
+import {
+  agentImageName,
+  buildAgentImage,
+  openContainerStore,
+} from '../../scripts/image/agent-image.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { readFileContent } from '../../src/ignition/resource.ts';
 import { exitCodes } from '../../src/model/failure.ts';
@@ -97,6 +101,22 @@ describe('deploy/host/bootwright.sh', () => {
     expect(readFileSync(written, 'utf8')).toBe(
       readFileSync(join(deploy, 'host/master.ign'), 'utf8'),
     );
+  });
+});
+
+describe('README.md', () => {
+  it('has a line that runs the image, with the configuration beside it', async () => {
+    const readme = readFileSync(join(deploy, '../README.md'), 'utf8');
+    const [line = ''] = /^bootwright\(\) \{\n[^}]*^\}$/m.exec(readme) ?? [];
+    expect(line).toContain(agentImageName);
+    const { exitCode, stdout } = await onOwnMachine(
+      store,
+      `cd ${join(deploy, 'host/config')}
+       ${line.replace(agentImageName, name)}
+       bootwright --version; bootwright plan --config worker.yaml`,
+    );
+    expect(stdout).toMatch(new RegExp(`^${version}\nRole worker: `));
+    expect(exitCode).toBe(0);
   });
 });
 
