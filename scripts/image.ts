@@ -58,7 +58,8 @@ next: skopeo copy '${addressIn(store, name)}' containers-storage:${name}
   }
   const { digest, bytes } = await archiveImages(store, [name], { file: archive, name });
   const packed = ((bytes[0] ?? 0) / 1e6).toFixed(0);
-  process.stdout.write(`${name}: ${digest}, ${megabytes} MB, ${packed} MB packed, in ${resolve(archive)}
+  process.stdout
+    .write(`${name}: ${digest}, ${megabytes} MB, ${packed} MB packed, in ${resolve(archive)}
 next: podman load --input ${shellWord(resolve(archive))}
 `);
 }
