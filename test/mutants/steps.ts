@@ -21,6 +21,13 @@ export const stepMutants: MutantsByFile = {
       to: "value.split(',').slice(0, 1).map((wanted) => ({",
     },
   ],
+  'src/steps/disk/wipe.ts': [
+    {
+      means: 'a kept partition that is labelled boot is wiped when the write fails',
+      from: ' && !kept.some((one) => one.partUuid === partUuid)',
+      to: '',
+    },
+  ],
   'src/steps/disk/kept.ts': [
     {
       means: 'a kept partition that has moved is written over',

@@ -177,10 +177,15 @@ const zeroTableArgv = (disk: string): readonly string[] => [
 /** Partitions that a CoreOS disk boots from (coreos-assembler, `create_disk.sh`). */
 const bootLabels = ['EFI-SYSTEM', 'boot'];
 
-/** The partitions to make useless where the table itself must stay. */
-const bootPartitions = (disk: BlockDevice): readonly string[] =>
+/** The partitions to make useless where the table itself must stay; none where it is not known which of them are kept. */
+const bootPartitions = (disk: BlockDevice, kept: TargetDisk['kept']): readonly string[] =>
   partitionsOf(disk)
-    .filter(({ partLabel }) => bootLabels.includes(partLabel))
+    .filter(({ partLabel, partUuid }) => {
+      const isKnown = kept !== undefined && partUuid !== '';
+      return (
+        isKnown && bootLabels.includes(partLabel) && !kept.some((one) => one.partUuid === partUuid)
+      );
+    })
     .map(({ path }) => path);
 
 /** What is to be made unbootable. */
@@ -220,7 +225,7 @@ export async function makeUnbootable(
     confirmTarget(host, disk, { signal, limit: limits.read });
   const seen = await confirm();
   if (keepsPartitions) {
-    for (const [index, path] of bootPartitions(seen).entries()) {
+    for (const [index, path] of bootPartitions(seen, disk.kept).entries()) {
       if (index > 0) await confirm();
       await host.exec(wipefsArgv(path), { signal, limit: limits.write });
     }

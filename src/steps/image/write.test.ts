@@ -17,6 +17,10 @@ const keepingFacts = () => {
   return { ...facts, disk: { ...facts.disk, kept: [keptPartition(3, 'data', 9000)] } };
 };
 
+const part = (number: number, partlabel: string, partuuid: string) => ({
+  ...{ name: `sda${number}`, 'maj:min': `8:${number}`, type: 'part', partlabel, partuuid },
+});
+
 describe('image/write', () => {
   it('runs the writer with nothing but the Ignition and the disk for the live image', async () => {
     const host = writingHost().on(writer.argv()).prints('', writer.done);
@@ -191,12 +195,7 @@ describe('image/write', () => {
   it('has 2.4 seconds for partitions that boot when the run is stopped', async () => {
     const stop = new AbortController();
     const disks = disk.lsblk(
-      ['EFI-SYSTEM', 'boot', 'root'].map((partlabel, index) => ({
-        name: `sda${index + 2}`,
-        'maj:min': `8:${index + 2}`,
-        type: 'part',
-        partlabel,
-      })),
+      ['EFI-SYSTEM', 'boot', 'root'].map((label, index) => part(index + 2, label, `A${index}`)),
     );
     const host = writingHost().on(['lsblk', rest]).prints(disks);
     host.on(['wipefs', rest]).succeeds();
@@ -219,9 +218,11 @@ describe('image/write', () => {
     ['a configuration file', ['--config-file', '/opt/writer.yaml']],
   ])('keeps partitions that %s keeps, and wipes only what boots', async (_what, args) => {
     const disks = disk.lsblk([
-      { name: 'sda2', 'maj:min': '8:2', type: 'part', partlabel: 'EFI-SYSTEM' },
-      { name: 'sda3', 'maj:min': '8:3', type: 'part', partlabel: 'boot' },
-      { name: 'sda5', 'maj:min': '8:5', type: 'part', partlabel: 'data' },
+      part(2, 'EFI-SYSTEM', 'AA'),
+      part(3, 'boot', 'BB'),
+      part(4, 'boot', ''),
+      part(5, 'data', 'CC'),
+      part(6, 'boot', '9000-UUID'),
     ]);
     const host = writingHost()
       .withFile('/opt/writer.yaml', 'save-partlabel: [data]\n')
@@ -241,6 +242,17 @@ describe('image/write', () => {
     const wiped = host.ran.filter(([program]) => program === 'wipefs').map((words) => words.at(-1));
     expect(new Set(wiped)).toEqual(new Set(['/dev/sda2', '/dev/sda3']));
     expect(ran(host)).not.toContainEqual(disk.zero);
+  });
+
+  it('wipes no partition while an option is not known, which may keep it', async () => {
+    const host = writingHost()
+      .on(['coreos-installer', rest])
+      .fails(1, `${writer.read(50)}Error: x\n`)
+      .on(['lsblk', rest])
+      .prints(disk.lsblk([part(3, 'boot', 'BB')]));
+    const config = { image: { writerArgs: ['--keep-more'] } };
+    await tryStep(writeImage, { config, host, facts: writeFacts() });
+    expect(new Set(ran(host).map(([program]) => program))).toEqual(new Set(['coreos-installer']));
   });
 
   it('finds what it keeps by another number, since an earlier write has given it one', async () => {
