@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { commonExitCodes, type HelpRow, type ProgramCommand } from '../../src/cli/command.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
+import { wrapped } from '../../src/cli/messages.ts';
+import { bundlePathFor, journalPathFor, statusPathFor } from '../../src/config/complete.ts';
+import { checkConfig } from '../../src/config/load.ts';
+import { defaultConfigFile } from '../../src/config/sources.ts';
 import { version } from '../../src/model/version.ts';
 import { codeCell, table } from './markdown.ts';
 
@@ -129,13 +135,13 @@ export function manPage(): string {
   const flags = Object.entries(program.sections).filter(([title]) => title.startsWith('Flags'));
   return [
     '.\\" Written by npm run docs from src/cli/program/commands.ts.',
-    `.TH BOOTWRIGHT 1 "" "bootwright ${version}" "User Commands"`,
+    `.TH BOOTWRIGHT 1 ${releaseDate()} "bootwright ${version}" "User Commands"`,
     '.SH NAME',
     `bootwright \\- ${roff(program.description())}`,
     '.SH SYNOPSIS',
     ...(ownSections(program)[0]?.lines ?? []).flatMap((line) => [bold(line), '.br']).slice(0, -1),
     '.SH DESCRIPTION',
-    roff(
+    ...filled(
       'Turns a bare-metal host into a node of an OpenShift cluster; further commands show, check and complete that.',
     ),
     '.SH COMMANDS',
@@ -144,17 +150,58 @@ export function manPage(): string {
       `.SH ${quoted(title.replace(/ \(.*/, '').toUpperCase())}`,
       ...rows.flatMap(tagged),
     ]),
-    '.SH ENVIRONMENT',
-    ...(program.sections['Environment'] ?? []).flatMap(tagged),
     '.SH "EXIT STATUS"',
     ...Object.entries(commonExitCodes).flatMap(tagged),
+    '.SH ENVIRONMENT',
+    ...(program.sections['Environment'] ?? []).flatMap(tagged),
+    '.SH FILES',
+    ...files().flatMap(tagged),
+    '.SH "SEE ALSO"',
+    ...seeAlso.map(
+      ([name, section], at) => `.BR ${name} (${section})${at + 1 < seeAlso.length ? ',' : ''}`,
+    ),
     '',
   ].join('\n');
 }
 
+/** The date of the release; a man page without one is of no known age. */
+function releaseDate(): string {
+  const changelog = readFileSync(join(import.meta.dirname, '../../CHANGELOG.md'), 'utf8');
+  const [, date] =
+    new RegExp(`^## \\[${version}\\] - (\\d{4}-\\d\\d-\\d\\d)$`, 'm').exec(changelog) ?? [];
+  if (date === undefined) throw new Error(`CHANGELOG.md has no date of ${version}`);
+  return date;
+}
+
+/** What an install reads and leaves on its host, by the paths that it has unless a setting says otherwise. */
+function files(): readonly HelpRow[] {
+  const { config } = checkConfig([]);
+  return [
+    [defaultConfigFile, 'settings of this host'],
+    [journalPathFor(config), 'what a run did, by which the next one continues'],
+    [statusPathFor(config), 'where the run is: what "bootwright status" prints'],
+    [
+      bundlePathFor(config, 0).replace(/[\dTZ]+(?=\.)/, 'TIME'),
+      'logs of a failed run, for "bootwright logs read"',
+    ],
+    [config.log.file, 'log'],
+  ];
+}
+
+/** Manuals of what it runs, or is run by. */
+const seeAlso = [
+  ['bootc', 8],
+  ['coreos\\-installer', 8],
+  ['nm\\-settings\\-keyfile', 5],
+  ['nsenter', 1],
+  ['podman', 1],
+  ['podman\\-systemd.unit', 5],
+  ['rpm\\-ostree', 1],
+] as const;
+
 const commandManual = (place: ProgramCommand): readonly string[] => [
   `.SS ${quoted(nameOf(place))}`,
-  roff(sentence(place.summary())),
+  ...filled(sentence(place.summary())),
   ...ownSections(place).flatMap(sectionManual),
 ];
 
@@ -165,13 +212,18 @@ function sectionManual({
   rows = [],
 }: Section): readonly string[] {
   if (title === 'Examples') {
-    return rows.flatMap(([line, purpose]) => ['.PP', roff(sentence(purpose)), '.br', bold(line)]);
+    return rows.flatMap(([line, purpose]) => [
+      '.PP',
+      ...filled(sentence(purpose)),
+      '.br',
+      bold(line),
+    ]);
   }
   const isNamed = rows.length > 0 && !['Options', 'Arguments'].includes(title);
   return [
     ...(isNamed ? ['.PP', `${title}:`] : []),
     ...lines.flatMap((line) => ['.PP', bold(line)]),
-    ...paragraphs.flatMap((text) => ['.PP', roff(text)]),
+    ...paragraphs.flatMap((text) => ['.PP', ...filled(text)]),
     ...rows.flatMap(tagged),
   ];
 }
@@ -179,19 +231,24 @@ function sectionManual({
 const tagged = ([left, right]: readonly [string, string]): readonly string[] => [
   '.TP',
   bold(left),
-  roff(right),
+  ...filled(right),
 ];
+
+/** A paragraph: roff fills lines by itself, and none of its source is to be longer than 80 bytes. */
+const filled = (text: string): readonly string[] => wrapped(roff(text), 80).map(literal);
+
+/** A line that is no request. */
+const literal = (line: string): string => line.replace(/^\./, '\\&.');
 
 const bold = (text: string): string => `\\fB${roff(text)}\\fR`;
 
 const quoted = (text: string): string => `"${roff(text)}"`;
 
-/** A text as roff takes it for itself: backslashes, dashes and quotes as they are, no line that begins with a request. */
+/** A text as roff takes it for itself: backslashes, dashes and quotes unchanged. */
 const roff = (text: string): string =>
   text
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replaceAll('"', '\\(dq')
     .replaceAll("'", '\\(aq')
-    .replaceAll('…', '...')
-    .replace(/^\./, '\\&.');
+    .replaceAll('…', '...');

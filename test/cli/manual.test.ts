@@ -13,6 +13,25 @@ describe('the man page', () => {
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: '' });
   });
 
+  it('is what mandoc recommends, in style too', async () => {
+    const { stdout, stderr } = await execute('mandoc', ['-T', 'lint', page]);
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: '' });
+  });
+
+  it('has the files of a host, and what to read next', async () => {
+    const { stdout } = await execute('groff', ['-man', '-Tutf8', '-P-cbou', page]);
+    const [, files = '', next = ''] = stdout.split(/^(?:FILES|SEE ALSO)$/m);
+    for (const path of [
+      '/etc/bootwright/config.yaml',
+      '/opt/install-dir/journal.jsonl',
+      '/opt/install-dir/status.json',
+      '/opt/install-dir/bundle-TIME.tar.gz',
+      '/var/log/assisted-installer.log',
+    ])
+      expect(files).toMatch(new RegExp(`^ +${path}$`, 'm'));
+    expect(next).toContain('coreos-installer(8)');
+  });
+
   it('has every command with its options', async () => {
     const { stdout } = await execute('groff', ['-man', '-Tutf8', '-P-cbou', page]);
     const text = stdout.replaceAll(/\s+/g, ' ');
