@@ -123,6 +123,8 @@ async function makeFiles(version: string, wanted: readonly AgentImageOptions[]):
     `--prefix=bootwright-${version}/`,
     'HEAD',
     'deploy',
+    // The configurations name it to an editor.
+    'docs/configuration.schema.json',
     'LICENSE',
   ];
   const deploy = join(folder, `bootwright-${version}-deploy.tar.gz`);

@@ -189,4 +189,7 @@ export function reportOf(run: FinishedRun): LabReport {
 }
 
 /** The schema of a report as JSON Schema; published as docs/lab-report.schema.json. */
-export const reportSchema = (): object => z.toJSONSchema(LabReport);
+export const reportSchema = (): object => ({
+  $id: 'urn:bootwright:lab-report',
+  ...z.toJSONSchema(LabReport),
+});

@@ -126,6 +126,7 @@ export const StreamedEvent = z.union(Object.values(schemas));
 
 /** JSON Schema (draft 2020-12) of a line of the event stream. */
 export const eventJsonSchema = (): Readonly<Record<string, unknown>> => ({
+  $id: 'urn:bootwright:events',
   title: 'Event of a Bootwright run',
   ...z.toJSONSchema(StreamedEvent),
 });

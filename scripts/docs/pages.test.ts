@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingKeys } from '../../src/config/settings.ts';
@@ -23,6 +23,12 @@ describe('generated pages', () => {
       expect(row.split(' | ')[3], key).toMatch(/\w{3}/);
     }
   });
+});
+
+it.each(globSync('docs/*.schema.json', { cwd: root }))('%s has a name of its own', (path) => {
+  const [, name = ''] = /^docs\/(.+)\.schema\.json$/.exec(path) ?? [];
+  const schema = JSON.parse(readFileSync(resolve(root, path), 'utf8')) as object;
+  expect(schema).toMatchObject({ $id: `urn:bootwright:${name}` });
 });
 
 describe('everyFailure', () => {

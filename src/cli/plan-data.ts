@@ -51,6 +51,7 @@ export const renderPlanJson = (plan: Plan): string =>
 
 /** JSON Schema (draft 2020-12) of that form. */
 export const planJsonSchema = (): Readonly<Record<string, unknown>> => ({
+  $id: 'urn:bootwright:plan',
   title: 'Plan of a Bootwright role',
   ...z.toJSONSchema(PlanDocument),
 });

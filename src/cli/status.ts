@@ -81,6 +81,7 @@ type AgentState = StatusDocument['agent'];
 
 /** JSON Schema (draft 2020-12) of that form. */
 export const statusJsonSchema = (): Readonly<Record<string, unknown>> => ({
+  $id: 'urn:bootwright:status',
   title: 'Status of a Bootwright run',
   ...z.toJSONSchema(StatusDocument),
 });

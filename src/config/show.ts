@@ -44,5 +44,5 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
     const [section = '', name = ''] = key.split('.');
     delete sections[section]?.properties?.[name];
   }
-  return { title: 'Bootwright configuration', ...schema };
+  return { $id: 'urn:bootwright:configuration', title: 'Bootwright configuration', ...schema };
 }

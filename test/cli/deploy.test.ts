@@ -45,6 +45,13 @@ describe.each([
     expect(parse(await readFile(file, 'utf8'))).not.toHaveProperty('service');
   });
 
+  it('names the schema of a configuration to an editor', async () => {
+    const [, path = ''] =
+      /^# yaml-language-server: \$schema=(\S+)\n/.exec(await readFile(file, 'utf8')) ?? [];
+    const schema = JSON.parse(await readFile(resolve(configs, path), 'utf8')) as object;
+    expect(schema).toMatchObject({ $id: 'urn:bootwright:configuration' });
+  });
+
   it('has the plan of its role', async () => {
     const { exitCode, stdout, stderr } = await bundle.run(['plan', '--config', file]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

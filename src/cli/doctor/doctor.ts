@@ -170,6 +170,7 @@ export type DoctorDocument = z.infer<typeof DoctorDocument>;
 
 /** JSON Schema (draft 2020-12) of that form. */
 export const doctorJsonSchema = (): Readonly<Record<string, unknown>> => ({
+  $id: 'urn:bootwright:doctor',
   title: 'Findings of bootwright doctor',
   ...z.toJSONSchema(DoctorDocument),
 });
