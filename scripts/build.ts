@@ -3,9 +3,12 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { basename, resolve } from 'node:path';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build, type Metafile, type Plugin } from 'esbuild';
+import { revisionFile } from './bundle.ts';
+import { sourceOf } from './image/source.ts';
 
-const dist = resolve(import.meta.dirname, '../dist');
-process.chdir(resolve(import.meta.dirname, '..'));
+const top = resolve(import.meta.dirname, '..');
+const dist = resolve(top, 'dist');
+process.chdir(top);
 
 /** An import of one of Node's own modules evaluates every lazy export of it; this does not. */
 const lazyBuiltins: Plugin = {
@@ -71,6 +74,8 @@ const billOfMaterials = cyclonedxEsbuildPlugin({
 /** What packages of CommonJS ask for at run time are Node's own modules; the rest is bundled. */
 const requireForPackages = 'const require = (name) => process.getBuiltinModule(name);';
 
+const { revision = '' } = sourceOf(top);
+
 const { metafile, outputFiles } = await build({
   entryPoints: { bootwright: 'scripts/build/entry.ts' },
   outdir: dist,
@@ -90,13 +95,15 @@ const { metafile, outputFiles } = await build({
   legalComments: 'none',
   metafile: true,
   banner: { js: requireForPackages },
+  define: { builtFrom: JSON.stringify(revision) },
   plugins: [noneOfTheUnneeded, lazyBuiltins, oneLanguage, billOfMaterials],
 });
 
 mkdirSync(dist, { recursive: true });
 for (const { path, contents } of outputFiles) writeFileSync(path, contents);
 chmodSync(`${dist}/bootwright.mjs`, 0o755);
-removeOthers(new Set([sbom, ...outputFiles.map(({ path }) => basename(path))]));
+writeFileSync(`${dist}/${revisionFile}`, revision);
+removeOthers(new Set([sbom, revisionFile, ...outputFiles.map(({ path }) => basename(path))]));
 // The last thing that is written: whoever looks for a whole build looks at its age.
 writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);

@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { sourceOf } from './image/source.ts';
 import { takeLock } from './parts/ensure.ts';
 import { cacheFolder } from './parts/part.ts';
 
 const top = join(import.meta.dirname, '..');
+
+/** A file of the build that names the commit it was made of; empty where it has changes that no commit has. */
+export const revisionFile = 'revision';
 
 /** The agent as it is shipped. */
 export const bundlePath = join(top, 'dist', 'bootwright.mjs');
@@ -32,7 +36,10 @@ async function isUpToDate(): Promise<boolean> {
   const built = await modified(join(dirname(bundlePath), 'licences.txt'));
   const sources = [join(top, 'package.json'), ...(await filesBelow(join(top, 'src')))];
   const newest = Math.max(...(await Promise.all(sources.map(modified))));
-  return built > newest;
+  if (built <= newest) return false;
+  const revision = await readFile(join(dirname(bundlePath), revisionFile), 'utf8').catch(() => '');
+  // A build of changes that were committed since, or of an earlier commit, names the wrong one.
+  return revision === (sourceOf(top).revision ?? '');
 }
 
 async function build(print: (text: string) => void): Promise<void> {

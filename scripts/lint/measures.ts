@@ -32,16 +32,16 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_230],
   capi: [49, 8_864],
-  cli: [51, 7_973],
+  cli: [51, 8_086],
   cluster: [18, 2_356],
-  config: [19, 2_545],
+  config: [19, 2_547],
   controllers: [48, 8_645],
   engine: [15, 2_140],
   ignition: [15, 2_255],
   layering: [44, 8_185],
   lib: [19, 1_411],
   'main.ts': [1, 36],
-  model: [6, 269],
+  model: [6, 277],
   os: [9, 1_129],
   page: [15, 2_275],
   ports: [14, 1_000],
@@ -56,8 +56,8 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 130, sharedNames: 7, median: 90 },
-  mocks: { lines: 17_860 },
-  scripts: { lines: 8_307 },
+  mocks: { lines: 17_863 },
+  scripts: { lines: 8_501 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),

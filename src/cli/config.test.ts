@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import { checkConfig } from '../config/load.ts';
-import type { SettingKey } from '../config/settings.ts';
-import { findNoVersion, withRefusals } from './config.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { checkConfig, settingIn } from '../config/load.ts';
+import { secretFiles, type SettingKey, settingKeys } from '../config/settings.ts';
+import { fileLayer } from '../config/yaml-file.ts';
+import { roleNames } from '../model/role.ts';
+import { findNoVersion, runConfigInit, withRefusals } from './config.ts';
 
 const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
   checkConfig([
@@ -70,5 +73,46 @@ describe('withRefusals', () => {
     ],
   ] as const)('knows %s', (...[, settings, codes]) => {
     expect(withRefusals([], configOf(settings)).map(({ code }) => code)).toEqual(codes);
+  });
+});
+
+describe('config init', () => {
+  const printed = async (role: string): Promise<string> => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    expect(await runConfigInit({ values: [role] })).toBe(0);
+    const [[text] = []] = write.mock.calls;
+    write.mockRestore();
+    return String(text);
+  };
+  const uncommented = (text: string): string => text.replaceAll(/^#(?=\S| {2}\S)/gm, '');
+
+  it.each(roleNames)('prints a file of the role %s that says nothing else', async (role) => {
+    const text = await printed(role);
+    expect(text).toMatch(/^# yaml-language-server: \$schema=\S+\n/);
+    expect(parse(text)).toEqual({ role });
+    expect(text).toContain('\n# - no install disk is set: ');
+    expect(text).toContain('\n# - no source of Ignition is set: ');
+    expect(text.includes('\n# - images.mco is not set: ')).toBe(role === 'bootstrap');
+  });
+
+  it('has every setting of a host with its default, and no secret', async () => {
+    const text = uncommented(await printed('bootstrap'));
+    const layer = fileLayer({ path: 'host.yaml', text });
+    const { config } = checkConfig([layer]);
+    const { config: defaults } = checkConfig([]);
+    const isHeld = (key: SettingKey): boolean =>
+      !/^(?:host|dry)\./.test(key) && !Object.hasOwn(secretFiles, key);
+    expect([...layer.keys()].toSorted()).toEqual(settingKeys.filter(isHeld).toSorted());
+    for (const key of layer.keys())
+      if (key !== 'role' && key !== 'finish.rebootDelayMinutes')
+        expect(settingIn(config, key), key).toEqual(settingIn(defaults, key));
+  });
+
+  it('leaves out what only a bootstrap host reads', async () => {
+    const sections = (text: string) => Object.keys(parse(uncommented(text)) as object);
+    expect(sections(await printed('worker'))).not.toContain('bootstrap');
+    expect(sections(await printed('bootstrap'))).toEqual(
+      expect.arrayContaining(['bootstrap', 'controller']),
+    );
   });
 });

@@ -1,9 +1,10 @@
 import { releaseVersion } from '../cluster/release-version.ts';
 import { ignitionSourceOf } from '../config/complete.ts';
-import { findInConfig } from '../config/findings.ts';
-import { type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
+import { findInConfig, missingIn } from '../config/findings.ts';
+import { checkConfig, type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/show.ts';
+import { type Setting, settingTable } from '../config/setting-table.ts';
 import { readSettings } from '../config/sources.ts';
 import { refusalsOf } from '../engine/describe.ts';
 import { plainLine } from '../lib/plain-text.ts';
@@ -11,8 +12,8 @@ import { type SettingKey, textIn } from '../config/settings.ts';
 import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
 import { whyUnverified } from '../steps/image/source.ts';
-import type { InstallLine } from './command.ts';
-import { exitCodeOf, print, printJson, printNote } from './messages.ts';
+import type { FilesCall, InstallLine } from './command.ts';
+import { exitCodeOf, print, printJson, printNote, wrapped } from './messages.ts';
 
 /**
  * Prints every setting with its origin; nothing is touched.
@@ -133,6 +134,57 @@ export const findNoVersion = (config: Config): readonly string[] =>
   config.cluster.openshiftVersion === '' && /bootstrap|single/.test(chooseRole(config).name)
     ? ['cluster.openshiftVersion is not set: bootstrap.ign must name the release']
     : [];
+
+/** Sections that no file of a host needs, and those that only a bootstrap host reads. */
+const rarelySet: ReadonlySet<string> = new Set(['role', 'host', 'dry']);
+const ofBootstrap: ReadonlySet<string> = new Set(['bootstrap', 'controller']);
+
+/** Prints a configuration file of a role with every setting as a comment; what an install needs besides is at its top. */
+export async function runConfigInit({
+  values: [role = ''],
+}: Pick<FilesCall, 'values'>): Promise<number> {
+  const loaded = checkConfig([new Map([['role', { value: role, origin: 'argument ROLE' }]])]);
+  const needed = withRefusals(await missingIn(loaded), loaded.config).flatMap(({ message, hint }) =>
+    commented(`- ${message}: ${hint}`),
+  );
+  const sections = Object.entries(settingTable).filter(
+    ([name]) => !rarelySet.has(name) && (role === 'bootstrap' || !ofBootstrap.has(name)),
+  );
+  const lines = [
+    '# yaml-language-server: $schema=bootwright.schema.json',
+    '# The schema, for an editor: bootwright config schema > bootwright.schema.json',
+    '#',
+    ...commented(
+      'Settings are shown with their defaults: remove the # of what you change, and that of its section.',
+    ),
+    '# What an install needs besides, as `bootwright config validate --config FILE` says:',
+    ...needed,
+    `role: ${role}`,
+    ...sections.flatMap(([name, settings]) => [
+      '',
+      `#${name}:`,
+      ...Object.entries(settings).flatMap(settingLines),
+    ]),
+  ];
+  print(`${lines.join('\n')}\n`);
+  return 0;
+}
+
+const commented = (text: string, before = ''): readonly string[] =>
+  wrapped(text, 100).map((line) => `${before}# ${line}`);
+
+/** A setting as it is set, behind what it is for; secrets have no place in a file. */
+function settingLines([key, setting]: readonly [string, Setting]): readonly string[] {
+  if (setting.kind === 'secret') return [];
+  const choices = setting.kind === 'word' ? ` (${setting.words.join(', ')})` : '';
+  return [...commented(`${setting.summary}${choices}`, '  '), `#  ${key}: ${unsetValue(setting)}`];
+}
+
+function unsetValue(setting: Exclude<Setting, { kind: 'secret' }>): string {
+  if (setting.kind === 'word') return setting.byDefault;
+  if (setting.kind === 'hints') return '{}';
+  return 'byDefault' in setting ? JSON.stringify(setting.byDefault ?? 0) : '[]';
+}
 
 /** Prints the JSON Schema of a configuration file. */
 export function runConfigSchema(): number {

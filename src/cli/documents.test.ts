@@ -52,6 +52,7 @@ describe('the published schema', () => {
   it.each([
     ['config show', ['config', 'show', '-r', 'worker']],
     ['config validate', ['config', 'validate', '-r', 'worker', '--cluster-id', 'c']],
+    ['version', ['version']],
   ] as const)('is kept by %s', async (command, [name, ...words]) => {
     await bootwright().run([name, ...words, '--format', 'json']);
     expectForm(command, out());

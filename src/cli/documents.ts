@@ -63,6 +63,18 @@ export const LintDocument = z.object({
 });
 export type LintDocument = z.infer<typeof LintDocument>;
 
+/** What `version --format json` prints. */
+export const VersionDocument = z.object({
+  v,
+  version: word,
+  commit: word.describe('that the program was built from; empty where unknown'),
+  node: word.describe('version of Node, 24.11.0'),
+  openshift: z
+    .object({ first: word, last: word })
+    .describe('the oldest and the newest release that can be installed, 4.6'),
+});
+export type VersionDocument = z.infer<typeof VersionDocument>;
+
 const build = z.object({ name: z.string(), phase: z.string() });
 
 const pool = z.object({
@@ -156,11 +168,13 @@ export const documents = {
       ...OsStatus.shape,
     })
     .describe('of `node apply` and `node rollback` too'),
+  version: VersionDocument,
 } as const satisfies Readonly<Record<string, z.ZodType>>;
 
 /** JSON Schema (draft 2020-12) of those forms, one under `$defs` for each command. */
 export const outputJsonSchema = (): Readonly<Record<string, unknown>> => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: 'urn:bootwright:output',
   title: 'What commands of Bootwright print with --format json',
   $defs: Object.fromEntries(
     Object.entries(documents).map(([name, form]) => {

@@ -155,5 +155,7 @@ export const ownFlagRows: Readonly<
   fresh: { isBoolean: true, summary: 'start over; set an earlier journal aside' },
   help: { isBoolean: true, summary: 'print this text; -h is the same' },
   h: { isBoolean: true, summary: 'the same as --help' },
-  version: { isBoolean: true, summary: 'print the version' },
+  version: { isBoolean: true, summary: 'print the version; -v and -V are the same' },
+  v: { isBoolean: true, summary: 'the same as --version' },
+  V: { isBoolean: true, summary: 'the same as --version' },
 };

@@ -176,7 +176,7 @@ function ownFlags(
   return {
     configFiles: uses.filter(({ name }) => name === 'config').map(({ text }) => text ?? ''),
     isFresh: isSet('fresh'),
-    asksVersion: isSet('version'),
+    asksVersion: ['version', 'v', 'V'].filter(isSet).length > 0,
   };
 }
 

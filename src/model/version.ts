@@ -1,5 +1,13 @@
 /** Version of the program, the same as in package.json. */
 export const version = '1.1.0';
 
+declare const builtFrom: string | undefined;
+
+/** The commit that the program was built from; empty in sources that run unbuilt, or were changed after their commit. */
+export const commit = typeof builtFrom === 'string' ? builtFrom : '';
+
+/** The releases of OpenShift that can be installed: docs/guides/supported.md. */
+export const supportedReleases = { first: '4.6', last: '5.0' } as const;
+
 /** How the program names itself to every server and proxy. */
 export const userAgent = `bootwright/${version}`;

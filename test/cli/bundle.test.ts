@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sourceOf } from '../../scripts/image/source.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
@@ -43,6 +44,14 @@ describe('the built program', () => {
   it('prints its version without the rest', async () => {
     const ended = await bundle.run(['--version'], { path: bundle.startAlone });
     expect(ended).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('names the commit that it was built from', async () => {
+    const { stdout } = await bundle.run(['version', '--format', 'json'], {
+      path: bundle.startAlone,
+    });
+    const { revision = '' } = sourceOf(resolve(import.meta.dirname, '../..'));
+    expect(JSON.parse(stdout)).toMatchObject({ version, commit: revision });
   });
 
   it.each(['22.11.0', '18.0.0', '8.17.0'])('says a sentence to Node %s', async (old) => {

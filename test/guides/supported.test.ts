@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { furtherArchitectures } from '../../scripts/parts/agent-image.ts';
 import { deliveryOf, type Delivery } from '../../src/layering/manifests/delivery.ts';
+import { supportedReleases } from '../../src/model/version.ts';
 import { generations } from '../live-images/generations.ts';
 import { guidesFolder } from './follow-guide.ts';
 
@@ -35,6 +36,11 @@ describe('the page of what is supported', () => {
         expect(built, version).toMatch(texts[deliveryOf(version).kind]);
     expect(rows.map(([range]) => range)).toEqual([
       ...['4.6.0 to 4.6.99', '4.7.0 to 4.18.20', '4.18.21 to 4.20.99', '4.21.0 to 5.0.99'],
+    ]);
+    const ends = rows.flatMap(([range = '']) => range.split(' to '));
+    expect([ends.at(0), ends.at(-1)]).toEqual([
+      `${supportedReleases.first}.0`,
+      `${supportedReleases.last}.99`,
     ]);
   });
 

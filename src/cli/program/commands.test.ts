@@ -60,7 +60,9 @@ describe('the page of a command', () => {
 
   it('shows what a group has, and what a command needs', () => {
     const at = (name: string) => program.find(name.split(' ')).helpInformation();
-    expect(at('config')).toMatch(/^Commands:\n {2}show [^]*\n {2}validate [^]*\n {2}schema /m);
+    expect(at('config')).toMatch(
+      /^Commands:\n {2}init [^]*\n {2}show [^]*\n {2}validate [^]*\n {2}schema /m,
+    );
     expect(at('layer status')).toMatch(/ --kubeconfig <FILE> .*; required/);
     expect(at('layer lint')).toContain('Usage: bootwright layer lint [options] <FILE...>\n');
     expect(at('node apply')).toContain('Usage: bootwright node apply [options] <IMAGE>\n');
@@ -184,5 +186,29 @@ describe('completion', () => {
 
   it('is found by zsh by its first line', async () => {
     expect(await scriptFor('zsh')).toMatch(/^#compdef bootwright\n/);
+  });
+});
+
+describe('version', () => {
+  const printed = async (...words: readonly string[]): Promise<string> => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    expect(await bootwright().run(['version', ...words])).toBe(0);
+    const [[text] = []] = write.mock.calls;
+    write.mockRestore();
+    return String(text);
+  };
+  const { node } = process.versions;
+
+  it('says what runs, a line each', async () => {
+    expect(await printed()).toBe(
+      `bootwright ${version}\ncommit     unknown\nNode       ${node}\nOpenShift  4.6 to 5.0\n`,
+    );
+  });
+
+  it('says the same for a script, the commit empty in sources that were not built', async () => {
+    const openshift = { first: '4.6', last: '5.0' };
+    expect(JSON.parse(await printed('--format', 'json'))).toEqual({
+      ...{ v: 1, version, commit: '', node, openshift },
+    });
   });
 });

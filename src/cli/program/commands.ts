@@ -1,8 +1,11 @@
 import { Argument, Option } from 'commander';
 import { flagRows, ownFlagRows } from '../../config/flag-table.ts';
 import { flagName } from '../../config/go-flags.ts';
+import { roleNames } from '../../model/role.ts';
+import { commit, supportedReleases, version } from '../../model/version.ts';
 import {
   commonExitCodes,
+  type FilesCall,
   format,
   type HelpRow,
   inPod,
@@ -15,7 +18,8 @@ import {
   watchersEnvironment,
 } from '../command.ts';
 import { addCapi } from '../capi/commands.ts';
-import { exitCodeOf, failureText, print, printError } from '../messages.ts';
+import type { VersionDocument } from '../documents.ts';
+import { exitCodeOf, failureText, print, printError, printJson } from '../messages.ts';
 
 const repeatable = (flags: string, summary: string): Option =>
   new Option(flags, `${summary}; repeatable`).argParser(
@@ -100,7 +104,16 @@ function addInstall(program: ProgramCommand): void {
 }
 
 function addConfig(program: ProgramCommand): void {
-  const config = program.add('config', 'show, validate or describe the configuration');
+  const config = program.add('config', 'begin, show, validate or describe the configuration');
+  config
+    .add(
+      'init',
+      'print a configuration file of a role, every setting as a comment',
+      'It asks nothing: what an install needs besides is listed at its top.',
+    )
+    .addArgument(new Argument('<ROLE>', 'role of the host').choices(roleNames))
+    .example('bootwright config init worker > host.yaml', 'begin a file')
+    .runs(async () => (await import('../config.ts')).runConfigInit);
   config
     .add('show', 'print every setting with its origin, secrets masked')
     .addOption(format('text', 'json'))
@@ -118,6 +131,36 @@ function addConfig(program: ProgramCommand): void {
     .add('schema', 'print the JSON Schema of a configuration file')
     .example('bootwright config schema > bootwright.schema.json', 'for an editor')
     .runs(async () => (await import('../config.ts')).runConfigSchema);
+}
+
+function addVersion(program: ProgramCommand): void {
+  program
+    .add(
+      'version',
+      'print the version, its commit, Node, and the releases of OpenShift',
+      '`bootwright --version`, -v or -V prints the version alone.',
+    )
+    .addOption(format('text', 'json'))
+    .example('bootwright version --format json', 'for a script')
+    .runs(() => Promise.resolve(runVersion));
+}
+
+/** Prints what a report of a bug needs to name. */
+function runVersion({ format: form }: FilesCall): number {
+  const { node } = process.versions;
+  const openshift = supportedReleases;
+  const document: VersionDocument = { v: 1, version, commit, node, openshift };
+  if (form === 'json') printJson(document);
+  else
+    print(
+      [
+        `bootwright ${version}`,
+        `commit     ${commit === '' ? 'unknown' : commit}`,
+        `Node       ${node}`,
+        `OpenShift  ${openshift.first} to ${openshift.last}\n`,
+      ].join('\n'),
+    );
+  return 0;
 }
 
 function addObservers(program: ProgramCommand): void {
@@ -475,6 +518,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   if (needs('node')) addNode(node);
   const capi = program.add('capi', 'install by Cluster API');
   if (needs('capi')) addCapi(capi);
+  addVersion(program);
   addCompletion(program);
   return program;
 }

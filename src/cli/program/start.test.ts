@@ -128,11 +128,14 @@ describe('start', () => {
     ]);
   });
 
-  it('prints the version and loads nothing', async () => {
-    const { exitCode, out, order } = await run('--version');
-    expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });
-    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
+  it.each(['--version', '-v', '-V', 'install -v'])(
+    'prints the version for %s and loads nothing',
+    async (line) => {
+      const { exitCode, out, order } = await run(line);
+      expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });
+      expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    },
+  );
 
   it('sends the first report before it loads the program, and hands it over', async () => {
     const { order, installs, reports, closed } = await run(whole);
