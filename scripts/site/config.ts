@@ -11,6 +11,7 @@ const indexOf = (path: string): string => path.replace(/(^|\/)README\.md$/, '$1i
 /** The part of a token of markdown-it that the rules need. */
 interface Token {
   readonly type: string;
+  readonly content: string;
   readonly children: readonly Token[] | null;
   readonly attrGet: (name: string) => string | null;
   readonly attrSet: (name: string, value: string) => void;
@@ -19,6 +20,15 @@ interface Token {
 interface Page {
   readonly tokens: readonly Token[];
   readonly env: { readonly path: string };
+}
+
+/** A page that the search takes in. */
+interface SearchedPage {
+  readonly relativePath: string;
+}
+
+interface Renderer {
+  readonly render: (text: string, page: SearchedPage) => string;
 }
 
 interface MarkdownIt {
@@ -58,6 +68,17 @@ const keepCode: Rule = ({ tokens }) => {
   for (const token of tokens.flatMap(({ children }) => children ?? []))
     if (token.type === 'code_inline') token.attrSet('v-pre', '');
 };
+
+/** A cell with a sentence: it keeps the width of some words, and its table scrolls, where a screen is narrow. */
+const markSentences: Rule = ({ tokens }) => {
+  for (const [at, token] of tokens.entries())
+    if (token.type === 'td_open' && (tokens[at + 1]?.content.length ?? 0) > 40)
+      token.attrSet('class', 'sentence');
+};
+
+const narrow = '@media (max-width: 640px) { .vp-doc td.sentence { min-width: 15rem } }';
+
+const icon = 'favicon.svg';
 
 /** The anchor of a heading as the forge makes it, so that one link is right in both. */
 export const anchorOf = (heading: string): string =>
@@ -112,8 +133,13 @@ export const siteConfig = {
     config: (md: MarkdownIt) => {
       md.core.ruler.push('tree-links', followLinks);
       md.core.ruler.push('plain-code', keepCode);
+      md.core.ruler.push('sentences', markSentences);
     },
   },
+  head: [
+    ['link', { rel: 'icon', type: 'image/svg+xml', href: `/${icon}` }],
+    ['style', {}, narrow],
+  ],
   themeConfig: {
     nav: [
       { text: 'Guides', link: '/docs/' },
@@ -121,12 +147,28 @@ export const siteConfig = {
     ],
     sidebar: sidebar(),
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        /** A reader sees of each result whether it is a page to work by or the reason of a decision. */
+        _render: (text: string, env: SearchedPage, md: Renderer): string =>
+          env.relativePath.startsWith('docs/adr/')
+            ? md.render(text.replace(/^# /, '# Decision '), env)
+            : md.render(text, env),
+        // The browser gets this function as text: it has nothing but its arguments.
+        miniSearch: {
+          searchOptions: {
+            boostDocument: (page: string): number => (page.startsWith('/docs/adr/') ? 0.1 : 1),
+          },
+        },
+      },
+    },
   },
   /** @throws Error that names every link to nothing. VitePress has looked for its pages alone. */
   buildEnd: ({ outDir }: { readonly outDir: string }) => {
     if (deadLinks.size > 0)
       throw new Error(`links that lead nowhere:\n${[...deadLinks].join('\n')}`);
     for (const path of linkedFiles) cpSync(join(top, path), join(outDir, path));
+    cpSync(join(import.meta.dirname, icon), join(outDir, icon));
   },
 } as const;

@@ -98,8 +98,8 @@ export const allSuites: readonly Suite[] = [
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
     name: 'site',
-    about: 'the docs site: it is made, and each of its links and anchors is followed',
-    parts: ['docs-generator'],
+    about: 'the docs site: it is made, each of its links is followed, a browser reads it',
+    parts: ['docs-generator', 'browser'],
     tests: { include: ['test/site/**/*.test.ts'], timeoutSeconds: 120 },
   },
   {
