@@ -4,7 +4,7 @@ import { checkConfig, settingIn } from '../config/load.ts';
 import { secretFiles, type SettingKey, settingKeys } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
 import { roleNames } from '../model/role.ts';
-import { findNoVersion, runConfigInit, withRefusals } from './config.ts';
+import { findNoVersion, pathDoubts, runConfigInit, withRefusals } from './config.ts';
 
 const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
   checkConfig([
@@ -25,6 +25,20 @@ it.each([
   [{ role: 'worker' }, 0],
 ] as const)('warns of a release that only bootstrap.ign may name: %j', (settings, count) => {
   expect(findNoVersion(configOf(settings))).toHaveLength(count);
+});
+
+it.each([
+  ['http://h:6008', undefined],
+  ['http://h:6008/', undefined],
+  ['', undefined],
+  ['http://h/api/assisted-install/v2', 'requests go to /api/assisted-install/v2/api/…'],
+  ['http://h/inventory/', 'has the path /inventory/, and requests go to /inventory/api/…'],
+  ['http://u:secret@h/?key=secret', 'has a query or a fragment'],
+])('warns of what a service does not have: %s', (url, said) => {
+  const found = pathDoubts(url).filter(([, isSound]) => !isSound);
+  expect(found.map(([key]) => key)).toEqual(said === undefined ? [] : ['service.url']);
+  expect(found.map(([, , what]) => what).join('')).toContain(said ?? '');
+  expect(JSON.stringify(found)).not.toContain('secret');
 });
 
 describe('withRefusals', () => {

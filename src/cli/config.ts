@@ -1,5 +1,7 @@
+import { join } from 'node:path/posix';
 import { releaseVersion } from '../cluster/release-version.ts';
 import { ignitionSourceOf } from '../config/complete.ts';
+import { findUnopened } from '../config/files.ts';
 import { findInConfig, missingIn } from '../config/findings.ts';
 import { checkConfig, type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -33,7 +35,11 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
 export async function runConfigValidate(line: InstallLine): Promise<number> {
   const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
   const { config } = loaded;
-  const warnings = [...warningsOf(loaded), ...findUnverified(config), ...findNoVersion(config)];
+  const unread = new Set(mistakes.map(({ context }) => context['file']));
+  const warnings = [
+    ...[...warningsOf(loaded), ...findUnverified(config), ...findNoVersion(config)],
+    ...(await findUnopened(loaded, unread)),
+  ];
   const all = withRefusals(mistakes, loaded.config);
   if (line.format === 'json') {
     const errors = all.map(({ code, message, hint, context }) => ({
@@ -112,10 +118,22 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
       'is not a path, /dev/… for example',
     ],
     ['network.keyfiles', textIn(given, 'network.keyfiles').startsWith('/'), 'is not a path'],
+    ...pathDoubts(textIn(given, 'service.url')),
   ];
   return doubts
     .filter(([key, isSound]) => !isSound && textIn(given, key) !== '')
     .map(([key, , what]) => `${origins.get(key) ?? 'default'}: ${key} ${what}`);
+}
+
+/** A service has nothing but /api; a proxy in front of it may serve it below another path. */
+export function pathDoubts(text: string): readonly (readonly [SettingKey, boolean, string])[] {
+  const url = URL.parse(text);
+  if (url === null) return [];
+  const what =
+    url.search + url.hash === ''
+      ? `has the path ${url.pathname}, and requests go to ${join(url.pathname, '/api')}/…; assisted-service serves /api at the top`
+      : 'has a query or a fragment, which no request carries';
+  return [['service.url', url.pathname + url.search + url.hash === '/', what]];
 }
 
 /** Of an image that is installed all the same; where it would be refused, that is an error already. */

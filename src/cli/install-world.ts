@@ -75,8 +75,8 @@ export async function openWorld(
   const onRetry = emitRetries(hub.emit);
   const common = { clock, random, onRetry };
   const { host, network, inventory } = openService(config, {
-    ...{ environment, toService },
-    emit: hub.emit,
+    ...{ environment, toService, emit: hub.emit },
+    callLimit: isQuiet ? checkLimit : undefined,
   });
   const watchers = isQuiet ? undefined : await watchersFor(config, { environment, network, hub });
   opened.defer(() => watchers?.close());

@@ -13,7 +13,7 @@ import { asAgentError, reportOf } from '../engine/failures.ts';
 import { masker } from '../lib/masker.ts';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { secretValues } from '../lib/secret-values.ts';
-import { seconds } from '../model/duration.ts';
+import { type Millis, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
@@ -34,6 +34,8 @@ interface ServiceContext {
   /** Connections to the service that are open already. */
   readonly toService: Connection | undefined;
   readonly emit: Emit;
+  /** Of one call with its retries, unless the usual one of an installation. */
+  readonly callLimit?: Millis | undefined;
 }
 
 /** A host, and the service that hears of its installation. */
@@ -50,7 +52,7 @@ interface ServiceReach {
  */
 export function openService(
   config: Config,
-  { environment, toService, emit }: ServiceContext,
+  { environment, toService, emit, callLimit }: ServiceContext,
 ): ServiceReach {
   const host = hostFor(config, environment, emit);
   // A bootstrap host gets its own name service in the middle of the run, and a pointer config may name what
@@ -60,7 +62,8 @@ export function openService(
   const network = { ...networkOf(config), ...lookup };
   if (lookup.lookup !== undefined) toService?.resolveBy(lookup.lookup);
   const onRetry = emitRetries(emit);
-  const inventory = openInventory(config, { opened: toService, network, onRetry, reportLimit });
+  const limits = { reportLimit, callLimit };
+  const inventory = openInventory(config, { opened: toService, network, onRetry, ...limits });
   return { host, network, inventory };
 }
 

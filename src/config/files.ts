@@ -1,4 +1,6 @@
-import { type FileKind, readFileOf } from '../adapters/file-access.ts';
+import { join } from 'node:path/posix';
+import { type FileKind, readFileOf, tryToOpen } from '../adapters/file-access.ts';
+import { readWriterArgs } from '../lib/writer-args.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import type { Config } from './schema.ts';
@@ -64,6 +66,44 @@ export async function requireFiles({
   if (caFile === '' || insecure) return;
   const origin = origins.get('service.caFile') ?? 'default';
   await readText({ path: caFile, kind: 'authorities', origin });
+}
+
+/** Files and folders that an install opens on the host, and those that the program itself opens where nothing wins over them. */
+const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = {
+  ...{ 'image.file': 'host', 'image.stream': 'host', 'network.keyfiles': 'host' },
+  ...{ 'ignition.file': 'host', 'ignition.caFile': 'host', 'service.caFile': 'own' },
+  ...{ 'service.tokenFile': 'own', 's3.secretAccessKeyFile': 'own' },
+};
+
+/** Options of `image.writerArgs` that name a file or a folder of the host. */
+const fileOptions = ['config-file', 'image-file', 'ignition-file', 'network-dir'];
+
+/** Says which of the files that settings name cannot be opened from here; those in `known` are said elsewhere. */
+export async function findUnopened(
+  { config, given }: { readonly config: Config; readonly given: Layer },
+  known: ReadonlySet<unknown>,
+): Promise<readonly string[]> {
+  const folder = textIn(given, 'network.keyfiles');
+  const ofWriter = readWriterArgs(config.image.writerArgs).uses.filter(
+    ({ option, value }) => fileOptions.includes(option) && value !== folder,
+  );
+  const named = [
+    ...(Object.keys(namesFile) as SettingKey[]).map((key) => [key, textIn(given, key)] as const),
+    ...ofWriter.map(({ value }) => ['image.writerArgs', value] as const),
+  ].filter(([, path]) => path !== '' && !known.has(path) && !/^https?:/i.test(path));
+  const unopened = named.map(async ([key, path]) => {
+    const isOwn = namesFile[key] === 'own';
+    try {
+      await tryToOpen(isOwn ? path : join(config.host.root, path));
+      return [];
+    } catch (error) {
+      const { code = 'unknown' } = error as NodeJS.ErrnoException;
+      const what = `${key}: ${path} cannot be opened here (${code})`;
+      const end = isOwn ? '' : '; an install opens it on the host';
+      return [`${given.get(key)?.origin ?? 'default'}: ${what}${end}`];
+    }
+  });
+  return (await Promise.all(unopened)).flat();
 }
 
 interface NamedFile {

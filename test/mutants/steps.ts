@@ -262,7 +262,7 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'the secrets of a config that was read are shown',
-      from: '  for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);\n',
+      from: '  for (const secret of secretsInIgnition(Buffer.from(received.bytes).toString())) hide(secret);\n',
       to: '',
     },
   ],

@@ -37,6 +37,7 @@ describe('bootwright doctor', () => {
     expect(states(answer)).toEqual({
       ...{ configuration: 'ok', agent: 'ok', system: 'ok', programs: 'ok', memory: 'ok' },
       ...{ 'coreos-installer': 'ok', clock: 'ok', firmware: 'ok', disk: 'ok', service: 'ok' },
+      Ignition: 'ok',
       ...{ 'disk/resolve': 'ok', 'disk/check': 'ok', 'image/choose': 'ok' },
     });
     expect(answer.found.get('disk')?.says).toMatch(
@@ -72,7 +73,11 @@ describe('bootwright doctor', () => {
     await using host = await open();
     await host.inventory.close();
     const answer = await doctor(host);
-    expect(answer.found.get('service')).toMatchObject({ state: 'failed' });
+    for (const row of ['service', 'Ignition'])
+      expect(answer.found.get(row)).toMatchObject({
+        ...{ state: 'failed', code: 'inventory.unreachable' },
+        says: expect.stringContaining('connection refused') as string,
+      });
     expect(answer.found.get('disk/check')).toMatchObject({ state: 'ok' });
     expect(answer.exitCode).not.toBe(0);
   });

@@ -34,7 +34,7 @@ export interface InventoryOptions extends CallerOptions {
   /** Connections that are open already, used instead of ones of its own. */
   readonly opened?: Connection;
   /** Of one call with all its retries; 10 minutes unless given. */
-  readonly callLimit?: Millis;
+  readonly callLimit?: Millis | undefined;
   /** Of one report; what is reported ages, so it is shorter. 2 minutes unless given. */
   readonly reportLimit?: Millis;
 }

@@ -36,8 +36,9 @@ interface OpenOptions {
   readonly opened?: Connection | undefined;
   readonly network?: ConnectionOptions;
   readonly onRetry?: NonNullable<InventoryOptions['onRetry']>;
-  /** Of one report with its retries. */
+  /** Of one report with its retries, and of any other call. */
   readonly reportLimit?: Millis;
+  readonly callLimit?: Millis | undefined;
 }
 
 /** Opens the inventory service by the version of its interface, for whatever command. */

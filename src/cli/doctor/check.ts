@@ -5,6 +5,8 @@ import { seconds } from '../../model/duration.ts';
 import { exitCodes, type FailureKind } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Inventory } from '../../ports/inventory.ts';
+import type { Secret } from '../../model/secret.ts';
+import type { IgnitionPorts } from '../../steps/ignition/sources.ts';
 
 /** What a check found. */
 export const HostFinding = z.strictObject({
@@ -30,10 +32,16 @@ export interface CheckScope {
   readonly signal: AbortSignal;
 }
 
+/** What checks of the network look at too. */
+export interface NetworkScope extends CheckScope, IgnitionPorts {
+  /** Has a secret that was read taken out of all that is shown. */
+  readonly hide: (secret: Secret) => void;
+}
+
 /** One question about the host or what it reaches; it only reads. */
-export interface Check {
+export interface Check<Scope extends CheckScope = CheckScope> {
   readonly name: string;
-  readonly ask: (scope: CheckScope) => Promise<CheckAnswer>;
+  readonly ask: (scope: Scope) => Promise<CheckAnswer>;
 }
 
 export const ok = (says: string): CheckAnswer => ({ state: 'ok', says });
@@ -54,7 +62,10 @@ export function failedBy(thrown: unknown): CheckAnswer {
 const checkLimit = seconds(20);
 
 /** Asks one question; whatever goes wrong is what it found. */
-export async function askCheck({ name, ask }: Check, scope: CheckScope): Promise<HostFinding> {
+export async function askCheck<Scope extends CheckScope>(
+  { name, ask }: Check<Scope>,
+  scope: Scope,
+): Promise<HostFinding> {
   const limit = AbortSignal.timeout(checkLimit);
   try {
     const signal = AbortSignal.any([scope.signal, limit]);

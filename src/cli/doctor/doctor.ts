@@ -15,7 +15,15 @@ import { openWorld, type RunWorld } from '../install-world.ts';
 import { print, printJson, printNote, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { askCheck, type Check, type CheckScope, failedBy, HostFinding, ok } from './check.ts';
+import {
+  askCheck,
+  type Check,
+  type CheckScope,
+  failedBy,
+  HostFinding,
+  type NetworkScope,
+  ok,
+} from './check.ts';
 import { findDisks, hostChecks, systemCheck } from './host-checks.ts';
 import { networkChecks } from './network-checks.ts';
 import { checkPreflight } from './preflight.ts';
@@ -41,7 +49,7 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
       toService: undefined,
       isQuiet: true,
     });
-    const scope = { ...world.ports, config, signal };
+    const scope = { ...world.ports, config, signal, hide: register };
     const configured = isGiven ? configFindings(all, config) : [notGiven];
     // What is asked through the host says no more than this when the host is out of reach.
     const system = askCheck(systemCheck, scope);
@@ -50,7 +58,7 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
       ask: () => Promise<readonly HostFinding[]>,
     ): Promise<readonly HostFinding[]> =>
       (await system).state === 'failed' ? [{ check, ...unreached }] : ask();
-    const one = (check: Check): Group => [
+    const one = (check: Check<NetworkScope>): Group => [
       check.name,
       ifReached(check.name, async () => [await askCheck(check, scope)]),
     ];

@@ -1,11 +1,16 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeObjects } from '../../../test/support/fake-objects.ts';
+import { fakeWeb } from '../../../test/support/fake-web.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
-import { askCheck, type HostFinding } from './check.ts';
+import { askCheck, type HostFinding, type NetworkScope } from './check.ts';
 import { namesToResolve, networkChecks } from './network-checks.ts';
 
 const service = { service: { url: 'https://service.example:6008' }, cluster: { id: 'c' } };
+
+const later: Partial<HostFinding> = { state: 'warning', says: 'not yet: not in this status' };
 
 it.each<[string, ConfigInput, readonly string[]]>([
   ['of the service', service, ['service.example']],
@@ -76,8 +81,100 @@ it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostF
   const check = networkChecks(config).find((one) => one.name === name);
   if (check === undefined) throw new Error(`no check ${name}`);
   const inventory = fakeInventory({ cluster: { id: 'c', kind: 'Cluster' } });
-  const scope = { host, inventory, config, signal: new AbortController().signal };
-  expect(await askCheck(check, scope)).toMatchObject({ check: name, ...found });
+  expect(await askCheck(check, scopeOf({ host, inventory, config }))).toMatchObject({
+    check: name,
+    ...found,
+  });
+});
+
+const scopeOf = (given: Partial<NetworkScope>): NetworkScope => ({
+  ...{ host: fakeHost(), inventory: fakeInventory(), web: fakeWeb(), objects: fakeObjects() },
+  ...{ config: Config.parse({}), signal: new AbortController().signal, hide: () => undefined },
+  ...given,
+});
+
+const pointer = '{"ignition":{"version":"3.2.0"}}';
+const url = 'http://web.example/worker.ign';
+const s3 = { s3: { endpoint: 'http://store.example', bucket: 'b' }, cluster: { id: 'c' } };
+const refusal = (code: 'inventory.refused' | 'inventory.not-ready' | 'inventory.denied') =>
+  fakeInventory().failing('hostIgnition', inventoryFailure(code, 'not in this status'));
+
+describe('the Ignition of a host', () => {
+  it.each<[string, ConfigInput, Partial<NetworkScope>, Partial<HostFinding>]>([
+    [
+      'from the service',
+      service,
+      { inventory: fakeInventory({ ignition: pointer }) },
+      {
+        state: 'ok',
+        says: 'spec 3.2.0 from https://service.example:6008 (service.url is set)',
+      },
+    ],
+    ['that comes later', service, { inventory: refusal('inventory.refused') }, later],
+    [
+      'of a cluster that is not born',
+      service,
+      { inventory: refusal('inventory.not-ready') },
+      later,
+    ],
+    [
+      'that the service denies',
+      service,
+      { inventory: refusal('inventory.denied') },
+      { state: 'failed', code: 'inventory.denied' },
+    ],
+    ['from a URL', { ignition: { url } }, { web: fakeWeb().with(url, pointer) }, { state: 'ok' }],
+    ['of an unknown URL', { ignition: { url } }, {}, { state: 'failed' }],
+    [
+      'with another digest',
+      { ignition: { url, sha256: 'a'.repeat(64) } },
+      { web: fakeWeb().with(url, pointer) },
+      { state: 'failed', code: 'ignition.wrong-digest' },
+    ],
+    [
+      'from a store',
+      s3,
+      { objects: fakeObjects().with('b/c/master.ign', pointer) },
+      { state: 'ok' },
+    ],
+    ['of an empty store', s3, {}, { state: 'failed', code: 'objects.not-found' }],
+    [
+      'from a file',
+      { ignition: { file: '/h.ign' } },
+      { host: fakeHost().withFile('/h.ign', pointer) },
+      { state: 'ok', says: 'spec 3.2.0 from /h.ign (ignition.file is set)' },
+    ],
+    [
+      'from no file',
+      { ignition: { file: '/h.ign' } },
+      {},
+      { state: 'failed', code: 'ignition.file-not-found' },
+    ],
+    [
+      'with a doubtful part',
+      { ignition: { file: '/h.ign' } },
+      { host: fakeHost().withFile('/h.ign', pointer.replace('{', '{"storag":{},')) },
+      { state: 'warning', says: expect.stringContaining('storag') as string },
+    ],
+  ])('is checked: %s', async (...[, input, given, found]) => {
+    const config = Config.parse(input);
+    const check = networkChecks(config).find((one) => one.name === 'Ignition');
+    if (check === undefined) throw new Error('no check');
+    expect(await askCheck(check, scopeOf({ ...given, config }))).toMatchObject(found);
+  });
+
+  it('comes with bootstrap.ign where the host starts a cluster, read as its install reads it', async () => {
+    const config = Config.parse({ ...s3, role: 'bootstrap' });
+    const checks = networkChecks(config).filter(({ name }) => /ign/i.test(name));
+    expect(checks.map(({ name }) => name)).toEqual(['Ignition', 'bootstrap.ign']);
+    const objects = fakeObjects().with('b/c/bootstrap.ign', pointer);
+    const [, check] = checks;
+    if (check === undefined) throw new Error('no check');
+    expect(await askCheck(check, scopeOf({ objects, config }))).toMatchObject({
+      state: 'failed',
+      code: 'ignition.file-missing',
+    });
+  });
 });
 
 it('asks nothing of a network that the configuration does not name', () => {

@@ -6,14 +6,24 @@ import { revealedProxies } from '../../lib/proxies.ts';
 import type { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { seconds } from '../../model/duration.ts';
+import { mainLine } from '../../engine/role.ts';
+import { chooseRole } from '../../roles/choose.ts';
+import {
+  chooseBootstrapSource,
+  fetchIgnition,
+  readBootstrapIgnition,
+} from '../../steps/bootstrap/fetch-ignition.ts';
+import { readHostIgnition, type ValidIgnition } from '../../steps/ignition/fetch-host.ts';
+import { chooseSource } from '../../steps/ignition/sources.ts';
 import { inspectNodeImageArgv } from '../../steps/image/release.ts';
-import { type CheckAnswer, type Check, ok, warning } from './check.ts';
+import { type CheckAnswer, type Check, type NetworkScope, ok, warning } from './check.ts';
 
 /** What an install with this configuration reaches by itself. */
-export function networkChecks(config: Config): readonly Check[] {
+export function networkChecks(config: Config): readonly Check<NetworkScope>[] {
   return [
     ...namesToResolve(config).map(nameCheck),
     ...(config.service.url.isEmpty || config.cluster.id === '' ? [] : [serviceCheck]),
+    ...ignitionChecks(config),
     ...imagesOf(config).map(imageCheck),
   ];
 }
@@ -66,6 +76,49 @@ const serviceCheck: Check = {
     return ok(`knows the ${kind.toLowerCase()} ${id}${way}`);
   },
 };
+
+/** The Ignition of this host, and bootstrap.ign of one that starts a cluster. Where no source is set, the settings say so. */
+function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
+  const isFirst = mainLine(chooseRole(config)).some(({ step }) => step === fetchIgnition);
+  return [
+    ...ignitionCheck('Ignition', readHostIgnition, () => chooseSource(config).because),
+    ...(isFirst
+      ? ignitionCheck(
+          'bootstrap.ign',
+          readBootstrapIgnition,
+          () => chooseBootstrapSource(config).place,
+        )
+      : []),
+  ];
+}
+
+function ignitionCheck(
+  name: string,
+  read: (scope: NetworkScope) => Promise<ValidIgnition>,
+  placeOf: () => string,
+): readonly Check<NetworkScope>[] {
+  let place: string;
+  try {
+    place = placeOf();
+  } catch {
+    return [];
+  }
+  const ask = async (scope: NetworkScope): Promise<CheckAnswer> => {
+    try {
+      const { config, warnings } = await read(scope);
+      const says = `spec ${config.ignition.version} from ${place}`;
+      if (warnings.length === 0) return ok(says);
+      const each = warnings.map(({ message }) => message).join('; ');
+      return warning(`${says}: ${each}`, 'see what the config was made of');
+    } catch (thrown) {
+      scope.signal.throwIfAborted();
+      const { code, message } = asAgentError(thrown);
+      if (code !== 'inventory.not-ready' && code !== 'inventory.refused') throw thrown;
+      return warning(`not yet: ${message}`, 'the service has it once the installation has begun');
+    }
+  };
+  return [{ name, ask }];
+}
 
 /** The images that the commands of a role pull, as far as they are configured. */
 const imagesOf = ({ role, images, image }: Config): readonly string[] => [

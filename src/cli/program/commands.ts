@@ -168,7 +168,7 @@ function addObservers(program: ProgramCommand): void {
     .add(
       'doctor',
       'check this host before an install',
-      'Checks programs, memory, clock, firmware, disk, image, names and the service. Nothing is touched.',
+      'Checks programs, memory, clock, firmware, disk, image, Ignition, names and the service. Nothing is touched.',
     )
     .addOption(format('text', 'json'))
     .installFlags()

@@ -4,10 +4,9 @@ import { installerVersion } from '../../cluster/install-config.ts';
 import { isActive } from '../../engine/condition.ts';
 import { fact } from '../../engine/fact.ts';
 import type { Config } from '../../config/schema.ts';
-import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
+import type { ParsedConfig } from '../../ignition/parse.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
@@ -19,7 +18,12 @@ import {
   noVersion,
   whyNoFollower,
 } from '../conditions.ts';
-import { isSaved, receive } from '../ignition/fetch-host.ts';
+import {
+  isSaved,
+  type ReceiveScope,
+  receiveValid,
+  type ValidIgnition,
+} from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 
@@ -180,6 +184,25 @@ function versionOf(config: Config, ignition: ParsedConfig['config']): string | u
   return version;
 }
 
+/**
+ * Fetches bootstrap.ign, and checks it for what an install needs of it.
+ * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and what its source fails with
+ */
+export async function readBootstrapIgnition({
+  config,
+  signal,
+  hide,
+  ...ports
+}: ReceiveScope<keyof BootstrapPorts>): Promise<
+  ValidIgnition & { readonly openshiftVersion: string | undefined }
+> {
+  const download = await chooseBootstrapSource(config).open(ports, signal);
+  // ignition.sha256 is that of this host's config, not of bootstrap.ign.
+  const valid = await receiveValid(download, { sha256: '', hide });
+  requirePullSecret(readFileContent(valid.config, PULL_SECRET_PATH));
+  return { ...valid, openshiftVersion: versionOf(config, valid.config) };
+}
+
 /** Fetches bootstrap.ign, and validates it before it is written. */
 export const fetchIgnition = step({
   id: 'bootstrap/fetch-ignition',
@@ -195,18 +218,12 @@ export const fetchIgnition = step({
       `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
       ...(givenVersion(config) === undefined ? ['it must name the release'] : []),
     ].join('; '),
-  run: async ({ host, inventory, objects, config, signal, note, hide }) => {
-    const source = chooseBootstrapSource(config);
-    const download = await source.open({ inventory, objects }, signal);
-    // ignition.sha256 is that of this host's config, not of bootstrap.ign.
-    const { bytes, sha256 } = await receive(download, { sha256: '' });
-    for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);
-    const { config: parsed, warnings } = parseValidConfig(bytes);
+  run: async (scope) => {
+    const { host, signal, note } = scope;
+    const { bytes, sha256, openshiftVersion, warnings } = await readBootstrapIgnition(scope);
     for (const { message, path, rule } of warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });
     }
-    requirePullSecret(readFileContent(parsed, PULL_SECRET_PATH));
-    const openshiftVersion = versionOf(config, parsed);
     await host.writeFile(bootstrapIgnitionPath, bytes, { signal, mode: 0o600 });
     return { path: bootstrapIgnitionPath, sha256, openshiftVersion };
   },

@@ -55,26 +55,39 @@ export function noteWarnings({ note }: Pick<StepScope<never>, 'note'>, warnings:
     note('warn', `ignition: ${message}`, { path, rule });
 }
 
+/** What a config is received with. */
+export type ReceiveScope<Uses extends keyof IgnitionPorts> = Pick<
+  StepScope<Uses>,
+  Uses | 'config' | 'signal' | 'hide'
+>;
+
+/**
+ * Fetches the Ignition of this host, and validates it.
+ * @throws AgentError `ignition.*`, and what its source fails with
+ */
+export async function readHostIgnition({
+  config,
+  signal,
+  hide,
+  ...ports
+}: ReceiveScope<keyof IgnitionPorts>): Promise<ValidIgnition> {
+  const { open } = chooseSource(config);
+  const download = await open(ports, config, { role: hostRole(config), signal });
+  return receiveValid(download, { sha256: config.ignition.sha256, hide });
+}
+
 /**
  * Fetches the Ignition of this host and saves it, byte for byte. It is validated before it is written,
  * because a host that boots with an invalid config needs manual repair.
  * @throws AgentError `ignition.*`, and what its source fails with
  */
-export async function saveHostIgnition({
-  config,
-  signal,
-  hide,
-  ...ports
-}: StepScope<keyof IgnitionPorts>): Promise<SavedIgnition> {
-  const source = chooseSource(config);
-  const download = await source.open(ports, config, { role: hostRole(config), signal });
-  const { bytes, sha256 } = await receive(download, { sha256: config.ignition.sha256 });
-  for (const secret of secretsInIgnition(Buffer.from(bytes).toString())) hide(secret);
-  const { config: parsed, warnings } = parseValidConfig(bytes);
-  const path = hostIgnitionPath(config);
-  await ports.host.writeFile(path, bytes, { signal, mode: 0o600 });
-  const origin = shownUrl(download.origin);
-  const { version } = parsed.ignition;
+export async function saveHostIgnition(
+  scope: StepScope<keyof IgnitionPorts>,
+): Promise<SavedIgnition> {
+  const { bytes, sha256, origin, config, warnings } = await readHostIgnition(scope);
+  const path = hostIgnitionPath(scope.config);
+  await scope.host.writeFile(path, bytes, { signal: scope.signal, mode: 0o600 });
+  const { version } = config.ignition;
   return { bytes, saved: { path, bytes: bytes.length, sha256, origin, version }, warnings };
 }
 
@@ -155,6 +168,26 @@ export async function isSaved(
 
 /** A worker of Cluster API may be there long before its cluster is. */
 const longestGate = hours(24);
+
+/** A config that was received completely, and is valid. */
+export interface ValidIgnition extends ReceivedConfig, ParsedConfig {
+  /** Where it came from, for people. */
+  readonly origin: string;
+}
+
+/**
+ * Reads a download as Ignition, and hides its secrets.
+ * @throws AgentError `ignition.*`, and what the body fails with
+ */
+export async function receiveValid(
+  download: Download,
+  { sha256, hide }: { readonly sha256: string } & Pick<StepScope<never>, 'hide'>,
+): Promise<ValidIgnition> {
+  const received = await receive(download, { sha256 });
+  for (const secret of secretsInIgnition(Buffer.from(received.bytes).toString())) hide(secret);
+  const parsed = parseValidConfig(received.bytes);
+  return { ...received, ...parsed, origin: shownUrl(download.origin) };
+}
 
 /** Fetches the Ignition of this host. */
 export const fetchHost = step({
