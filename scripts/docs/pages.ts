@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { format } from 'prettier';
 import { renderPlan } from '../../src/cli/plan.ts';
 import { outputJsonSchema } from '../../src/cli/documents.ts';
@@ -8,6 +10,7 @@ import { checkConfig } from '../../src/config/load.ts';
 import { configJsonSchema } from '../../src/config/show.ts';
 import { readSettings } from '../../src/config/sources.ts';
 import { describeRole } from '../../src/engine/describe.ts';
+import { version } from '../../src/model/version.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { cliPage, manPage } from './cli.ts';
 import { configurationPage } from './configuration.ts';
@@ -18,6 +21,8 @@ import { eventJsonSchema, eventsPage } from './events.ts';
 import { faultsPage } from './faults.ts';
 import { architecturePage } from './rooms.ts';
 import { waitsPage } from './waits.ts';
+
+const top = join(import.meta.dirname, '../..');
 
 const json = (value: unknown): Promise<string> =>
   format(JSON.stringify(value), { parser: 'json', printWidth: 100 });
@@ -40,10 +45,20 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/plans.md': plansPage(),
     'docs/status.schema.json': await json(statusJsonSchema()),
     'docs/waits.md': await waitsPage(),
+    ...guides(),
     ...deployFiles(),
     ...capiFiles(),
   };
 }
+
+/** The guides, whose examples of output are of this version. */
+const guides = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    globSync('docs/guides/*.md', { cwd: top }).map((path) => [
+      path,
+      readFileSync(join(top, path), 'utf8').replaceAll(/(?<=\bbootwright )\d+\.\d+\.\d+/g, version),
+    ]),
+  );
 
 const line =
   '--url https://service:6008 --cluster-id CLUSTER --host-id HOST --boot-device /dev/disk/by-id/DISK';
