@@ -8,6 +8,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   disks: ['dosfstools', 'mtools', 'gdisk', 'xfsprogs'],
   'boot loaders': ['grub-common', 'grub-pc-bin', 'grub-efi-amd64-bin'],
   'storage tests': ['fdisk', 'squashfs-tools'],
+  media: ['xorriso'],
   ignition: ['ignition'],
   'certificates and the journal': ['openssl', 'systemd'],
   containers: ['buildah', 'podman', 'skopeo'],

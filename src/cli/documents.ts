@@ -140,6 +140,15 @@ export const documents = {
     ),
   }),
   'logs read': BundleDocument,
+  media: z.object({
+    v,
+    ...{ out: z.string(), image: z.string(), role: z.string() },
+    disks: z.string().describe('what a host loses that starts from it'),
+    items: z
+      .array(z.object({ path: z.string(), what: z.string(), isSecret: z.boolean() }))
+      .describe('what is inside'),
+    kernelArguments: z.array(z.string()).describe('to start an initramfs with; none for an ISO'),
+  }),
   'layer lint': LintDocument,
   'layer render': z.object({ v, files: z.array(z.string()) }),
   'layer name': z.object({ v, name: z.string() }),

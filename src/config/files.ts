@@ -20,7 +20,7 @@ import type { ConfigFile } from './yaml-file.ts';
  * @throws AgentError `config.file-not-read`
  */
 export async function readConfigFiles(named: readonly string[]): Promise<readonly ConfigFile[]> {
-  const byDefault = await readText({ path: defaultConfigFile, kind: 'settings' }).catch(
+  const byDefault = await readNamed({ path: defaultConfigFile, kind: 'settings' }).catch(
     (error: unknown) => {
       if (isAbsent(error)) return undefined;
       throw error;
@@ -28,7 +28,7 @@ export async function readConfigFiles(named: readonly string[]): Promise<readonl
   );
   const files = byDefault === undefined ? [] : [{ path: defaultConfigFile, text: byDefault }];
   for (const path of named) {
-    const text = await readText({ path, kind: 'settings', origin: 'flag --config' });
+    const text = await readNamed({ path, kind: 'settings', origin: 'flag --config' });
     files.push({ path, text });
   }
   return files;
@@ -36,7 +36,7 @@ export async function readConfigFiles(named: readonly string[]): Promise<readonl
 
 /** Reads what the container says of itself. A container that says nothing lacks nothing. */
 export async function readContainer(path = containerFile): Promise<Layer> {
-  return containerLayer(await readText({ path, kind: 'settings' }).catch(() => ''));
+  return containerLayer(await readNamed({ path, kind: 'settings' }).catch(() => ''));
 }
 
 /**
@@ -46,7 +46,7 @@ export async function readContainer(path = containerFile): Promise<Layer> {
 export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> {
   const wanted = secretsToRead(mergeLayers(layers));
   const read = wanted.map(async ({ key, path, origin }) => {
-    return [key, secretFrom(await readText({ path, kind: 'secret', origin }), path)] as const;
+    return [key, secretFrom(await readNamed({ path, kind: 'secret', origin }), path)] as const;
   });
   return new Map(await Promise.all(read));
 }
@@ -65,7 +65,7 @@ export async function requireFiles({
   const { caFile, insecure } = config.service;
   if (caFile === '' || insecure) return;
   const origin = origins.get('service.caFile') ?? 'default';
-  await readText({ path: caFile, kind: 'authorities', origin });
+  await readNamed({ path: caFile, kind: 'authorities', origin });
 }
 
 /** Files and folders that an install opens on the host, and those that the program itself opens where nothing wins over them. */
@@ -113,7 +113,11 @@ interface NamedFile {
   readonly origin?: string;
 }
 
-async function readText({ path, kind, origin }: NamedFile): Promise<string> {
+/**
+ * The text of a file that a setting or an option names.
+ * @throws AgentError `config.file-not-read`
+ */
+export async function readNamed({ path, kind, origin }: NamedFile): Promise<string> {
   try {
     return (await readFileOf({ at: path, kind })).toString();
   } catch (cause) {

@@ -117,7 +117,8 @@ export function settingIn(config: Config, key: SettingKey): unknown {
   return name === undefined ? value : (value as Record<string, unknown>)[name];
 }
 
-function nested(given: Layer): Record<string, unknown> {
+/** Settings as a file of them has them: by section and key. */
+export function nested(given: Layer): Record<string, unknown> {
   const tree: Record<string, Record<string, unknown>> = {};
   const top: Record<string, unknown> = {};
   for (const [key, { value }] of given) {

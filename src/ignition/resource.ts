@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { ignitionFailure } from './failures.ts';
-import type { Config, Resource } from './types.ts';
+import type { Config, File, Resource } from './types.ts';
 
 /** No content of a config may grow beyond this when decompressed; Ignition itself has no limit. */
 const MAX_CONTENT_BYTES = 64 * 1024 * 1024;
@@ -142,6 +142,12 @@ function decodePlain(payload: string): Uint8Array {
 function faulty(problem: string): Error {
   return ignitionFailure('ignition.data-url', `data URL ${problem}`, { context: { problem } });
 }
+
+/** A file with its text inside the config. */
+export const embeddedFile = (path: string, text: string, mode: number): File => ({
+  ...{ path, mode, overwrite: true },
+  contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
+});
 
 /** Where a bootstrap config carries the pull secret of the cluster. */
 export const PULL_SECRET_PATH = '/root/.docker/config.json';

@@ -5,12 +5,16 @@ import { railOfPlan } from '../../mocks/lab/page-rail.ts';
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { qemu } from '../../scripts/parts/guest.ts';
+import { aptPackages } from '../../scripts/parts/apt-packages.ts';
+import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { networkLive } from '../../scripts/parts/network-live.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { railSteps } from '../../src/page/rail.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { linesOf } from './install/report-lines.ts';
+import { keyfilesOn } from './install/written-keyfiles.ts';
+import { type MadeMedium, makeMedium } from './network/medium.ts';
 import { bootWorker, installFromNetwork, type NetworkInstall } from './network/network-install.ts';
 import { openNetworkSite } from './network/network-site.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
@@ -18,22 +22,31 @@ import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 const deploy = resolve(import.meta.dirname, '../../deploy');
 
 let folder: TestFolder;
+let medium: MadeMedium;
 let worker: NetworkInstall;
+let keyfiles: string;
 let boot: DiskBoot;
 let master: NetworkInstall;
+let networkWorker: NetworkInstall;
 let asked: ReadonlySet<string>;
 
 beforeAll(async () => {
-  await ensureParts([qemu, networkLive, osDisk, agentImageBase()]);
+  await ensureParts([aptPackages, qemu, coreosInstaller, networkLive, osDisk, agentImageBase()]);
   folder = createTestFolder('network');
   await using site = await openNetworkSite(folder.path);
   // A guest has one processor, and two guests at once keep two processors busy.
-  [master, boot] = await Promise.all([
-    // A control-plane node is written as a worker is; what differs has happened by then.
-    installFromNetwork(site, 'grub', { until: /"type":"step.started","step":"image\/write"/ }),
+  await Promise.all([
     (async () => {
-      worker = await installFromNetwork(site, 'ipxe');
-      return bootWorker(site, worker);
+      // What differs from the installation by a medium has happened by then.
+      const until = /"type":"step.started","step":"image\/write"/;
+      master = await installFromNetwork(site, 'grub', { until });
+      networkWorker = await installFromNetwork(site, 'ipxe', { until });
+    })(),
+    (async () => {
+      medium = await makeMedium(site);
+      worker = await installFromNetwork(site, 'medium', { medium: medium.path });
+      keyfiles = keyfilesOn(worker.target);
+      boot = await bootWorker(site, worker);
     })(),
   ]);
   asked = new Set(site.web.requests.map(({ path }) => path));
@@ -57,14 +70,45 @@ describe('deploy/pxe and deploy/host, as they are', () => {
     ]);
   });
 
-  it('let systemd start the agent once, as a quadlet, by podman', () => {
-    expect(worker.console).toMatch(
+  it('let systemd start the agent, as a quadlet, by podman', () => {
+    expect(networkWorker.console).toMatch(
       /systemd\[1\]: Starting bootwright\.service - Install this host/,
     );
-    expect(worker.console.match(/Starting bootwright\.service/g)).toHaveLength(1);
   });
 
-  it('start agents that emit their events while they run, each step one of the plan', async () => {
+  it('start a worker by iPXE, with the Ignition and the image of the web server', () => {
+    expect(endedSteps(networkWorker)).toEqual(
+      expect.arrayContaining(['disk/clean', 'ignition/fetch-host']),
+    );
+  });
+
+  it('start a control-plane node by GRUB, with the Ignition that the live system brought', () => {
+    expect(master.console).toMatch(/^\[ +0\.0+\] Command line: BOOT_IMAGE=\S*\/rhcos-live-kernel/m);
+    expect(master.events).toContainEqual(
+      expect.objectContaining({ type: 'run.started', role: 'master' }),
+    );
+    expect(endedSteps(master)).toEqual(
+      expect.arrayContaining(['disk/clean', 'ignition/fetch-host']),
+    );
+  });
+});
+
+describe('a medium that bootwright media made of a live ISO', () => {
+  it('is named with what is secret in it', () => {
+    expect(medium.printed).toMatch(/^everything on \/dev\/disk\/by-id\/wwn-0x5000c500a0b1c2d3 is/m);
+    expect(medium.printed).toMatch(/^ {2}bootwright\.service .*registry\.example\/bootwright:/m);
+  });
+
+  it('lets systemd start the agent once, by podman', () => {
+    expect(worker.console).toMatch(
+      /^\[ +0\.0+\] Command line: BOOT_IMAGE=\/images\/pxeboot\/vmlinuz/m,
+    );
+    expect(worker.console.match(/Starting bootwright\.service - Install this host/g)).toHaveLength(
+      1,
+    );
+  });
+
+  it('starts an agent that emits its events while it runs, each step one of the plan', async () => {
     const config = join(deploy, 'host/config/worker.yaml');
     const { items, always, follow } = await planOfAgent(['--config', config], {});
     const known = [...railSteps(railOfPlan({ items, always }, [])), ...follow].map(({ id }) => id);
@@ -77,21 +121,14 @@ describe('deploy/pxe and deploy/host, as they are', () => {
     expect(written.length).toBeGreaterThan(2);
   });
 
-  it('install a worker by iPXE, whose disk boots and applies what its Ignition points to', () => {
+  it('installs a worker, whose disk has the keyfiles, boots, and applies what its Ignition points to', () => {
+    expect(keyfiles).toMatch(/\/100600\/0\/0\/eth0\.nmconnection\//);
     expect(boot.report.split('\n')).toContain(proofLine);
     expect(linesOf(boot.report, 'hostname')).toEqual(['network-0']);
     expect(linesOf(boot.report, 'boots')).toEqual(['1']);
     expect(boot.asked).toEqual(['/config/worker']);
   });
-
-  it('start a control-plane node by GRUB, with the Ignition that the live system brought', () => {
-    expect(master.console).toMatch(/^\[ +0\.0+\] Command line: BOOT_IMAGE=\S*\/rhcos-live-kernel/m);
-    expect(master.events).toContainEqual(
-      expect.objectContaining({ type: 'run.started', role: 'master' }),
-    );
-    const ended = master.events.flatMap((event) =>
-      event.type === 'step.finished' ? [event.step] : [],
-    );
-    expect(ended).toEqual(expect.arrayContaining(['disk/clean', 'ignition/fetch-host']));
-  });
 });
+
+const endedSteps = ({ events }: NetworkInstall): readonly string[] =>
+  events.flatMap((event) => (event.type === 'step.finished' ? [event.step] : []));

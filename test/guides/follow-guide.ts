@@ -23,7 +23,7 @@ export const guidesFolder = join(top, 'docs/guides');
 export async function followGuide(
   name: string,
   environment: Readonly<Record<string, string>>,
-  files: Readonly<Record<string, string>> = {},
+  files: Readonly<Record<string, string | Uint8Array>> = {},
 ): Promise<void> {
   const blocks = blocksOf(await readFile(join(guidesFolder, name), 'utf8'));
   expect(blocks.map(({ kind }) => kind)).toContain('run');
@@ -50,7 +50,7 @@ export async function followGuide(
   }
 }
 
-async function write(path: string, content: string): Promise<void> {
+async function write(path: string, content: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
 }

@@ -9,6 +9,12 @@ import {
   type SingleHostPlan,
 } from '../../mocks/lab/single-host.ts';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
+import { aptPackages } from '../../scripts/parts/apt-packages.ts';
+import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+import { createTestFolder } from '../guest/rig/test-folder.ts';
+import { createLiveIso } from '../support/live-media.ts';
 import { followGuide, guidesFolder } from './follow-guide.ts';
 import { blocksOf } from './guide.ts';
 
@@ -58,6 +64,16 @@ it('static-network.md', async () => {
     writeFileSync(join(place, path), text, { mode: 0o600 });
   await followGuide('static-network.md', host.environment);
 });
+
+it('one-medium.md', async () => {
+  await ensureParts([aptPackages, coreosInstaller]);
+  using folder = createTestFolder('guide-media');
+  const iso = join(folder.path, 'live.iso');
+  await createLiveIso(iso);
+  const PATH = `${join(partFolder(coreosInstaller), 'bin')}:${process.env['PATH'] ?? ''}`;
+  const files = { 'worker.ign': pointerIgnition, 'rhcos-live.iso': readFileSync(iso) };
+  await followGuide('one-medium.md', { PATH }, files);
+}, 1_800_000);
 
 it('behind-assisted-service.md', async () => {
   await using host = await open();

@@ -6,7 +6,7 @@ tree=$1 kernel=$2 out=$3 folder=$4
 work=$tree/tmp/initrd
 mkdir -p "$work"/{bin,modules,dev,proc,sys,root}
 cp "$tree/usr/bin/busybox" "$work/bin/busybox"
-install -m 0755 "$folder"/* "$work/"
+cp -r "$folder/." "$work/"
 # modprobe names every module with what it needs before it, in the order of loading.
 for module in "${@:5}"; do
   chroot "$tree" modprobe --show-depends --set-version "$kernel" "$module"

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readFlags } from '../../config/flags.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
-import { machineIgnition, type MachineInput, unitWord } from './machine-ignition.ts';
+import { unitWord } from '../../ignition/live-agent.ts';
+import { machineIgnition, type MachineInput } from './machine-ignition.ts';
 import { nodeIgnition } from './node-ignition.ts';
 
 const input: MachineInput = {

@@ -1,10 +1,10 @@
 import { refuseErrors } from '../../ignition/finding.ts';
 import { mergeConfigs } from '../../ignition/merge.ts';
+import { embeddedFile } from '../../ignition/resource.ts';
 import { parseValidConfig, renderConfig } from '../../ignition/parse.ts';
 import type { Config } from '../../ignition/types.ts';
 import { validateConfig } from '../../ignition/validate.ts';
 import type { BootstrapConfigSpec } from '../api.ts';
-import { embeddedFile } from './machine-ignition.ts';
 
 /** What is known of the node that a host becomes. */
 export interface NodeInput extends Pick<BootstrapConfigSpec, 'nodeRegistration'> {

@@ -19,16 +19,13 @@ import {
 } from '../command.ts';
 import { addCapi } from '../capi/commands.ts';
 import type { VersionDocument } from '../documents.ts';
+import { addLayer } from '../layer/commands.ts';
 import { exitCodeOf, failureText, print, printError, printJson } from '../messages.ts';
 
 const repeatable = (flags: string, summary: string): Option =>
   new Option(flags, `${summary}; repeatable`).argParser(
     (value, earlier: readonly string[] | undefined) => [...(earlier ?? []), value],
   );
-
-/** Of what works on a cluster from outside. */
-const administrator = (): Option =>
-  requiredOption('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
 
 const installEnvironment = {
   PULL_SECRET_TOKEN: 'token of the service',
@@ -163,6 +160,42 @@ function runVersion({ format: form }: FilesCall): number {
   return 0;
 }
 
+/** Makes what a host installs itself from. */
+function addMedia(program: ProgramCommand): void {
+  program
+    .add(
+      'media',
+      'make the live medium of one host, which installs itself from it',
+      'Puts the settings, every file that they name, keyfiles, and a unit that runs the agent into a live ISO or initramfs of CoreOS, by coreos-installer. A host that starts from it loses what is on its install disk.',
+      'Settings come from the files alone. What is printed says which of what is inside is secret.',
+    )
+    .addOption(
+      repeatable('--config <FILE>', 'settings of the host; required').makeOptionMandatory(),
+    )
+    .option('--iso <FILE>', 'live ISO of CoreOS')
+    .option('--pxe <DIR>', 'in place of --iso: directory with the live initramfs')
+    .addOption(requiredOption('--out <FILE>', 'the ISO or the initramfs to write; a new file'))
+    .option(
+      '--image <IMAGE>',
+      'image of the agent, which the host pulls; default: the one that this program runs in',
+    )
+    .option(
+      '--authfile <FILE>',
+      'registry credentials to pull it with, in the form of a pull secret',
+    )
+    .option('--ssh-key <FILE>', 'public key for the user core of the live system')
+    .addOption(format('text', 'json'))
+    .example(
+      'bootwright media --config host.yaml --iso live.iso --out host.iso --image registry.example.com/bootwright:latest',
+      'make an ISO',
+    )
+    .example(
+      'bootwright media --config host.yaml --pxe /srv/pxe --out /srv/pxe/52-54-00-a0-b1-c2.img',
+      'make an initramfs to start from the network, in the image of the agent',
+    )
+    .runs(async () => (await import('../media.ts')).runMedia);
+}
+
 function addObservers(program: ProgramCommand): void {
   program
     .add(
@@ -271,146 +304,6 @@ function addController(program: ProgramCommand): void {
     .runs(async () => (await import('../controller.ts')).runController);
 }
 
-const osConfig = (): Option =>
-  requiredOption('--os-config <FILE>', 'file with the MachineOSConfig');
-
-const buildFiles = (command: ProgramCommand): ProgramCommand =>
-  command
-    .addOption(osConfig())
-    .addOption(
-      requiredOption(
-        '--rendered-config <FILE>',
-        'file with the rendered MachineConfig of the pool',
-      ),
-    )
-    .addOption(format('text', 'json'));
-
-const images = (command: ProgramCommand): ProgramCommand =>
-  buildFiles(command)
-    .option('--authfile <FILE>', 'registry credentials, in the form of a pull secret')
-    .option('--storage <DIR>', 'directory for images; default: the storage of the user')
-    .reads(proxyEnvironment);
-
-const buildLine = '--os-config mosc.yaml --rendered-config rendered-worker.yaml';
-
-/** What works on files alone, on any machine. */
-function addBuilds(layer: ProgramCommand): void {
-  layer
-    .add(
-      'lint',
-      'check MachineOSConfigs and Containerfiles',
-      'Finds what a cluster would refuse, and what would fail in a build or on a node.',
-    )
-    .argument('<FILE...>', 'files with MachineOSConfigs, or Containerfiles')
-    .addOption(format('text', 'json', 'sarif'))
-    .ends({ 2: 'a finding is an error, or the command line is wrong' })
-    .example('bootwright layer lint mosc.yaml Containerfile', 'print the findings, a line each')
-    .example(
-      'bootwright layer lint --format sarif mosc.yaml > lint.sarif',
-      'write them for a service that shows them beside the code',
-    )
-    .runs(async () => (await import('../layer/lint.ts')).runLayerLint);
-  buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
-    .addOption(requiredOption('--out <DIR>', 'directory for the build context, empty or absent'))
-    .example(`bootwright layer render ${buildLine} --out context`, 'write what podman build takes')
-    .runs(async () => (await import('../layer/render.ts')).runLayerRender);
-  layer
-    .add('name', 'print the name of the MachineOSBuild that the cluster would create')
-    .addOption(osConfig())
-    .addOption(
-      requiredOption('--pool <FILE>', 'file with the MachineConfigPool of the running cluster'),
-    )
-    .addOption(format('text', 'json'))
-    .addOption(
-      requiredOption(
-        '--images <FILE>',
-        'file with the four fields of the ConfigMap machine-config-osimageurl',
-      ),
-    )
-    .example(
-      'bootwright layer name --os-config mosc.yaml --pool pool.yaml --images osimageurl.yaml',
-      'print one name',
-    )
-    .runs(async () => (await import('../layer/name.ts')).runLayerName);
-}
-
-/** What makes an image on this machine. */
-function addImages(layer: ProgramCommand): void {
-  images(
-    layer.add(
-      'build',
-      'build and check the OS image of a pool on this machine',
-      'Builds with podman or buildah by the code of an installation, and prints the name of the image in the store.',
-    ),
-  )
-    .option('--push-authfile <FILE>', 'credentials to push the image with, once it is built')
-    .option('--digestfile <FILE>', 'write the digest of the pushed image to this file')
-    .option('--on-host', 'in a privileged container: build on its host')
-    .example(`bootwright layer build ${buildLine}`, 'build with the storage of the user')
-    .runs(async () => (await import('../layer/build.ts')).runLayerBuild);
-  images(
-    layer.add(
-      'push',
-      'push an image that was built here, and print its pull spec',
-      'It goes to where its MachineOSConfig says, after its base.',
-    ),
-  )
-    .example(
-      `bootwright layer push ${buildLine} --authfile pull-secret.json`,
-      'push what was built',
-    )
-    .runs(async () => (await import('../layer/build.ts')).runLayerPush);
-}
-
-/** What works on a cluster. */
-function addPools(layer: ProgramCommand): void {
-  layer
-    .add('status', 'print the images of the pools of a cluster, and what runs them')
-    .addOption(administrator())
-    .option('--pool <NAME>', 'this pool only')
-    .addOption(format('text', 'json'))
-    .ends({
-      1: 'an invariant of a layered pool is violated, which is so while a roll-out continues or has failed',
-    })
-    .reads(proxyEnvironment)
-    .example('bootwright layer status --kubeconfig kubeconfig', 'show every pool')
-    .example(
-      'bootwright layer status --kubeconfig kubeconfig --pool worker --format json',
-      'one pool, for a script',
-    )
-    .runs(async () => (await import('../layer/status.ts')).runLayerStatus);
-  layer
-    .add('rollback', 'return a pool to the OS of its release')
-    .addOption(administrator())
-    .addOption(requiredOption('--pool <NAME>', 'pool to return to the OS of its release'))
-    .addOption(format('text', 'json'))
-    .option('--yes', 'make the change; without it, only print what would happen')
-    .ends({ 2: 'nothing was changed, as --yes was not given, or the command line is wrong' })
-    .reads(proxyEnvironment)
-    .example(
-      'bootwright layer rollback --kubeconfig kubeconfig --pool worker',
-      'print what would happen',
-    )
-    .example('bootwright layer rollback --kubeconfig kubeconfig --pool worker --yes', 'do it')
-    .runs(async () => (await import('../layer/in-cluster.ts')).runLayerRollback);
-  layer
-    .add(
-      'unpause',
-      'end the pauses of pools that a stopped installation has left',
-      'A hand-over that is stopped keeps its pools paused, so that no node loses its OS image. Running the installation again ends that too.',
-      'A pool that a person has paused stays paused.',
-    )
-    .addOption(administrator())
-    .option('--pool <NAME>', 'this pool only')
-    .option('--yes', 'also where nodes lose their OS image by it')
-    .ends({
-      2: 'nothing was changed, as nodes would lose their OS image and --yes was not given',
-    })
-    .reads(proxyEnvironment)
-    .example('bootwright layer unpause --kubeconfig kubeconfig', 'unpause what was left')
-    .runs(async () => (await import('../layer/in-cluster.ts')).runLayerUnpause);
-}
-
 const onHost = (command: ProgramCommand): ProgramCommand =>
   command
     .addOption(format('text', 'json'))
@@ -504,16 +397,13 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   withFlags(program).ends(commonExitCodes);
   addInstall(program);
   addConfig(program);
+  addMedia(program);
   addObservers(program);
   addWatch(program);
   addRecords(program);
   addController(program);
   const layer = program.add('layer', 'check, build, roll back OS images of pools');
-  if (needs('layer')) {
-    addBuilds(layer);
-    addImages(layer);
-    addPools(layer);
-  }
+  if (needs('layer')) addLayer(layer);
   const node = program.add('node', 'switch this node to an OS image, or back');
   if (needs('node')) addNode(node);
   const capi = program.add('capi', 'install by Cluster API');

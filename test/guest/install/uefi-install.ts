@@ -1,7 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { osDiskShape } from '../../../scripts/parts/os-disk.ts';
 import { createBlankDisk, createFolderDisk } from '../rig/disks.ts';
 import type { Job } from '../rig/live-guest.ts';
 import { bootInstalled, type DiskBoot } from './first-boot.ts';
@@ -10,12 +8,13 @@ import type { LayeredImages } from './layered-images.ts';
 import { startLiveInstall } from './live-install.ts';
 import { moveNode, takeNodeBack } from './node-commands.ts';
 import { reportsTo, startOutside } from './outside.ts';
+import { keyfilesOn } from './written-keyfiles.ts';
 import { deadlineSeconds, type PreparedGuests, targetMiB } from './prepare.ts';
 
 /** how the install by UEFI went. */
 export interface UefiInstall {
   readonly job: JobAccount;
-  /** What is in the folder from which the first boot takes its network: `/INODE/MODE/…/NAME/…`. */
+  /** As `keyfilesOn` has them. */
   readonly keyfiles: string;
   readonly reportsOfWrongDigest: readonly string[];
   readonly reports: readonly string[];
@@ -87,10 +86,7 @@ export async function installByUefi(
     await guest.job.waitForLine(/^ALL-SAID$/, deadlineSeconds);
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();
-  const bootPlace = `${target}?offset=${osDiskShape.boot.startMiB * 1024 ** 2}`;
-  const keyfiles = execFileSync('debugfs', ['-R', 'ls -p /coreos-firstboot-network', bootPlace], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const keyfiles = keyfilesOn(target);
   const start = (name: string, node?: Job): Promise<DiskBoot> =>
     bootInstalled(
       {
@@ -108,7 +104,7 @@ export async function installByUefi(
   const back = await start('uefi-back');
   return {
     job,
-    keyfiles: keyfiles.toString(),
+    keyfiles,
     reportsOfWrongDigest: reportsTo(wrong.inventory),
     reports: reportsTo(right.inventory),
     boot,

@@ -9,10 +9,11 @@ import { eventsIn } from '../install/job-log.ts';
 import { type Guest, startGuest } from '../rig/guest.ts';
 import { example, type NetworkSite } from './network-site.ts';
 
-/** How the two files start a machine: iPXE by BIOS, and GRUB by UEFI. */
+/** How a machine is started: by iPXE with BIOS and by GRUB with UEFI, from the network, or by BIOS from a medium. */
 const ways = {
   ipxe: { firmware: 'bios', file: 'start.ipxe' },
   grub: { firmware: 'uefi', file: 'grubx64.efi' },
+  medium: { firmware: 'bios', file: undefined },
 } as const;
 
 /** Who watches an installation. */
@@ -20,6 +21,8 @@ export interface Watching {
   /** Called once the machine is on; what it gives is called at the end of the live system. */
   readonly onLive?: (guest: Guest) => () => void;
   readonly signal?: AbortSignal;
+  /** What the machine starts from in place of the network. */
+  readonly medium?: string;
   /** Cuts the power when the agent emits a line like this, and does not wait for its reboot. */
   readonly until?: RegExp;
 }
@@ -35,13 +38,13 @@ export interface NetworkInstall {
 }
 
 /**
- * Starts a machine with an empty disk from the network, until the agent reboots it unless something else is wanted.
+ * Starts a machine with an empty disk, until the agent reboots it unless something else is wanted.
  * @throws GuestError when its agent fails, and when it ends early or too late
  */
 export async function installFromNetwork(
   site: NetworkSite,
   way: keyof typeof ways,
-  { onLive, signal, until }: Watching = {},
+  { onLive, signal, until, medium }: Watching = {},
 ): Promise<NetworkInstall> {
   const { folder, web, imageDisk, tftpFolder } = site;
   const { firmware, file } = ways[way];
@@ -52,9 +55,12 @@ export async function installFromNetwork(
     {
       firmware,
       subnet: example.subnet,
-      networkBoot: { folder: tftpFolder, file },
+      ...(file === undefined ? {} : { networkBoot: { folder: tftpFolder, file } }),
       guestForwards: [{ guestAddress: example.webServer, guestPort: 80, hostPort }],
       disks: [
+        ...(medium === undefined
+          ? []
+          : [{ path: medium, serial: 'medium', writes: 'read-only' } as const]),
         { path: imageDisk, serial: 'images', writes: 'read-only' },
         { path: target, serial: 'target', writes: 'kept', wwn: example.wwn },
       ],

@@ -24,6 +24,9 @@ export const example = {
 
 const deploy = resolve(import.meta.dirname, '../../../deploy');
 
+/** Kernel arguments that a site adds for its machines. */
+export const machineArguments = `console=ttyS0,115200n8 net.ifnames=0 systemd.journald.forward_to_console=1 ${emulated}`;
+
 /** The servers that machines start from, and nothing else. */
 export interface NetworkSite extends AsyncDisposable {
   /** For the disks and logs of machines. */
@@ -79,8 +82,7 @@ async function fillTftpFolder(folder: string, parts: string): Promise<void> {
   const at = (name: string): string => join(folder, name);
   mkdirSync(folder);
   for (const name of ['boot.ipxe', 'grub.cfg']) copyFileSync(join(deploy, 'pxe', name), at(name));
-  const args = `console=ttyS0,115200n8 net.ifnames=0 systemd.journald.forward_to_console=1 ${emulated}`;
-  writeFileSync(at('start.ipxe'), `#!ipxe\nset arguments ${args}\nchain boot.ipxe\n`);
+  writeFileSync(at('start.ipxe'), `#!ipxe\nset arguments ${machineArguments}\nchain boot.ipxe\n`);
   writeFileSync(at('early.cfg'), `configfile (tftp,${example.subnet}.2)/grub.cfg\n`);
   for (const [name, part] of Object.entries(kernelFiles)) copyFileSync(join(parts, part), at(name));
   const modules = ['normal', 'configfile', 'linux', 'efinet', 'tftp'];

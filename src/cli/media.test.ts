@@ -1,0 +1,98 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { layerUser } from '../../test/layering/layer-command.ts';
+import { bootwright } from './program/commands.ts';
+
+const { at, file, err } = layerUser();
+
+const disk = { device: '/dev/sda' };
+const url = 'https://images.example.com/worker.ign';
+const host = (): string => file('host.yaml', { role: 'worker', disk, ignition: { url } });
+
+/** The command with a medium of its own, unless the words say otherwise. */
+const media = (words: readonly string[] = [], config = host()): Promise<number> =>
+  bootwright().run([
+    ...['media', '--config', config, '--iso', at('live.iso'), '--out', at('host.iso')],
+    ...['--image', 'registry.example/bootwright:1', ...words],
+  ]);
+
+const keyfiles = (): string => {
+  mkdirSync(at('net'));
+  file('net/eth0.nmconnection', '[connection]\nid=eth0\n');
+  return at('net');
+};
+
+describe('media', () => {
+  it.each([
+    ['no source', ['--out', 'x', '--image', 'i'], '--iso and --pxe'],
+    ['two sources', ['--iso', 'a', '--pxe', 'b', '--out', 'x'], '--iso and --pxe'],
+    ['no image of the agent', ['--iso', 'a', '--out', 'x'], 'is not known'],
+  ])('refuses %s', async (_, words, message) => {
+    await expect(bootwright().run(['media', '--config', host(), ...words])).rejects.toMatchObject({
+      ...{ code: 'cli.bad-flag', kind: 'input' },
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('prints all that an install would refuse, and makes nothing', async () => {
+    expect(await media([], file('bad.yaml', { role: 'worker', image: { sha256: 'x' } }))).toBe(2);
+    expect(err()).toMatch(/no install disk[^]*an install would be refused: 3 errors/);
+    expect(readdirSync(at(''))).toEqual(['bad.yaml']);
+  });
+
+  it.each([
+    [
+      'an Ignition that is none',
+      'ignition.not-json',
+      () => ({ ignition: { file: file('w.ign', 'x') } }),
+    ],
+    [
+      'keyfiles that are none',
+      'network.bad-keyfile',
+      () => ({ network: { keyfiles: keyfiles() } }),
+    ],
+    ['keyfiles nowhere', 'network.bad-keyfile', () => ({ network: { keyfiles: at('no') } })],
+    ['a file nowhere', 'config.file-not-read', () => ({ ignition: { url, caFile: at('no') } })],
+  ])('refuses %s before anything is made', async (_, code, more) => {
+    const config = file('one.yaml', { role: 'worker', disk, ignition: { url }, ...more() });
+    await expect(media([], config)).rejects.toMatchObject({ code });
+    expect(readdirSync(at('')).filter((name) => /^\.|iso/.test(name))).toEqual([]);
+  });
+
+  it('takes a public key, and no private one', async () => {
+    const key = file('id', '-----BEGIN OPENSSH PRIVATE KEY-----\nplanted\n');
+    const failure: unknown = await media(['--ssh-key', key]).catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({ code: 'cli.bad-flag', kind: 'input' });
+    expect(String(failure)).not.toContain('planted');
+  });
+
+  it('takes credentials that are some', async () => {
+    await expect(media(['--authfile', file('auth.json', 'x')])).rejects.toMatchObject({
+      code: 'layering.bad-credentials',
+    });
+  });
+
+  it.each([
+    ['nothing', [], 'holds no initramfs'],
+    ['two releases', ['a-live-initramfs.x86_64.img', 'b-initrd.img'], 'more than one'],
+  ])('refuses a directory with %s', async (_, names, message) => {
+    mkdirSync(at('pxe'));
+    for (const name of names) file(`pxe/${name}`, '');
+    const words = ['--pxe', at('pxe'), '--out', at('x.img'), '--image', 'i'];
+    await expect(bootwright().run(['media', '--config', host(), ...words])).rejects.toMatchObject({
+      code: 'media.no-initramfs',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('overwrites nothing', async () => {
+    file('host.iso', 'of another host');
+    await expect(media()).rejects.toMatchObject({ code: 'media.out-exists', kind: 'input' });
+  });
+
+  it('says a directory that takes no file', async () => {
+    await expect(media(['--out', at('no/such/host.iso')])).rejects.toMatchObject({
+      ...{ code: 'media.not-made', message: expect.stringContaining('no/such/host.iso') as string },
+    });
+  });
+});

@@ -1,0 +1,297 @@
+import { access, chmod, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { localHost } from '../adapters/host/local-host.ts';
+import { flagFailure } from '../config/failures.ts';
+import { readConfigFiles, readNamed } from '../config/files.ts';
+import { findInConfig } from '../config/findings.ts';
+import type { Config } from '../config/schema.ts';
+import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
+import { fileLayer } from '../config/yaml-file.ts';
+import { parseValidConfig } from '../ignition/parse.ts';
+import { mergePullSecrets } from '../layering/registry/credentials.ts';
+import { keyfileProblems } from '../lib/keyfiles.ts';
+import { minutes } from '../model/duration.ts';
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
+import { imageFailure } from '../steps/image/failures.ts';
+import { renderFindings, withRefusals } from './config.ts';
+import { disksOf, type Medium, type MediumFileKey, mediumFileKeys, mediumOf } from './medium.ts';
+import { exitCodeOf, print, printError, printJson, printNote } from './messages.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Failures of making a medium; each leaves nothing behind. */
+export const mediaFailures = {
+  'media.already-customized': {
+    kind: 'input',
+    title: 'A live image is customized already',
+    hint: 'give the image as it was downloaded; coreos-installer iso reset makes an ISO that again',
+  },
+  'media.no-initramfs': {
+    kind: 'input',
+    title: 'A directory does not hold one live initramfs',
+    hint: 'give the directory that coreos-installer download --format pxe, or iso extract pxe, has written, with the files of one release',
+  },
+  'media.no-installer': {
+    kind: 'host',
+    title: 'This machine has no coreos-installer',
+    hint: 'install coreos-installer, for example with dnf install coreos-installer or cargo install coreos-installer, and run the command again',
+  },
+  'media.no-network': {
+    kind: 'unsupported',
+    title: 'A live image takes no keyfiles',
+    hint: 'use the live image of OpenShift 4.10 or newer, or leave network.keyfiles out and give the network as kernel arguments',
+  },
+  'media.not-live': {
+    kind: 'input',
+    title: 'A file is no live image of CoreOS',
+    hint: 'give the live ISO, or the live initramfs, of RHEL CoreOS, CentOS Stream CoreOS or Fedora CoreOS',
+  },
+  'media.not-made': {
+    kind: 'host',
+    title: 'A medium cannot be made',
+    hint: 'do what the message says; the directory of --out needs as much room as the live image',
+  },
+  'media.out-exists': {
+    kind: 'input',
+    title: 'A file with the name of the medium is there',
+    hint: 'remove it, or give another name with --out',
+  },
+  'media.too-large': {
+    kind: 'input',
+    title: 'What the medium is to hold does not fit',
+    hint: 'a live ISO has room for 256 KiB, compressed: serve the Ignition with ignition.url, or give --pxe, which has no such limit',
+  },
+} as const satisfies FailureTable;
+
+const mediaFailure = failuresOf(mediaFailures);
+
+/** Arguments of `media`. */
+export interface MediaCall {
+  readonly config: readonly string[];
+  /** The live ISO; or `pxe`, the directory with the live initramfs. */
+  readonly iso?: string;
+  readonly pxe?: string;
+  readonly out: string;
+  /** Pull spec of the agent; default: the image that this program runs in. */
+  readonly image?: string;
+  readonly authfile?: string;
+  readonly sshKey?: string;
+  readonly format: string;
+}
+
+/**
+ * Makes the live medium of one host, which installs itself from it as its settings say, and prints what is inside. Resolves
+ * with the exit code of the first mistake in the settings, which are printed all.
+ * @throws AgentError `media.*`, `cli.bad-flag`, `config.file-not-read`, `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
+ */
+export async function runMedia(call: MediaCall): Promise<number> {
+  const { isIso, input } = await sourceOf(call);
+  const found = await findInConfig(
+    call.config.flatMap((file) => ['--config', file]),
+    {},
+  );
+  const { config } = found.loaded;
+  const mistakes = withRefusals(found.mistakes, config);
+  if (mistakes[0] !== undefined) {
+    printError(renderFindings(mistakes));
+    return exitCodeOf(mistakes[0]);
+  }
+  const settings = mergeLayers((await readConfigFiles(call.config)).map((file) => fileLayer(file)));
+  const image = imageOf(call, config);
+  const folder = textIn(settings, 'network.keyfiles');
+  const keyfiles = await readKeyfiles(folder);
+  const medium = mediumOf({
+    ...{ settings, config, image, keyfiles, texts: await readTexts(settings) },
+    ...{ pullSecret: await pullSecretIn(call), sshAuthorizedKeys: await sshKeysIn(call) },
+  });
+  const networkArgv = [...keyfiles.keys()].flatMap((name) => [
+    ...['--network-keyfile', resolve(folder, name)],
+  ]);
+  const command = ['coreos-installer', isIso ? 'iso' : 'pxe', 'customize', ...networkArgv];
+  const exitCode = await write(call.out, { command, input, ignition: medium.ignition });
+  if (exitCode !== 0) return exitCode;
+  for (const key of ['image.file', 'image.stream'] as const)
+    if (textIn(settings, key).startsWith('/'))
+      printNote('note', `${key} is a path on the live system: it is not in the medium`);
+  report(call, { medium, config, image, isIso });
+  return 0;
+}
+
+/** What is customized. */
+interface MediaSource {
+  readonly isIso: boolean;
+  readonly input: string;
+}
+
+async function sourceOf({ iso, pxe }: MediaCall): Promise<MediaSource> {
+  if ((iso === undefined) === (pxe === undefined))
+    throw flagFailure('cli.bad-flag', '`media`: one of --iso and --pxe is needed', {
+      hint: 'give --iso FILE, the live ISO, or --pxe DIR, where the live initramfs is',
+    });
+  if (iso !== undefined) return { isIso: true, input: resolve(iso) };
+  const folder = pxe ?? '';
+  const entries = await readdir(folder).catch((cause: unknown) => {
+    throw mediaFailure('media.no-initramfs', `${folder} cannot be read`, { cause });
+  });
+  // As coreos-installer names it: `download` live-initramfs.ARCH.img, `iso extract pxe` NAME-initrd.img.
+  const names = entries.filter((name) => /init(?:ramfs|rd).*\.img$/.test(name));
+  const [name, other] = names;
+  if (name !== undefined && other === undefined)
+    return { isIso: false, input: resolve(folder, name) };
+  const what = name === undefined ? 'no initramfs' : `more than one: ${names.join(', ')}`;
+  throw mediaFailure('media.no-initramfs', `${folder} holds ${what}`);
+}
+
+function imageOf({ image }: MediaCall, config: Config): string {
+  const chosen = image ?? config.images.self;
+  if (chosen !== '') return chosen;
+  throw flagFailure('cli.bad-flag', '`media`: the image of the agent is not known', {
+    hint: 'give --image registry.example.com/bootwright:TAG, which the host can pull',
+  });
+}
+
+async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, string>> {
+  const texts = new Map<MediumFileKey, string>();
+  for (const key of mediumFileKeys) {
+    const path = textIn(settings, key);
+    const { origin } = settings.get(key) ?? {};
+    if (path === '' || origin === undefined) continue;
+    texts.set(key, await readNamed({ path, kind: 'host', origin: `${origin}: ${key}` }));
+  }
+  // A host that is to install itself finds nobody to ask.
+  const ignition = texts.get('ignition.file');
+  if (ignition !== undefined) parseValidConfig(ignition);
+  return texts;
+}
+
+async function readKeyfiles(folder: string): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  if (folder === '') return files;
+  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
+    throw imageFailure('network.bad-keyfile', `${folder} cannot be read`, { cause });
+  });
+  for (const name of entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name))
+    files.set(name, await readNamed({ path: join(folder, name), kind: 'settings' }));
+  const problems = keyfileProblems(files);
+  if (problems.length === 0) return files;
+  throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`);
+}
+
+async function pullSecretIn({ authfile }: MediaCall): Promise<string | undefined> {
+  if (authfile === undefined) return undefined;
+  const text = await readNamed({ path: authfile, kind: 'secret', origin: 'option --authfile' });
+  mergePullSecrets([{ from: authfile, text }]);
+  return text;
+}
+
+async function sshKeysIn({ sshKey }: MediaCall): Promise<readonly string[]> {
+  if (sshKey === undefined) return [];
+  const text = await readNamed({ path: sshKey, kind: 'settings', origin: 'option --ssh-key' });
+  const keys = text.split('\n').filter((line) => /^[a-z]/.test(line));
+  if (keys.length > 0 && !text.includes('PRIVATE KEY')) return keys;
+  throw flagFailure('cli.bad-flag', `--ssh-key: ${sshKey} holds no public key`, {
+    hint: 'give the file with the public key, ~/.ssh/id_ed25519.pub for example',
+  });
+}
+
+interface Customizing {
+  readonly command: readonly string[];
+  readonly input: string;
+  readonly ignition: string;
+}
+
+/** A slow disk, and an ISO of two gigabytes. */
+const longestCopy = minutes(30);
+
+/** Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code of a signal, 0 without one. */
+async function write(out: string, { command, input, ignition }: Customizing): Promise<number> {
+  const isThere = await access(out).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw mediaFailure('media.out-exists', `${out} is there already`);
+  const notMade = (cause: unknown): AgentError =>
+    mediaFailure('media.not-made', `${out} cannot be written`, { cause });
+  const target = resolve(out);
+  using stop = stopSignal();
+  const scratch = await mkdtemp(join(dirname(target), '.bootwright-media-')).catch(
+    (cause: unknown) => {
+      throw notMade(cause);
+    },
+  );
+  try {
+    const live = join(scratch, 'live.ign');
+    const made = join(scratch, basename(target));
+    await writeFile(live, ignition, { mode: 0o600 });
+    const argv = [...command, '--live-ignition', live, '--output', made, input];
+    await localHost().exec(argv, { signal: stop.signal, limit: longestCopy });
+    await chmod(made, 0o600);
+    await rename(made, target);
+    return 0;
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw thrown instanceof AgentError ? customizeFailure(thrown, input) : notMade(thrown);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** What coreos-installer says (`src/live` of 0.26.0), and what it means. */
+const refusals: readonly (readonly [RegExp, keyof typeof mediaFailures, string])[] = [
+  [/already customized/, 'media.already-customized', 'is customized already'],
+  [/initramfs is too large/, 'media.too-large', 'has no room for what is to be inside'],
+  [/not support customizing network/, 'media.no-network', 'takes no keyfiles'],
+  [
+    /Unrecognized CoreOS ISO|parsing ISO9660|not a CoreOS live initramfs|CPIO|reading\/copying input/,
+    'media.not-live',
+    'is no live image of CoreOS',
+  ],
+];
+
+function customizeFailure(cause: AgentError, input: string): AgentError {
+  if (cause.code === 'command.not-found')
+    return mediaFailure('media.no-installer', 'coreos-installer is not on this machine', { cause });
+  const said = String(cause.context['stderr'] ?? '');
+  const [, code, what] = refusals.find(([pattern]) => pattern.test(said)) ?? [];
+  return code === undefined
+    ? mediaFailure('media.not-made', 'coreos-installer made no medium', { cause })
+    : mediaFailure(code, `${input} ${what}`, { cause });
+}
+
+interface Made {
+  readonly medium: Medium;
+  readonly config: Config;
+  readonly image: string;
+  readonly isIso: boolean;
+}
+
+/** What the kernel needs to read the initramfs's Ignition; an ISO has them. */
+const pxeArguments = ['ignition.firstboot', 'ignition.platform.id=metal'];
+
+function report(
+  { out, format }: MediaCall,
+  { medium: { items }, config, image, isIso }: Made,
+): void {
+  const kernelArguments = isIso ? [] : pxeArguments;
+  const disks = disksOf(config);
+  if (format === 'json') {
+    printJson({ v: 1, out, image, role: config.role, disks, items, kernelArguments });
+    return;
+  }
+  const width = Math.max(...items.map(({ path }) => path.length));
+  const lines = [
+    `${out}: a host that starts from it is installed with role ${config.role}, without a question`,
+    `everything on ${disks} is destroyed then`,
+    '',
+    ...items.map(
+      ({ path, what, isSecret }) =>
+        `  ${path.padEnd(width)}  ${isSecret ? 'secret' : '      '}  ${what}`,
+    ),
+    '',
+    items.every(({ isSecret }) => !isSecret)
+      ? `${out} holds no secret; only you can read it`
+      : `${out} holds secrets: only you can read it; keep it so, and erase it after the installation`,
+    ...(isIso ? [] : [`it needs the kernel arguments ${kernelArguments.join(' ')}`]),
+  ];
+  print(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { checkConfig } from '../config/load.ts';
+import type { Layer } from '../config/settings.ts';
+import { fileLayer } from '../config/yaml-file.ts';
+import { parseValidConfig } from '../ignition/parse.ts';
+import { readFileContent } from '../ignition/resource.ts';
+import { disksOf, type MediumInput, mediumOf } from './medium.ts';
+
+const image = 'registry.example/bootwright:1';
+
+const layerOf = (text: string): Layer => fileLayer({ path: 'host.yaml', text });
+
+const settings = layerOf(`role: master
+disk: { hints: { serialNumber: S3Z8, rotational: false } }
+ignition: { file: cluster/master.ign }
+network: { keyfiles: net }
+image: { url: "https://images.example.com/metal.raw.gz", writerArgs: [--append-karg, a] }
+`);
+
+const made = (more: Partial<MediumInput> = {}) => {
+  const given = more.settings ?? settings;
+  const { ignition, items } = mediumOf({
+    ...{ settings: given, config: checkConfig([given]).config, image, sshAuthorizedKeys: [] },
+    texts: new Map([['ignition.file', '{"ignition":{"version":"3.2.0"}}']]),
+    keyfiles: new Map([['eth0.nmconnection', '[connection]\nid=eth0\ntype=ethernet\n']]),
+    ...more,
+  });
+  const { config } = parseValidConfig(ignition);
+  const text = (path: string): string => Buffer.from(readFileContent(config, path)).toString();
+  const [unit] = config.systemd?.units ?? [];
+  return { config, items, text, unit: unit?.contents ?? '' };
+};
+
+const secretsOf = (items: ReturnType<typeof made>['items']): readonly string[] =>
+  items.filter(({ isSecret }) => isSecret).map(({ path }) => path);
+
+describe('the Ignition of a medium', () => {
+  it('has the settings with the names that their files have inside, and nothing that follows from them', () => {
+    const { text } = made();
+    const inside = layerOf(text('/etc/bootwright/config.yaml'));
+    const valuesOf = (layer: Layer) =>
+      Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
+    expect(valuesOf(inside)).toEqual({
+      ...valuesOf(settings),
+      'ignition.file': '/etc/bootwright/host.ign',
+      'network.keyfiles': '/etc/bootwright/network',
+    });
+    expect(text('/etc/bootwright/host.ign')).toBe('{"ignition":{"version":"3.2.0"}}');
+    expect(text('/etc/bootwright/network/eth0.nmconnection')).toMatch(/^\[connection\]/);
+  });
+
+  it('starts the agent once its image is there, as it would run by hand', () => {
+    const { unit, config } = made();
+    expect(unit).toContain(
+      `ExecStartPre=/bin/bash -c "until podman image exists \\"$$0\\" || podman pull --quiet \\"$$0\\"; do sleep 15; done" ${image}\n`,
+    );
+    expect(unit).toMatch(
+      new RegExp(`^ExecStart=/usr/bin/podman run .* -v /etc/bootwright:.* ${image} install$`, 'm'),
+    );
+    expect(unit).not.toContain('update-ca-trust');
+    expect(config.systemd?.units?.[0]?.enabled).toBe(true);
+    expect((config.storage?.files ?? []).map(({ mode }) => mode)).toEqual([0o600, 0o600, 0o600]);
+    expect(config.passwd).toBeUndefined();
+  });
+
+  it('names what is inside, and what of it is secret', () => {
+    const { items } = made();
+    expect(items).toEqual([
+      { path: '/etc/bootwright/config.yaml', what: 'settings of the agent', isSecret: false },
+      {
+        ...{ path: '/etc/bootwright/host.ign', what: 'ignition.file: cluster/master.ign' },
+        isSecret: true,
+      },
+      {
+        ...{ path: '/etc/bootwright/network/eth0.nmconnection', what: 'network.keyfiles' },
+        isSecret: false,
+      },
+      { path: 'bootwright.service', what: `runs ${image}`, isSecret: false },
+    ]);
+  });
+
+  it('pulls with credentials, by a proxy, and trusts who the service is trusted by', () => {
+    const { unit, items, text, config } = made({
+      settings: layerOf(`role: worker
+disk: { device: /dev/sda }
+service: { url: "https://assisted.example.com", caFile: ca.pem, tokenFile: token }
+cluster: { id: c, hostId: h }
+proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example.com }
+`),
+      texts: new Map([
+        ['service.caFile', 'PEM'],
+        ['service.tokenFile', 'planted-token'],
+      ]),
+      keyfiles: new Map([['wlan0.nmconnection', '[802-1x]\npassword=planted\n']]),
+      pullSecret: '{"auths":{"registry.example":{"auth":"planted-auth"}}}',
+      sshAuthorizedKeys: ['ssh-ed25519 AAAA someone'],
+    });
+    expect(unit).toMatch(
+      /^ExecStartPre=.* podman pull --quiet --authfile \/root\/.docker\/config.json /m,
+    );
+    expect(unit).toMatch(/^ExecStart=.* --authfile \/root\/.docker\/config.json /m);
+    expect(unit).toContain('ExecStartPre=/usr/bin/update-ca-trust\n');
+    expect(unit).toContain('EnvironmentFile=/etc/bootwright/proxy.env\n');
+    expect(unit).not.toMatch(/planted/);
+    expect(text('/etc/bootwright/proxy.env')).toBe(
+      'HTTPS_PROXY="http://user:planted-proxy@proxy.example.com:3128"\nNO_PROXY=".example.com"\n',
+    );
+    expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe('PEM');
+    expect(text('/etc/bootwright/service-ca.crt')).toBe('PEM');
+    expect(config.passwd?.users).toEqual([
+      { name: 'core', sshAuthorizedKeys: ['ssh-ed25519 AAAA someone'] },
+    ]);
+    expect(secretsOf(items)).toEqual([
+      '/etc/bootwright/config.yaml',
+      '/etc/bootwright/token',
+      '/etc/bootwright/network/wlan0.nmconnection',
+      '/etc/bootwright/proxy.env',
+      '/root/.docker/config.json',
+    ]);
+    expect(JSON.stringify(items)).not.toMatch(/planted/);
+    // All that is in the Ignition is in the list.
+    const listed = new Set(items.map(({ path }) => path));
+    for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
+  });
+
+  it.each([
+    [
+      '{ hints: { serialNumber: S3Z8, rotational: false } }',
+      'the disk with serialNumber=S3Z8,rotational=false',
+    ],
+    ['{ device: /dev/sda, format: [/dev/sdb] }', '/dev/sda, /dev/sdb'],
+    ['{}\nimage: { existingRoot: r.test/os }', 'the running system'],
+  ])('names what is lost with disk: %s', (disk, lost) => {
+    expect(disksOf(checkConfig([layerOf(`disk: ${disk}`)]).config)).toBe(lost);
+  });
+});

@@ -1,0 +1,187 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { aptPackages } from '../../scripts/parts/apt-packages.ts';
+import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
+import { parseValidConfig } from '../../src/ignition/parse.ts';
+import { decodeResource } from '../../src/ignition/resource.ts';
+import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
+import { createLiveIso, liveInitramfs } from '../support/live-media.ts';
+
+const keyfile = '[connection]\nid=eno1\ntype=ethernet\n';
+
+let folder: TestFolder;
+let printed = '';
+
+const at = (name: string): string => join(folder.path, name);
+const put = (name: string, content: string | Buffer): string => {
+  writeFileSync(at(name), content);
+  return at(name);
+};
+
+/** The real program, called for what a medium holds. */
+async function installer(...args: readonly string[]): Promise<string> {
+  const program = join(partFolder(coreosInstaller), 'bin', 'coreos-installer');
+  return (await promisify(execFile)(program, args)).stdout;
+}
+
+beforeAll(async () => {
+  await ensureParts([aptPackages, coreosInstaller]);
+  folder = createTestFolder('media');
+  for (const name of ['net', 'pxe', 'bin']) mkdirSync(at(name));
+  put('net/eno1.nmconnection', keyfile);
+  put('master.ign', '{"ignition":{"version":"3.2.0"}}');
+  put('pxe/live-initramfs.x86_64.img', liveInitramfs());
+  const disk = 'disk: { device: /dev/disk/by-id/wwn-0x5000c500a0b1c2d3 }';
+  const network = `network: { keyfiles: ${at('net')} }`;
+  put('host.yaml', `role: master\n${disk}\nignition: { file: ${at('master.ign')} }\n${network}\n`);
+  const large = randomBytes(300 * 1024).toString('base64');
+  put(
+    'large.ign',
+    `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a","contents":{"source":"data:;base64,${large}"}}]}}`,
+  );
+  put('large.yaml', `role: master\n${disk}\nignition: { file: ${at('large.ign')} }\n`);
+  put('none.iso', Buffer.alloc(40_960));
+  await createLiveIso(at('live.iso'));
+  await createLiveIso(at('old.iso'), { isOld: true });
+}, 1_800_000);
+
+afterAll(() => {
+  folder[Symbol.dispose]();
+});
+
+beforeEach(() => {
+  vi.stubEnv('PATH', `${join(partFolder(coreosInstaller), 'bin')}:${process.env['PATH'] ?? ''}`);
+  printed = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  // Neither a medium that failed nor what went into it stays.
+  expect(readdirSync(folder.path).filter((name) => name.startsWith('.'))).toEqual([]);
+});
+
+const media = (out: string, ...words: readonly string[]): Promise<number> =>
+  bootwright().run([
+    ...['media', '--config', at('host.yaml'), '--out', at(out)],
+    ...['--image', 'registry.example/bootwright:latest', ...words],
+  ]);
+
+/** What Ignition gets: coreos-installer wraps the config of the medium into one of its own. */
+function innerConfig(text: string) {
+  const { config } = parseValidConfig(text);
+  const [inner] = config.ignition.config?.merge ?? [];
+  return parseValidConfig(decodeResource(inner!)).config;
+}
+
+describe('bootwright media by the real coreos-installer', () => {
+  it('makes an ISO with the Ignition and the network inside, for its owner alone', async () => {
+    expect(await media('host.iso', '--iso', at('live.iso'))).toBe(0);
+    expect(statSync(at('host.iso')).mode & 0o777).toBe(0o600);
+    const config = innerConfig(await installer('iso', 'ignition', 'show', at('host.iso')));
+    expect(config.systemd?.units?.map(({ name }) => name)).toEqual(['bootwright.service']);
+    expect(config.storage?.files?.map(({ path }) => path)).toEqual([
+      '/etc/bootwright/config.yaml',
+      '/etc/bootwright/host.ign',
+      '/etc/bootwright/network/eno1.nmconnection',
+    ]);
+    await installer('iso', 'network', 'extract', '-C', at('extracted'), at('host.iso'));
+    expect(readFileSync(at('extracted/eno1.nmconnection'), 'utf8')).toBe(keyfile);
+    expect(printed).toContain(
+      'everything on /dev/disk/by-id/wwn-0x5000c500a0b1c2d3 is destroyed then\n',
+    );
+    expect(printed).toMatch(/^ {2}\/etc\/bootwright\/host\.ign +secret {2}ignition\.file: /m);
+    expect(printed).not.toContain('kernel arguments');
+    // Nothing of the live image is changed.
+    await expect(installer('iso', 'ignition', 'show', at('live.iso'))).rejects.toThrow(
+      'No embedded Ignition config',
+    );
+  });
+
+  it('makes an initramfs to start from the network, and says its kernel arguments', async () => {
+    expect(await media('52-54-00-12-34-56.img', '--pxe', at('pxe'), '--format', 'json')).toBe(0);
+    expect(JSON.parse(printed)).toMatchObject({
+      kernelArguments: ['ignition.firstboot', 'ignition.platform.id=metal'],
+      image: 'registry.example/bootwright:latest',
+    });
+    const image = at('52-54-00-12-34-56.img');
+    expect(statSync(image).mode & 0o777).toBe(0o600);
+    const config = innerConfig(await installer('pxe', 'ignition', 'unwrap', image));
+    expect(config.systemd?.units?.map(({ name }) => name)).toEqual(['bootwright.service']);
+    expect(await installer('pxe', 'network', 'unwrap', image)).toContain('type=ethernet');
+    // A larger Ignition than an ISO has room for.
+    expect(await media('large.img', '--pxe', at('pxe'), '--config', at('large.yaml'))).toBe(0);
+  });
+
+  it.each([
+    ['of another host', 'host.iso', 'media.already-customized'],
+    ['that is none', 'none.iso', 'media.not-live'],
+    ['that is an initramfs', 'pxe/live-initramfs.x86_64.img', 'media.not-live'],
+    ['that is not there', 'no.iso', 'media.not-made'],
+    ['without keyfiles', 'old.iso', 'media.no-network'],
+  ])('says of an ISO %s what is wrong with it', async (_, iso, code) => {
+    await expect(media('other.iso', '--iso', at(iso))).rejects.toMatchObject({ code });
+  });
+
+  it('says of an ISO that it has no room', async () => {
+    const words = ['--iso', at('live.iso'), '--config', at('large.yaml')];
+    await expect(media('other.iso', ...words)).rejects.toMatchObject({ code: 'media.too-large' });
+  });
+
+  it('says of an initramfs that it is none of a live system', async () => {
+    mkdirSync(at('other'));
+    put('other/a-initramfs.img', Buffer.from('none'));
+    await expect(media('other.img', '--pxe', at('other'))).rejects.toMatchObject({
+      code: 'media.not-live',
+    });
+  });
+
+  it('says what to install where there is no coreos-installer', async () => {
+    vi.stubEnv('PATH', at('no-programs'));
+    await expect(media('other.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
+      ...{ code: 'media.no-installer', kind: 'host' },
+      hint: expect.stringContaining('dnf install coreos-installer') as string,
+    });
+  });
+
+  it('stops coreos-installer when it is stopped, and leaves nothing behind', async () => {
+    put('bin/coreos-installer', '#!/bin/sh\nexec sleep 60\n');
+    chmodSync(at('bin/coreos-installer'), 0o755);
+    const words = ['--config', at('host.yaml'), '--iso', at('live.iso'), '--out', at('other.iso')];
+    const argv = [
+      join(import.meta.dirname, '../../src/main.ts'),
+      'media',
+      ...words,
+      '--image',
+      'i',
+    ];
+    const child = spawn(process.execPath, argv, { env: { PATH: `${at('bin')}:/usr/bin:/bin` } });
+    const hasScratch = (): boolean => readdirSync(folder.path).some((name) => name.startsWith('.'));
+    await expect.poll(hasScratch, { timeout: 60_000 }).toBe(true);
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).toEqual([130, null]);
+    expect(readdirSync(folder.path)).not.toContain('other.iso');
+  }, 120_000);
+
+  it('shows what else coreos-installer fails with', async () => {
+    put('bin/coreos-installer', '#!/bin/sh\necho "Error: No space left on device" >&2\nexit 1\n');
+    chmodSync(at('bin/coreos-installer'), 0o755);
+    vi.stubEnv('PATH', `${at('bin')}:/usr/bin:/bin`);
+    await expect(media('other.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
+      code: 'media.not-made',
+      cause: { message: expect.stringContaining('No space left on device') as string },
+    });
+  });
+});
