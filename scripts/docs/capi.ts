@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { Document, Scalar, stringify, visit } from 'yaml';
 import type { BootstrapConfigSpec, ControlPlaneSpec } from '../../src/capi/api.ts';
 import { providerComponents } from '../../src/capi/components.ts';
 import { version } from '../../src/model/version.ts';
@@ -22,9 +22,19 @@ const sampleHead = `${head}# Three masters and two workers on bare metal. Replac
 const documents = (objects: readonly object[]): string =>
   objects.map((object) => `---\n${yamlOf(object)}`).join('');
 
-/** Read as YAML 1.1 by clusterctl and kubectl, where `on` and `0644` are no strings. */
-const yamlOf = (object: object): string =>
-  stringify(object, { schema: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false });
+/**
+ * Read as YAML 1.1 by clusterctl and kubectl, where `on` and `0644` are no strings. What has a variable is quoted: clusterctl replaces it before
+ * it reads the file, and an address of IPv6 may end with a colon.
+ */
+function yamlOf(object: object): string {
+  const document = new Document(object, { schema: 'yaml-1.1', aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (String(scalar.value).includes('${')) scalar.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
 
 /** Which contract a release has (clusterctl, provider contract). */
 function metadata(): object {

@@ -39,7 +39,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   engine: [15, 2_140],
   ignition: [16, 2_394],
   layering: [44, 8_185],
-  lib: [19, 1_411],
+  lib: [19, 1_415],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
+import { hostInUrl } from '../lib/address.ts';
 import type { Patch } from '../page/client.ts';
 import { eventsPath, livePolicy } from '../page/document.ts';
 import type { LivePage } from '../page/live.ts';
@@ -68,7 +69,7 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<P
 
 function urlOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo;
-  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/`;
+  return `http://${hostInUrl(host)}:${port}/`;
 }
 
 const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;

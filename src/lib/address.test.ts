@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { canonicalAddress, isWithin } from './address.ts';
+import { canonicalAddress, hostInUrl, isWithin } from './address.ts';
 
 it.each([
   ['192.168.126.12', '192.168.126.12'],
@@ -44,4 +44,14 @@ it.each<[boolean, string, string]>([
   [false, 'x', '192.0.2.0/24'],
 ])('%s: %s is within %s', (expected, address, network) => {
   expect(isWithin(address, [network])).toBe(expected);
+});
+
+it.each([
+  ['inventory.example', 'inventory.example'],
+  ['192.0.2.7', '192.0.2.7'],
+  ['2001:db8::', '[2001:db8::]'],
+  ['[2001:db8::7]:8443', '[2001:db8::7]:8443'],
+  ['inventory.example:8443', 'inventory.example:8443'],
+])('writes %s into a URL as %s', (host, written) => {
+  expect(hostInUrl(host)).toBe(written);
 });

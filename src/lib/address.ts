@@ -29,6 +29,10 @@ function canonicalV6(address: string): string | undefined {
     .join('.');
 }
 
+/** A name or an address as a URL has it: IPv6 in brackets (RFC 3986, 3.2.2). */
+export const hostInUrl = (host: string): string =>
+  host.includes(':') && canonicalAddress(host) !== undefined ? `[${host}]` : host;
+
 /** Whether an address is in one of these networks, as `192.0.2.0/24`; what cannot be read as a network holds none. */
 export function isWithin(address: string, networks: readonly string[]): boolean {
   const own = bitsOf(address);

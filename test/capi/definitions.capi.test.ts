@@ -272,16 +272,16 @@ describe('clusterctl', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   it.each([
-    ['bootstrap', 'BootstrapProvider'],
-    ['control-plane', 'ControlPlaneProvider'],
-  ])('reads the files of the %s provider offline', async (provider, type) => {
+    ['bootstrap', 'BootstrapProvider', '192.0.2.7'],
+    ['bootstrap', 'BootstrapProvider', '2001:db8:7::'],
+    ['control-plane', 'ControlPlaneProvider', '192.0.2.7'],
+  ])('reads the files of the %s provider offline, as %s at %s', async (provider, type, address) => {
     const components = `${provider}-components.yaml`;
     const release = join(folder, `${provider}-bootwright`, 'v1.1.0');
     await mkdir(release, { recursive: true });
     for (const file of [components, 'metadata.yaml'])
       await copyFile(join(deploy, file), join(release, file));
     const config = join(folder, `${provider}.json`);
-    const address = '192.0.2.7';
     const providers = [{ name: 'bootwright', type, url: join(release, components) }];
     await writeFile(config, JSON.stringify({ providers }));
     const { stdout } = await run(
@@ -298,6 +298,13 @@ describe('clusterctl', () => {
     // A client compares the address in a URL with addresses alone.
     const addresses = made.flatMap((one) => listAt(one, 'spec', 'ipAddresses'));
     expect(addresses).toEqual(provider === 'bootstrap' ? [address] : []);
+    const [container] = made.flatMap((one) =>
+      listAt(one, 'spec', 'template', 'spec', 'containers'),
+    );
+    const urls = [`--inventory-url=https://${address}`];
+    expect((container as { readonly args: readonly string[] }).args).toEqual(
+      expect.arrayContaining(provider === 'bootstrap' ? urls : []),
+    );
     const label = `${provider}-bootwright`;
     const ours = deployedObjects().filter(
       ({ metadata }) => metadata.labels?.['cluster.x-k8s.io/provider'] === label,

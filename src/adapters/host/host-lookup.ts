@@ -2,6 +2,7 @@ import { lookup as systemLookup, type LookupAddress, type LookupOptions } from '
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as pauseFor } from 'node:timers/promises';
+import { hostInUrl } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
@@ -96,9 +97,7 @@ function resolverFor(
   { port = 53, timeouts = seconds(2) }: HostLookupOptions,
 ): Resolver | undefined {
   const resolver = new Resolver({ timeout: timeouts, tries: 2 });
-  const servers = nameservers.map((address) =>
-    isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`,
-  );
+  const servers = nameservers.map((address) => `${hostInUrl(address)}:${port}`);
   try {
     resolver.setServers(servers);
   } catch {

@@ -26,6 +26,7 @@ import {
 } from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
+import { hostInUrl } from '../../lib/address.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
 import { notesOf } from '../../reconcile/manager.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
@@ -111,7 +112,9 @@ async function bootstrapOf(
   { namespace, ...ports }: ProviderPorts,
 ): Promise<Provider> {
   const listen = addressIn('--inventory-address', call.inventoryAddress);
-  const { inventoryUrl = '', certificateFolder } = call;
+  const { certificateFolder } = call;
+  // The template of the providers has one word for a name and for an address.
+  const inventoryUrl = (call.inventoryUrl ?? '').replace(/(?<=^https?:\/\/)[^/]+/, hostInUrl);
   if (listen === undefined || !/^https?:\/\//.test(inventoryUrl)) {
     const message = '--controllers bootstrap needs --inventory-address and --inventory-url';
     throw flagFailure('cli.bad-flag', message, {
