@@ -1,4 +1,4 @@
-// The providers with their own rights before the real Cluster API core: from a Cluster to its end.
+// The providers in one namespace, with their own rights there alone, before the real Cluster API core: from a Cluster to its end.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,9 +17,10 @@ import {
 import { nodes, secrets } from '../../src/cluster/kinds.ts';
 import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { clusterOf } from '../kube/rig.ts';
+import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
+import { clusterOf, clusterRoles } from '../kube/rig.ts';
 import { clusterObjects, controlPlaneObject, devMachines } from './cluster.ts';
-import { type CapiRig, startCapi } from './rig.ts';
+import { type CapiRig, deployedObjects, startCapi } from './rig.ts';
 
 const cluster = 'shop';
 const place = { namespace: cluster };
@@ -51,17 +52,52 @@ cp ${kubeconfig} auth/kubeconfig
   return file;
 }
 
+const providers = ['bootstrap', 'control-plane'] as const;
+type Provider = (typeof providers)[number];
+
+/** Gives an account the rules of its cluster role in the one namespace; everywhere only those about definitions, which are in none. */
+async function confine(provider: Provider): Promise<void> {
+  const name = `${provider}-bootwright-manager`;
+  const isOwn = ({ kind, metadata }: KubeObject): boolean =>
+    kind === 'ClusterRole' && metadata.name === name;
+  const { rules = [] } = (deployedObjects().find(isOwn) ?? {}) as {
+    readonly rules?: readonly PolicyRule[];
+  };
+  const isOfNone = ({ resources }: PolicyRule): boolean =>
+    resources.includes('customresourcedefinitions');
+  await rig.client.merge(
+    { kind: clusterRoles, name },
+    { rules: rules.filter((rule) => isOfNone(rule)) },
+  );
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  await rig.apply({
+    ...{ apiVersion, kind: 'Role', metadata: { name, ...place } },
+    rules: rules.filter((rule) => !isOfNone(rule)),
+  });
+  await rig.apply({
+    ...{ apiVersion, kind: 'RoleBinding', metadata: { name, ...place } },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'ServiceAccount', ...accountOf(provider) }],
+  });
+}
+
+const accountOf = (provider: Provider) => ({
+  ...{ namespace: `bootwright-${provider}-system`, name: 'manager' },
+});
+
 /** A manager as its Deployment would run it, with the rights of its account. */
-async function start(provider: 'bootstrap' | 'control-plane', args: readonly string[]) {
-  const account = { namespace: `bootwright-${provider}-system`, serviceAccount: 'manager' };
+async function start(provider: Provider, args: readonly string[]) {
+  await confine(provider);
+  const { namespace, name: serviceAccount } = accountOf(provider);
+  const account = { namespace, serviceAccount };
   const kubeconfig = join(folder, `${provider}.kubeconfig`);
   const text = await rig.kube.kubeconfigFor({ user: account, server: rig.kube.url });
   await writeFile(kubeconfig, text, { mode: 0o600 });
   const line = [program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig];
-  const manager = spawn(process.execPath, [...line, ...args], {
+  const manager = spawn(process.execPath, [...line, '--namespace', cluster, ...args], {
     env: {
       ...process.env,
-      POD_NAMESPACE: `bootwright-${provider}-system`,
+      POD_NAMESPACE: namespace,
       OPENSHIFT_INSTALL: join(folder, 'openshift-install'),
     },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -75,6 +111,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bootwright-capi-'));
   await installer();
   const port = await freePort();
+  const [namespace] = clusterObjects(cluster, rig.guest.port);
+  if (namespace !== undefined) await rig.apply(namespace);
   inventory = `http://127.0.0.1:${port}`;
   const address = ['--inventory-address', `127.0.0.1:${port}`, '--inventory-url', inventory];
   await start('bootstrap', address);
@@ -188,4 +226,17 @@ pullSecret: '{"auths":{"r.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}'
     expect(await rig.client.list(ofMachines)).toEqual([]);
     expect(await rig.client.list({ kind: controlPlanes, ...place })).toEqual([]);
   });
+
+  it.each(providers)(
+    'is asked about by the %s provider in its own namespace alone',
+    async (provider) => {
+      const { namespace, name } = accountOf(provider);
+      const asked = await rig.kube.audited(`system:serviceaccount:${namespace}:${name}`);
+      expect(asked.filter(({ status }) => status === 403)).toEqual([]);
+      const elsewhere = asked.filter((one) => ![cluster, namespace].includes(one.namespace));
+      expect([...new Set(elsewhere.map(({ verb, resource }) => `${verb} ${resource}`))]).toEqual(
+        provider === 'bootstrap' ? [] : ['get customresourcedefinitions'],
+      );
+    },
+  );
 });
