@@ -83,7 +83,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'capi',
     about: 'both providers with the real Cluster API core, and infrastructure in memory',
-    parts: ['kube-api', 'kube-crds', 'kube-data', 'capi'],
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'capi', 'ignition-merge'],
     needsBundle: true,
     tests: { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ContractRef, ControlPlaneSpec } from '../../src/capi/api.ts';
+import type { BootstrapConfigSpec, ContractRef, ControlPlaneSpec } from '../../src/capi/api.ts';
 import { bootstrapConfigType, controlPlaneType } from '../../src/capi/api.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
@@ -114,13 +114,16 @@ export const controlPlaneObject = (
 };
 
 /** A Machine of a cluster with a config and a machine in memory, all of one name. */
-export function machineObjects(named: Named & { readonly name: string }): readonly KubeObject[] {
+export function machineObjects(
+  named: Named & { readonly name: string },
+  spec: BootstrapConfigSpec = configSpec,
+): readonly KubeObject[] {
   const { cluster, name } = named;
   const metadata = { labels: { 'cluster.x-k8s.io/cluster-name': cluster } };
   const { apiVersion, kind } = bootstrapConfigType;
   return [
     inNamespace([infrastructureVersion, 'DevMachine'], named, { metadata, spec: inMemory }),
-    inNamespace([apiVersion, kind], named, { metadata, spec: configSpec }),
+    inNamespace([apiVersion, kind], named, { metadata, spec }),
     inNamespace([coreVersion, 'Machine'], named, {
       metadata,
       spec: {

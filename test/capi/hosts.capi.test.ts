@@ -17,7 +17,8 @@ import type { Stage } from '../../src/model/stage.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { runControllers } from '../../src/reconcile/manager.ts';
 import { clusterOf } from '../kube/rig.ts';
-import { clusterObjects, controlPlaneObject, machineObjects } from './cluster.ts';
+import { startMergeOracle } from '../ignition/oracles.ts';
+import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from './cluster.ts';
 import { watchCluster } from './managers.ts';
 import { type CapiRig, startCapi } from './rig.ts';
 
@@ -92,6 +93,17 @@ async function agentOf(namespace: string, name: string) {
   };
 }
 
+const keyfile = '[connection]\nid=eth0\ntype=ethernet\n\n[ipv4]\nmethod=auto\n';
+const given = {
+  networkSecretRef: { name: 'network' },
+  registries:
+    '[[registry]]\nlocation = "quay.io"\nmirror = [{ location = "registry.example.com" }]\n',
+  proxy: {
+    httpsProxy: 'http://user:pass%20word@proxy.example.com:3128',
+    noProxy: '.example.com,2001:db8::/64',
+  },
+};
+
 describe('a worker', () => {
   const cluster = 'workers';
   const place = { namespace: cluster };
@@ -99,7 +111,11 @@ describe('a worker', () => {
   it('T16: gets its data Secret while nothing is known of masters; core takes its name over', async () => {
     await put(clusterObjects(cluster, rig.guest.port));
     await put([controlPlaneObject(cluster)]);
-    await put(machineObjects({ cluster, name: 'w0' }));
+    await rig.apply({
+      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'network', ...place } },
+      stringData: { 'w0_eth0.nmconnection': keyfile, 'w1_eth0.nmconnection': '' },
+    });
+    await put(machineObjects({ cluster, name: 'w0' }, { ...configSpec, ...given }));
     const name = await machineIn(cluster, (machine) => {
       const found = partOf(machine, 'spec', 'bootstrap', 'dataSecretName');
       return found === undefined ? undefined : found;
@@ -110,6 +126,26 @@ describe('a worker', () => {
       type: 'cluster.x-k8s.io/secret',
       metadata: { labels: { 'cluster.x-k8s.io/cluster-name': cluster } },
     });
+  });
+
+  it('is given registries, a proxy and keyfiles by a file that Ignition takes', async () => {
+    const secret = await rig.client.get({ kind: secrets, ...place, name: 'w0' });
+    const value = Buffer.from(textAt(secret, 'data', 'value'), 'base64');
+    const oracle = startMergeOracle();
+    ends.defer(oracle.stop);
+    expect(await oracle.ask(value.toString())).not.toHaveProperty('error');
+    const { config } = parseValidConfig(value);
+    const content = (path: string): string => Buffer.from(readFileContent(config, path)).toString();
+    const names = '/etc/NetworkManager/system-connections/';
+    expect(content('/etc/containers/registries.conf.d/99-bootwright.conf')).toBe(given.registries);
+    expect(content(`${names}eth0.nmconnection`)).toBe(keyfile);
+    expect(config.storage?.files?.filter(({ path }) => path.startsWith(names))).toHaveLength(1);
+    expect(content('/etc/bootwright/proxy.env')).toBe(
+      'HTTPS_PROXY="http://user:pass%20word@proxy.example.com:3128"\nNO_PROXY=".example.com,2001:db8::/64"\n',
+    );
+    const [unit] = config.systemd?.units ?? [];
+    expect(unit?.contents).toContain('EnvironmentFile=/etc/bootwright/proxy.env\n');
+    expect(unit?.contents).toContain('--copy-network');
   });
 
   it('R43: reports; config and Machine have it as conditions', async () => {
