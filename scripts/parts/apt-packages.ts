@@ -13,6 +13,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'certificates and the journal': ['openssl', 'systemd'],
   containers: ['buildah', 'podman', 'skopeo'],
   'images of other architectures': ['binutils', 'qemu-user-static'],
+  guides: ['jq'],
   'completion and the manual': ['zsh', 'fish', 'groff-base', 'mandoc', 'bsdutils'],
   networks: ['iproute2', 'curl'],
   'building programs': [

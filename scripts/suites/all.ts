@@ -144,7 +144,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'guides',
     about: 'the guides: their commands are run, and print what the guides show',
-    parts: ['apt-packages', 'coreos-installer'],
+    parts: ['apt-packages', 'butane', 'coreos-installer'],
     needsBundle: true,
     tests: { include: ['test/guides/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },

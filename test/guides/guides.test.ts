@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -10,6 +11,7 @@ import {
 } from '../../mocks/lab/single-host.ts';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
 import { aptPackages } from '../../scripts/parts/apt-packages.ts';
+import { butane } from '../../scripts/parts/butane/butane.ts';
 import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
@@ -52,6 +54,43 @@ it('first-installation.md', async () => {
   writeFileSync(join(place, 'master.ign'), pointerIgnition);
   await followGuide('first-installation.md', host.environment);
   expect(host.inventory.requests).toEqual([]);
+});
+
+/** What openshift-install writes, as far as the guide reads it: an authority that is valid for a day. */
+function bootstrapIgnition(folder: string): string {
+  const file = join(folder, 'signer.pem');
+  const days = ['-days', '1', '-subj', '/CN=kubelet-signer'];
+  const keys = ['-newkey', 'rsa:2048', '-nodes', '-keyout', '/dev/null', '-out', file];
+  execFileSync('openssl', ['req', '-x509', ...days, ...keys], { stdio: 'ignore' });
+  const source = `data:text/plain;charset=utf-8;base64,${readFileSync(file).toString('base64')}`;
+  const path = '/opt/openshift/tls/kubelet-signer.crt';
+  const version = '3.2.0';
+  return JSON.stringify({
+    ignition: { version },
+    storage: { files: [{ path, contents: { source } }] },
+  });
+}
+
+it('prepare-a-site.md', async () => {
+  await using host = await open();
+  // The name server of the site.
+  const resolver = join(host.folder, 'resolver');
+  mkdirSync(resolver);
+  writeFileSync(join(resolver, 'getent'), '#!/bin/sh\necho "192.0.2.10  STREAM $2"\n', {
+    mode: 0o755,
+  });
+  const programs = [resolver, join(partFolder(butane), 'bin'), host.environment['PATH'] ?? ''];
+  await followGuide(
+    'prepare-a-site.md',
+    { ...host.environment, PATH: programs.join(':') },
+    {
+      'master.ign': pointerIgnition,
+      'bootstrap.ign': bootstrapIgnition(host.folder),
+      'agent.ign': JSON.stringify({ ignition: { version: '3.2.0' } }),
+    },
+  );
+  const brought = join(host.folder, 'root/etc/bootwright/master.ign');
+  expect(readFileSync(brought, 'utf8')).toBe(pointerIgnition);
 });
 
 it('static-network.md', async () => {

@@ -40,7 +40,7 @@ describe.each(guides)('%s', (_, guide) => {
   it('names only errors and settings that exist', () => {
     const named = spansOf(guide).filter((span) => {
       const [, area = ''] = /^([a-z0-9-]+)\.[A-Za-z0-9-]+$/.exec(span) ?? [];
-      return areas.has(area) && !/\.(?:ya?ml|ign|log)$/.test(span);
+      return areas.has(area) && !/\.(?:ya?ml|ign|json|log)$/.test(span);
     });
     expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
