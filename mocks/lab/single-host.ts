@@ -22,6 +22,7 @@ export interface SingleHostPlan {
   readonly isControlPlaneDone: boolean;
   readonly write: z.input<typeof HostPlan>['write'];
   readonly token: string;
+  readonly disks?: z.input<typeof HostPlan>['disks'];
   /** What the service has of this host already. */
   readonly own?: Partial<Pick<HostRecord, 'status' | 'stage' | 'stageInfo'>>;
 }
@@ -45,7 +46,12 @@ export async function openSingleHost(plan: SingleHostPlan): Promise<SingleHost> 
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
   const root = join(folder, 'root');
   await mkdir(root);
-  const hostPlan = HostPlan.parse({ name: 'h', firmware: 'bios', write: plan.write });
+  const hostPlan = HostPlan.parse({
+    name: 'h',
+    firmware: 'bios',
+    write: plan.write,
+    disks: plan.disks,
+  });
   const machine = buildMachine(hostPlan, root);
   const host = await serveHost(machine, join(folder, 'socket'));
   await placeStandIn(join(folder, 'bin'), join(folder, 'socket'));

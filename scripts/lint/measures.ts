@@ -34,12 +34,12 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   capi: [49, 8_774],
   cli: [54, 8_672],
   cluster: [18, 2_356],
-  config: [19, 2_592],
+  config: [19, 2_642],
   controllers: [48, 8_645],
   engine: [15, 2_140],
   ignition: [16, 2_394],
   layering: [44, 8_185],
-  lib: [19, 1_415],
+  lib: [19, 1_430],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],
@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
   roles: [8, 402],
-  steps: [101, 17_762],
+  steps: [101, 17_820],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
@@ -56,7 +56,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 133, sharedNames: 7, median: 90 },
-  mocks: { lines: 17_863 },
+  mocks: { lines: 17_869 },
   scripts: { lines: 8_501 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),

@@ -233,6 +233,21 @@ describe('derive', () => {
     const values = { 'network.keyfiles': '/net', ...(args && { 'image.writerArgs': args }) };
     expect(derive(given(values)).get('image.writerArgs')?.value).toEqual(value);
   });
+
+  it('partitions to keep follow the arguments that are given', () => {
+    const values = {
+      'disk.keep': ['data*', '5-', '0'],
+      'network.keyfiles': '/net',
+      'image.writerArgs': ['-n'],
+    };
+    expect(derive(given(values)).get('image.writerArgs')).toMatchObject({
+      value: ['-n', '--network-dir=/net', '--save-partlabel=data*', '--save-partindex=5-'],
+      origin: expect.stringMatching(
+        /, derived from network.keyfiles, derived from disk.keep$/,
+      ) as string,
+    });
+    expect(derive(given({ 'disk.keep': [] })).has('image.writerArgs')).toBe(false);
+  });
 });
 
 describe('journalPathOf', () => {

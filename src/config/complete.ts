@@ -1,5 +1,5 @@
 import { normalize } from 'node:path/posix';
-import { readWriterArgs } from '../lib/writer-args.ts';
+import { readWriterArgs, savingOption } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
@@ -32,20 +32,41 @@ export function derive(given: Layer): Layer {
   return new Map([...given, ...derived]);
 }
 
-/** The arguments by which coreos-installer takes `network.keyfiles` along, behind those that are given. */
+/**
+ * The arguments by which coreos-installer takes `network.keyfiles` along and keeps the partitions of `disk.keep`, behind those
+ * that are given.
+ */
 function writerArgsFor(given: Layer): Given | undefined {
-  const folder = textIn(given, 'network.keyfiles');
   const { value, origin } = given.get('image.writerArgs') ?? { value: [] };
-  if (folder === '' || !Array.isArray(value)) return undefined;
+  if (!Array.isArray(value)) return undefined;
   const args = value as readonly string[];
+  const derived = [
+    ['network.keyfiles', networkArgs(textIn(given, 'network.keyfiles'), args)],
+    ['disk.keep', keepArgs(given.get('disk.keep')?.value)],
+  ] as const;
+  const more = derived.filter(([, own]) => own !== undefined);
+  if (more.length === 0) return undefined;
+  const from = more.map(([key]) => `derived from ${key}`);
+  return {
+    value: [...args, ...more.flatMap(([, own]) => own ?? [])],
+    origin: [...(origin === undefined ? [] : [origin]), ...from].join(', '),
+  };
+}
+
+function networkArgs(folder: string, args: readonly string[]): readonly string[] | undefined {
+  if (folder === '') return undefined;
   const { uses } = readWriterArgs(args.map(String));
   const has = (name: string): boolean => uses.some(({ option }) => option === name);
-  const more = [
+  return [
     ...(has('copy-network') ? [] : ['--copy-network']),
     ...(has('network-dir') ? [] : [`--network-dir=${folder}`]),
   ];
-  const from = [...(origin === undefined ? [] : [origin]), 'derived from network.keyfiles'];
-  return { value: [...args, ...more], origin: from.join(', ') };
+}
+
+function keepArgs(keep: unknown): readonly string[] | undefined {
+  const options = Array.isArray(keep) ? keep.map((one) => savingOption(String(one))) : [];
+  const known = options.filter((option) => option !== undefined);
+  return known.length === 0 ? undefined : known;
 }
 
 /** A setting that is missing, and what to write to set it. */

@@ -4,7 +4,7 @@ import { configFailure, flagFailure, raise, readable, type Refuse } from './fail
 import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flag-table.ts';
 import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { oldServiceSettings } from './old-contract.ts';
-import { goBoolean, invalid, readValue } from './read-value.ts';
+import { goBoolean, invalid, readValue, requireItems } from './read-value.ts';
 import type { Setting } from './setting-table.ts';
 import {
   type Given,
@@ -131,6 +131,7 @@ function set(layer: Map<SettingKey, Given>, use: FlagUse, meaning: SettingMeanin
   const text = use.text ?? 'true';
   if ('addsTo' in meaning) {
     const before = layer.get(meaning.addsTo)?.value as readonly string[] | undefined;
+    requireItems(meaning.addsTo, [text], origin);
     layer.set(meaning.addsTo, { value: [...(before ?? []), text], origin });
     return;
   }

@@ -51,6 +51,29 @@ describe('checkConfig', () => {
   });
 });
 
+it.each([
+  ['data', true],
+  ['var*', true],
+  ['[a-c]?', true],
+  ['5', true],
+  ['5-', true],
+  ['-7', true],
+  ['5-7', true],
+  ['5-7-9', true],
+  ['', false],
+  ['-', false],
+  ['0', false],
+  ['7-5', false],
+  ['a,b', false],
+  ['a**', false],
+  ['[a', false],
+  ['a\n', false],
+])('disk.keep takes %j: %s', (entry, isTaken) => {
+  const check = () => checkConfig([layer('file c.yaml:3', { 'disk.keep': ['data', entry] })]);
+  if (isTaken) expect(check).not.toThrow();
+  else expect(check).toThrow(expect.objectContaining({ context: { setting: 'disk.keep' } }));
+});
+
 it('network.keyfiles is refused beside another folder for coreos-installer', () => {
   const values = { 'network.keyfiles': '/net', 'image.writerArgs': ['--network-dir', '/other'] };
   expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(

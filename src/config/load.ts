@@ -7,7 +7,7 @@ import { Secret } from '../model/secret.ts';
 import { derive, requireComplete } from './complete.ts';
 import { readable } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
-import { invalid, readValue, requireWriterArgs } from './read-value.ts';
+import { invalid, readValue, requireItems, requireWriterArgs } from './read-value.ts';
 import { Config } from './schema.ts';
 import type { Setting } from './setting-table.ts';
 import {
@@ -169,6 +169,10 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
   check('image.writerArgs', (place) => {
     const args = given.get('image.writerArgs')?.value as readonly string[] | undefined;
     requireWriterArgs('image.writerArgs', args ?? [], place);
+  });
+  check('disk.keep', (place) => {
+    const { value = [] } = given.get('disk.keep') ?? {};
+    requireItems('disk.keep', value as readonly string[], place);
   });
   check('network.keyfiles', (place) => {
     const folder = textIn(given, 'network.keyfiles');

@@ -7,7 +7,7 @@ import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import type { Setting } from './setting-table.ts';
 import { type SettingKey, settingKinds, type SettingValue } from './settings.ts';
-import { readWriterArgs } from '../lib/writer-args.ts';
+import { readWriterArgs, savingOption } from '../lib/writer-args.ts';
 
 /**
  * Reads the text of a flag or a variable as the value of a setting. What this accepts, the schema
@@ -35,10 +35,31 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   port: readPort,
   flag: readFlag,
   list: (key, text, origin) =>
-    text.startsWith('[') ? readArray(key, text, origin) : commaList(text),
+    requireItems(
+      key,
+      text.startsWith('[') ? readArray(key, text, origin) : commaList(text),
+      origin,
+    ),
   argv: readArgv,
   hints: readHints,
 };
+
+/**
+ * The items of a list, where each can be what the setting is for.
+ * @throws AgentError `config.invalid-value`
+ */
+export function requireItems(
+  key: SettingKey,
+  items: readonly string[],
+  origin: string,
+): readonly string[] {
+  const wrong = items.find((item) => key === 'disk.keep' && savingOption(item) === undefined);
+  if (wrong === undefined) return items;
+  throw invalid(key, origin, {
+    what: `coreos-installer cannot keep ${JSON.stringify(shownText(wrong))}`,
+    write: 'labels of partitions, with * and ?, or numbers from 1: ["data*", "5", "5-7"]',
+  });
+}
 
 /** The words between commas, without blanks around them and without empty ones. */
 const commaList = (text: string): readonly string[] =>

@@ -123,6 +123,9 @@ export const settingTable = {
     hints: hints(
       'what the disk to install to is known by, with the names of rootDeviceHints; exactly one disk must fit all of them, and disk.device where it is set',
     ),
+    keep: list(
+      'partitions of the install disk that are kept: labels, with * and ?, or numbers (5, 5-7)',
+    ),
     format: list('further disks to wipe of their partition tables'),
     cleanup: flag(
       'remove LVM, device-mapper and RAID leftovers from the disk before the write',
@@ -145,7 +148,7 @@ export const settingTable = {
       'without a service, install an image by plain http although image.sha256 is not set',
     ),
     allowMissingPartitions: flag(
-      'write the disk although a partition that image.writerArgs keep is not on it',
+      'write the disk although a partition that disk.keep or image.writerArgs keep is not on it',
     ),
     existingRoot: text('container image to deploy into the running root instead of a disk write'),
     skipMcoReboot: flag('write the final OS image before the first boot'),

@@ -50,6 +50,21 @@ const shorts: ReadonlyMap<string, WriterOption & { readonly name: string }> = ne
 /** Whether coreos-installer 0.26 has an option of this long name; keys of its configuration files are the same. */
 export const isWriterOption = (name: string): boolean => Object.hasOwn(options, name);
 
+/**
+ * The option by which coreos-installer keeps partitions: a number, a range (`5-7`, `5-`, `-7`), or a label with `*`, `?` and `[a-z]`
+ * (crate `glob`). Undefined for what it would refuse, or take for more than one.
+ */
+export function savingOption(entry: string): string | undefined {
+  const [, from, to = from] = /^(\d*)(?:-(\d*))?$/.exec(entry) ?? [];
+  if (entry === '' || entry === '-') return undefined;
+  if (from === undefined) {
+    const isLabel = !/[,\p{Cc}]|\*\*|\[(?![^\]]+\])/u.test(entry);
+    return isLabel ? `--save-partlabel=${entry}` : undefined;
+  }
+  const [first, last] = [from === '' ? 1 : Number(from), to === '' ? Infinity : Number(to)];
+  return first >= 1 && first <= last ? `--save-partindex=${entry}` : undefined;
+}
+
 /** What is wrong with arguments, and what to write instead. */
 interface Mistake {
   readonly what: string;

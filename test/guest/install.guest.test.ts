@@ -134,6 +134,15 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     expect(uefi.keyfiles).toMatch(/\/100600\/0\/0\/eth0\.nmconnection\//);
   });
 
+  it('the partition that the host had before is there, with its content and a number of its own', () => {
+    expect(uefi.job.before).toContain(`KEPT ${uefi.keptDigest} `);
+    const { partitiontable } = JSON.parse(uefi.table) as {
+      partitiontable: { partitions: { node: string; name: string }[] };
+    };
+    const names = partitiontable.partitions.map(({ node, name }) => [node.slice(-1), name]);
+    expect(Object.fromEntries(names)).toMatchObject({ 3: 'boot', 4: 'root', 5: 'data' });
+  });
+
   it('the service saw the stages in order, and the write in per cent', () => {
     expect(stagesOf(uefi.reports)).toEqual([
       'Starting installation',

@@ -114,6 +114,14 @@ it('one-medium.md', async () => {
   await followGuide('one-medium.md', { PATH }, files);
 }, 1_800_000);
 
+it('keep-data.md', async () => {
+  await using host = await open({ disks: [{ name: 'sda', leftovers: 'data' }] });
+  const place = join(host.folder, 'root/etc/bootwright');
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, 'master.ign'), pointerIgnition);
+  await followGuide('keep-data.md', host.environment);
+});
+
 it('behind-assisted-service.md', async () => {
   await using host = await open();
   await followGuide('behind-assisted-service.md', known(host));

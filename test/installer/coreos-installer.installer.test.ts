@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -5,6 +6,8 @@ import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
+import type { Host } from '../../src/ports/host.ts';
+import { argsToKeep, readTable } from '../../src/steps/disk/kept.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { compareWithRecording, progressLines, runInstaller, serveImage } from './real-installer.ts';
 import { createLoopDisk, type LoopDisk, readDisk } from './loop-disk.ts';
@@ -85,6 +88,46 @@ describe('coreos-installer on a disk of this machine', () => {
     expect(readDisk(disk.path, 1024, 128).every((byte) => byte === 0)).toBe(true);
   });
 });
+
+describe('a partition that coreos-installer keeps', () => {
+  const { signal } = new AbortController();
+  const kept =
+    'label: gpt\n3 : start=96MiB, size=16MiB, name=data, uuid=11111111-2222-4333-8444-555555555555\n';
+
+  it('has another number afterwards, by which an agent that comes back finds it', async () => {
+    execFileSync('sfdisk', ['--quiet', '--no-reread', '--no-tell-kernel', disk.device], {
+      input: kept,
+    });
+    const host = { exec: (argv: readonly string[]) => Promise.resolve(ranHere(argv)) };
+    const table = () =>
+      readTable(host as unknown as Host, { path: disk.device, sectorBytes: 512 }, signal);
+    const [data] = await table();
+    expect(data).toMatchObject({ number: 3, label: 'data', startBytes: 96 * 1024 ** 2 });
+    const target = { path: disk.device, kept: data === undefined ? [] : [data] };
+    const args = ['--save-partindex', '3'];
+    const write = async (options: readonly string[]) =>
+      (await runInstaller({ options: [...fromFile(), ...options], device: disk.device })).stderr;
+    const first = argsToKeep({ disk: target, args, savedByFiles: [] }, await table());
+    expect(first).toEqual(args);
+    expect(await write(first)).toContain('Saving partition 3 ("data") to new partition 5');
+    const second = argsToKeep({ disk: target, args, savedByFiles: [] }, await table());
+    expect(second).toEqual(['--save-partindex', '5']);
+    expect(await write(second)).toContain('Saving partition 5 ("data") to new partition 5');
+    expect((await table()).map(({ number, label }) => [number, label])).toEqual([
+      [1, 'BIOS-BOOT'],
+      [2, 'EFI-SYSTEM'],
+      [3, 'boot'],
+      [4, 'root'],
+      [5, 'data'],
+    ]);
+  });
+});
+
+/** Runs a command on this machine, which may be no live system. */
+function ranHere([program = '', ...args]: readonly string[]) {
+  const { stdout, stderr, status } = spawnSync(program, args, { encoding: 'utf8' });
+  return { stdout, stderr, exitCode: status ?? -1, duration: 0 };
+}
 
 describe('coreos-installer fails as recorded', () => {
   it('before it touches a disk with a mounted partition', async () => {

@@ -30,6 +30,11 @@ export const stepMutants: MutantsByFile = {
   ],
   'src/steps/disk/kept.ts': [
     {
+      means: 'a partition that the image reaches over is kept',
+      from: 'first.startBytes < shortestImageBytes',
+      to: 'first.startBytes < 0',
+    },
+    {
       means: 'a kept partition that has moved is written over',
       from: '  now.startBytes === one.startBytes &&\n',
       to: '',

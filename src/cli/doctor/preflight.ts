@@ -119,16 +119,19 @@ interface Listened {
 }
 
 function answerOf(event: RunEvent, { steps, config, before }: Listened): CheckAnswer | undefined {
-  if (event.type === 'note' && event.level === 'warn') {
-    return warned(event, before.get(event.step));
-  }
-  if (event.type !== 'step.finished') return undefined;
+  if (event.type !== 'step.finished' && event.type !== 'note') return undefined;
   const earlier = before.get(event.step);
+  if (event.type === 'note' && event.level === 'warn') return warned(event, earlier);
   if (earlier?.state === 'warning') return earlier;
+  if (event.type === 'note') return ok(joined(earlier, event.message));
   const step = steps.find(({ id }) => id === event.step);
-  const chosen = explained(step, config);
-  return ok(chosen ?? step?.title ?? '');
+  return ok(explained(step, config) ?? earlier?.says ?? titleOf(step));
 }
+
+const titleOf = (step: Step | undefined): string => step?.title ?? '';
+
+const joined = (earlier: CheckAnswer | undefined, message: string): string =>
+  earlier === undefined ? message : `${earlier.says}; ${message}`;
 
 /** A warning of a step, with what it warned of before. */
 function warned(
@@ -138,7 +141,7 @@ function warned(
   const more = fields['hint'] ?? fields['reason'];
   return {
     state: 'warning',
-    says: earlier?.state === 'warning' ? `${earlier.says}; ${message}` : message,
+    says: joined(earlier?.state === 'warning' ? earlier : undefined, message),
     ...(typeof more === 'string' ? { hint: more } : {}),
   };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   blockDevice,
   coreOsDisk,
+  keptPartition,
   lsblkOutput,
   partition,
   sfdiskOutput,
@@ -106,6 +107,45 @@ describe('disk/check', () => {
     });
     expect((await checked(missing, true)).failure).toBeUndefined();
     expect((await checked(there)).failure).toBeUndefined();
+  });
+
+  it.each([
+    [1023, 'disk.keep-collides', undefined],
+    [
+      1024,
+      undefined,
+      /^warn: \/dev\/sda keeps partition 5 "data", 6 "logs"; .* the 1\.0 GiB before/,
+    ],
+    [
+      8192,
+      undefined,
+      /^info: .* has the 8\.0 GiB before, and its root file system grows up to there/,
+    ],
+  ])('says how much room a partition at %i MiB leaves', async (startMiB, code, note) => {
+    const table = sfdiskOutput([5, 'data', startMiB], [6, 'logs', 20_000]);
+    const kept = [
+      keptPartition(6, 'logs', 20_000),
+      keptPartition(5, 'data', startMiB),
+    ].toReversed();
+    const { failure, notes } = await tryStep(checkDisk, {
+      host: hostWith(blockDevice('sda')).on(tableArgv('/dev/sda')).prints(table),
+      facts: { disk: { ...facts.disk, kept } },
+      config: { image: { writerArgs: ['--save-partindex', '5-'] } },
+    });
+    expect(failure).toEqual(code === undefined ? undefined : expect.objectContaining({ code }));
+    expect(notes).toEqual(note === undefined ? [] : [expect.stringMatching(note)]);
+  });
+
+  it('refuses a kept partition with a file system that is labelled as that of the image', async () => {
+    const old = partition('sda5', { label: 'root', partUuid: '9000-uuid' });
+    const { failure } = await tryStep(checkDisk, {
+      host: hostWith(blockDevice('sda', {}, [old]))
+        .on(tableArgv('/dev/sda'))
+        .prints(sfdiskOutput([5, '', 9000])),
+      facts: { disk: { ...facts.disk, kept: [keptPartition(5, '', 9000)] } },
+      config: { image: { writerArgs: ['--save-partindex', '5'] } },
+    });
+    expect(failure).toMatchObject({ code: 'disk.other-system' });
   });
 
   it('formats no further disk while an option is not known', async () => {

@@ -8,6 +8,7 @@ import {
   diskReadiness,
   extraDisks,
   hasOtherSystem,
+  keptSystems,
   otherSystems,
   poolsOn,
   sharedWith,
@@ -17,7 +18,7 @@ import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
-import { readTable, tableArgv } from './kept.ts';
+import { readTable, roomBefore, tableArgv } from './kept.ts';
 import { readDisks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
 
@@ -55,6 +56,8 @@ export const checkDisk = step({
     if (keepsPartitions && !config.image.allowMissingPartitions) {
       requireSaved(disk, saved, await readTable(host, target, signal));
     }
+    const room = roomBefore(target);
+    if (room !== undefined) note(room.level, room.says);
     await waitUntilClosed(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
@@ -63,7 +66,7 @@ export const checkDisk = step({
       if (one.kind === 'refused')
         note('warn', `${one.asked} will not be formatted: ${one.because}`);
     }
-    const systems = otherSystems(roots, disk, emptied);
+    const systems = [...otherSystems(roots, disk, emptied), ...keptSystems(disk, target.kept)];
     if (systems.length > 0) throw hasOtherSystem(disk, systems);
   },
 });

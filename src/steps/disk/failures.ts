@@ -73,7 +73,8 @@ export const diskFailures = {
   },
   'disk.other-system': {
     kind: 'input',
-    title: 'Another disk has a file system that the first boot takes for its own',
+    title:
+      'Another disk or a kept partition has a file system that the first boot takes for its own',
     hint: 'its first boot stops while two file systems are labelled boot (coreos-unique-boot.service), and mounts any that is labelled root: if the disk is not needed, add it to disk.format (--format-disk) or wipe it (wipefs --all on its partitions); else label the file system otherwise, or disconnect the disk',
   },
   'disk.extra-refused': {
@@ -111,6 +112,11 @@ export const diskFailures = {
     title: 'The install disk will not boot the installed system',
     hint: 'install this host again; if the error persists, check the disk and the kernel log (journalctl -k)',
   },
+  'disk.keep-collides': {
+    kind: 'input',
+    title: 'A partition that is to be kept is where the operating system goes',
+    hint: 'keep only partitions behind those of the operating system (disk.keep, --save-partlabel, --save-partindex): by labels of their own, at 8 GiB or later; data that is before them must be copied elsewhere first',
+  },
   'disk.keep-changed': {
     kind: 'host',
     isFinal: true,
@@ -125,7 +131,7 @@ export const diskFailures = {
   'image.partition-missing': {
     kind: 'input',
     title: 'A partition that is to be kept is not on the disk',
-    hint: 'correct --save-partlabel or --save-partindex, or set image.allowMissingPartitions where there may be none yet',
+    hint: 'correct disk.keep, --save-partlabel or --save-partindex, or set image.allowMissingPartitions where there may be none yet',
   },
 } as const satisfies FailureTable;
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   blockDevice,
   coreOsDisk,
+  keptPartition,
   partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
@@ -9,6 +10,7 @@ import { deviceAt, type BlockDevice } from './block-devices.ts';
 import {
   holdersOf,
   decideExtraDisk,
+  keptSystems,
   otherSystems,
   sharedWith,
   diskReadiness,
@@ -97,6 +99,17 @@ const mirrorOf = (array: BlockDevice, ...disks: readonly string[]): readonly Blo
     return blockDevice(disk, {}, [member]);
   });
 const bootArray = blockDevice('md126', { label: 'boot' });
+
+it('a kept partition that the first boot could take for its own is one of another system', () => {
+  const disk = blockDevice('sda', {}, [
+    partition('sda3', { label: 'boot', partUuid: 'image' }),
+    partition('sda5', { label: 'data', partUuid: 'data' }),
+    partition('sda6', { label: 'root', partUuid: 'old' }),
+  ]);
+  const kept = ['data', 'old'].map((partUuid) => ({ ...keptPartition(5, '', 9000), partUuid }));
+  expect(keptSystems(disk, kept)).toMatchObject([{ device: { path: '/dev/sda6' }, label: 'root' }]);
+  expect(keptSystems(disk)).toEqual([]);
+});
 
 describe('otherSystems', () => {
   const found = (...[roots, disk, emptied]: Parameters<typeof otherSystems>): readonly string[] =>

@@ -204,6 +204,17 @@ export function otherSystems(
   });
 }
 
+/** File systems on kept partitions of the install disk that the first boot could take for those of the image. */
+export const keptSystems = (
+  disk: BlockDevice,
+  kept: TargetDisk['kept'] = [],
+): readonly OtherSystem[] =>
+  partitionsOf(disk).flatMap((device) => {
+    const label = systemLabel(device);
+    const isKept = kept.some(({ partUuid }) => partUuid === device.partUuid);
+    return label === undefined || !isKept ? [] : [{ device, label }];
+  });
+
 /** `disk.other-system`, with everything that the first boot could take for its own. */
 export const hasOtherSystem = (disk: BlockDevice, systems: readonly OtherSystem[]): AgentError => {
   const list = systems.map(({ device, label }) =>

@@ -81,6 +81,44 @@ export async function findKept(
   return { kept: savedAmong(saved, await readTable(scope.host, target, scope.signal)) };
 }
 
+const gibibyte = 1024 ** 3;
+
+/** Every CoreOS image ends behind it; its first three partitions alone have half of it. */
+const shortestImageBytes = gibibyte;
+/** CoreOS warns of a smaller root file system at login (fedora-coreos-config, `coreos-check-rootfs-size`). */
+const smallRootBytes = 8 * gibibyte;
+
+/** What the new system gets beside the partitions that stay. */
+interface Room {
+  readonly level: 'info' | 'warn';
+  readonly says: string;
+}
+
+/**
+ * Decides whether there is room for an operating system before the partitions that are kept; undefined where none is.
+ * @throws AgentError `disk.keep-collides`
+ */
+export function roomBefore({
+  path,
+  kept = [],
+}: Pick<TargetDisk, 'path' | 'kept'>): Room | undefined {
+  const [first] = kept.toSorted((one, other) => one.startBytes - other.startBytes);
+  if (first === undefined) return undefined;
+  const names = kept.map(({ number, label }) => `${number} ${JSON.stringify(label)}`).join(', ');
+  const room = `${(first.startBytes / gibibyte).toFixed(1)} GiB`;
+  if (first.startBytes < shortestImageBytes) {
+    throw diskFailure(
+      'disk.keep-collides',
+      `${path}: partition ${first.number} ${JSON.stringify(first.label)} begins at ${room}, where the operating system is written`,
+      { context: { disk: path, partition: first.number, label: first.label } },
+    );
+  }
+  return {
+    level: first.startBytes < smallRootBytes ? 'warn' : 'info',
+    says: `${path} keeps partition ${names}; the operating system has the ${room} before, and its root file system grows up to there at the first boot`,
+  };
+}
+
 /** Labels of the partitions that CoreOS images have (coreos-assembler, `create_disk.sh`). */
 const imageLabels: ReadonlySet<string> = new Set([
   ...['BIOS-BOOT', 'EFI-SYSTEM', 'PowerPC-PReP-boot', 'reserved', 'se', 'boot', 'root'],

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createBlankDisk, createFolderDisk } from '../rig/disks.ts';
@@ -16,6 +18,10 @@ export interface UefiInstall {
   readonly job: JobAccount;
   /** As `keyfilesOn` has them. */
   readonly keyfiles: string;
+  /** The partition table in the end, as sfdisk prints it. */
+  readonly table: string;
+  /** SHA-256 of the file on the kept partition, after three boots. */
+  readonly keptDigest: string;
   readonly reportsOfWrongDigest: readonly string[];
   readonly reports: readonly string[];
   /** The first boot, of the image that the cluster wants; then the node is moved to the second one. */
@@ -30,6 +36,9 @@ export interface UefiInstall {
   /** Everything that the live guest said. */
   readonly said: string;
 }
+
+/** A partition that the host has from before, with a number that the image has too. */
+const kept = { number: 3, startMiB: targetMiB, sizeMiB: 64 };
 
 const images = '/run/images';
 const network = '/run/network';
@@ -47,7 +56,7 @@ export async function installByUefi(
   const { folder, agentDisk, image } = stage;
   const target = join(folder, 'uefi-target.raw');
   const imageDisk = join(folder, 'images.raw');
-  createBlankDisk(target, targetMiB);
+  createBlankDisk(target, targetMiB + kept.sizeMiB);
   await createFolderDisk(imageDisk, dirname(image.path));
   await using wrong = await startOutside('uefi-wrong');
   await using right = await startOutside('uefi-0', {
@@ -59,6 +68,7 @@ export async function installByUefi(
     // Beside --boot-device: one disk must be both.
     'disk.hints': 'serialNumber=TARGET,vendor=0x1af4',
     'network.keyfiles': network,
+    'disk.keep': String(kept.number),
     // So that the agent's end and the order that it gave can be seen before the guest goes.
     'finish.rebootDelayMinutes': '1',
   };
@@ -71,6 +81,8 @@ export async function installByUefi(
     moreDisks: [{ path: imageDisk, serial: 'images', writes: 'read-only' }],
     before: [
       readFileSync(new URL('live-checks.sh', import.meta.url), 'utf8'),
+      `set -- ${kept.number} ${kept.startMiB} ${kept.sizeMiB}`,
+      readFileSync(new URL('kept-data.sh', import.meta.url), 'utf8'),
       `mkdir ${images}; mount -o ro /dev/disk/by-id/virtio-images ${images}`,
       `mkdir ${network}; install -m 600 /dev/stdin ${network}/eth0.nmconnection <<< $'[connection]\\nid=eth0\\ntype=ethernet'`,
       osImages.before,
@@ -102,8 +114,15 @@ export async function installByUefi(
   const pulled = [osImages.final.pulled(), osImages.second.pulled()];
   const moved = await start('uefi-moved', takeNodeBack(osImages));
   const back = await start('uefi-back');
+  const dataPlace = `${target}?offset=${kept.startMiB * 1024 ** 2}`;
+  const data = execFileSync('debugfs', ['-R', 'cat /data', dataPlace], {
+    maxBuffer: kept.sizeMiB * 1024 ** 2,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   return {
     job,
+    table: execFileSync('sfdisk', ['--json', target], { encoding: 'utf8' }),
+    keptDigest: createHash('sha256').update(data).digest('hex'),
     keyfiles,
     reportsOfWrongDigest: reportsTo(wrong.inventory),
     reports: reportsTo(right.inventory),
