@@ -221,8 +221,8 @@ export const controllerMutants: MutantsByFile = {
     },
     {
       means: 'the controller evicts itself where it cannot come back',
-      from: '!isController(pod, namespace) || others.some((one) => mayTake(one, pod))',
-      to: '!isController(pod, namespace) || others.length > 0',
+      from: '!isController(pod, namespace) || mayGo(pod)',
+      to: '!isController(pod, namespace) || all.length > 1',
     },
   ],
   'src/controllers/installation/labels.ts': [
