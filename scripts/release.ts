@@ -106,8 +106,9 @@ async function makeFiles(version: string, wanted: readonly AgentImageOptions[]):
   process.umask(0o022);
   node('scripts/build.ts');
   // Not before: it takes the version from the sources as they are when it is loaded.
-  const { releaseImages } = await import('./image/release.ts');
+  const { checkImages, releaseImages } = await import('./image/release.ts');
   const images = await releaseImages(folder, { version, images: wanted });
+  await checkImages({ version, images: wanted });
   const put = (name: string, content: string | Buffer): void => {
     writeFileSync(join(folder, name), content);
   };

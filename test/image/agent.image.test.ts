@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
@@ -13,6 +13,7 @@ import {
 } from '../../scripts/image/agent-image.ts';
 import { archiveImages, mostPackedBytes } from '../../scripts/image/archive.ts';
 import { sbomPath } from '../../scripts/image/layout.ts';
+import { startPrograms } from '../../scripts/image/programs.ts';
 import type { Bom } from '../../scripts/image/sbom.ts';
 import { ownArchitecture } from '../../scripts/parts/agent-image.ts';
 import { version } from '../../src/model/version.ts';
@@ -163,25 +164,13 @@ describe('the image', () => {
   });
 
   it('starts on the other architecture', async () => {
-    const emulator = `qemu-${foreign === 'arm64' ? 'aarch64' : 'x86_64'}-static`;
-    const printed = await withImageRoot(store, foreignName, (root) => {
-      copyFileSync(join('/usr/bin', emulator), join(root, emulator));
-      const run = (...argv: readonly string[]): string =>
-        execFileSync('chroot', [root, `/${emulator}`, ...argv]).toString();
-      const program = '/usr/lib/bootwright/bootwright.mjs';
-      return Promise.resolve([
-        run('/usr/bin/node', program, '--version'),
-        run('/usr/bin/nsenter', '--version'),
-        run('/usr/bin/logger', '--version'),
-        run('/usr/bin/env', '--version'),
-      ]);
+    expect(await startPrograms(store, foreignName, foreign)).toEqual({
+      node: `0 ${process.version} ${foreign === 'amd64' ? 'x64' : foreign} LE`,
+      bootwright: `0 ${version}`,
+      nsenter: expect.stringMatching(/^0 nsenter from util-linux/) as string,
+      logger: expect.stringMatching(/^0 logger from util-linux/) as string,
+      env: expect.stringMatching(/^0 env \(GNU coreutils\)/) as string,
     });
-    expect(printed).toEqual([
-      `${version}\n`,
-      expect.stringMatching(/^nsenter from util-linux/),
-      expect.stringMatching(/^logger from util-linux/),
-      expect.stringMatching(/^env \(GNU coreutils\)/),
-    ]);
   });
 
   it('tells its version and its flags, also under its own name', async () => {
