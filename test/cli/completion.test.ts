@@ -28,7 +28,7 @@ const layerNames = ['build', 'lint', 'name', 'push', 'render', 'rollback', 'stat
 /** A line up to the cursor, and what each shell offers for its last word. */
 const lines: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['bootwright inst', ['install']],
-  ['bootwright config ', ['schema', 'show', 'validate']],
+  ['bootwright config ', ['init', 'schema', 'show', 'validate']],
   ['bootwright layer ', layerNames],
   ['bootwright layer bu', ['build']],
   ['bootwright node st', ['status']],

@@ -41,8 +41,10 @@ describe.each([
     const text = await readFile(file, 'utf8');
     const isUnverified = /^ {2}allowUnverified: true$/m.test(text);
     // Nor is the host's Ignition here.
-    const ignition = /^ {2}file: (.+)$/m.exec(text)?.[1];
-    const absent = `warning: file ${file}:11: ignition.file: ${ignition ?? ''} cannot be opened here (ENOENT); an install opens it on the host\n`;
+    const lines = text.split('\n');
+    const at = lines.findIndex((line) => line.startsWith('  file: '));
+    const ignition = lines[at]?.slice('  file: '.length);
+    const absent = `warning: file ${file}:${at + 1}: ignition.file: ${ignition ?? ''} cannot be opened here (ENOENT); an install opens it on the host\n`;
     const warnings = (isUnverified ? warning : '') + (ignition === undefined ? '' : absent);
     const complete = `${warnings}the configuration is complete\n`;
     expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: complete, stderr: '' });
