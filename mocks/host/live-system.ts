@@ -24,12 +24,15 @@ const nodeImage = {
   overlay: 'node-image-overlay.service',
 } as const;
 
+/** Memory of every simulated host. */
+export const memoryKibibytes = 16_108_544;
+
 /** The files of a live system that has just started, with a boot id of its own. */
 export function writeLiveSystem(root: string, live: LiveSystem): void {
   const cmdline =
     'BOOT_IMAGE=/images/pxeboot/vmlinuz ignition.platform.id=metal coreos.liveiso=lab-live';
   const files: Readonly<Record<string, string>> = {
-    'proc/meminfo': 'MemTotal:       16108544 kB\nMemFree:        14011392 kB\n',
+    'proc/meminfo': `MemTotal:       ${memoryKibibytes} kB\nMemFree:        14011392 kB\n`,
     'proc/cmdline': `${cmdline}\n`,
     'proc/sys/kernel/random/boot_id': `${randomUUID()}\n`,
     'proc/sys/kernel/hostname': `${live.hostname}\n`,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { nearestName } from '../../src/lib/nearest.ts';
 import { DEFAULT_SCENARIO } from './scenario.ts';
 
 /** What the lab was asked for. */
@@ -71,25 +72,7 @@ when the lab could not run.
  * @throws TypeError for words that it does not know, or that do not go together
  */
 export function readOptions(args: readonly string[]): LabOptions {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      scenario: { type: 'string' },
-      report: { type: 'string' },
-      page: { type: 'boolean', default: false },
-      'page-file': { type: 'string' },
-      agent: { type: 'string' },
-      list: { type: 'boolean', default: false },
-      schema: { type: 'boolean', default: false },
-      vm: { type: 'boolean', default: false },
-      firmware: { type: 'string', default: 'uefi' },
-      'os-config': { type: 'string' },
-      'no-service': { type: 'boolean', default: false },
-      capi: { type: 'boolean', default: false },
-      keep: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
+  const values = valuesIn(args);
   const osConfig = values['os-config'];
   if (osConfig !== undefined && !values.vm) {
     throw new TypeError(
@@ -116,6 +99,39 @@ export function readOptions(args: readonly string[]): LabOptions {
     isByCapi,
     keeps: values.keep,
   };
+}
+
+const optionTable = {
+  scenario: { type: 'string' },
+  report: { type: 'string' },
+  page: { type: 'boolean', default: false },
+  'page-file': { type: 'string' },
+  agent: { type: 'string' },
+  list: { type: 'boolean', default: false },
+  schema: { type: 'boolean', default: false },
+  vm: { type: 'boolean', default: false },
+  firmware: { type: 'string', default: 'uefi' },
+  'os-config': { type: 'string' },
+  'no-service': { type: 'boolean', default: false },
+  capi: { type: 'boolean', default: false },
+  keep: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** The values of the options; of one that is unknown, it says which was meant. */
+function valuesIn(
+  args: readonly string[],
+): ReturnType<typeof parseArgs<{ options: typeof optionTable }>>['values'] {
+  try {
+    return parseArgs({ args: [...args], options: optionTable }).values;
+  } catch (cause) {
+    const names = Object.keys(optionTable);
+    const typed = args.map((word) => /^--([^=]+)/.exec(word)?.[1]);
+    const unknown = typed.find((name) => name !== undefined && !names.includes(name));
+    const near = unknown === undefined ? undefined : nearestName(unknown, names);
+    if (near === undefined) throw cause;
+    throw new TypeError(`--${unknown} is no option: did you mean --${near}`, { cause });
+  }
 }
 
 function firmwareNamed(name: string): 'bios' | 'uefi' {

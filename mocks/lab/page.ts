@@ -2,11 +2,13 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { servePage } from '../../src/adapters/page-server.ts';
+import { type Millis, seconds } from '../../src/model/duration.ts';
 import { ladders } from '../../src/model/stage.ts';
 import { type LivePage, livePage } from '../../src/page/live.ts';
 import { railOfStages } from '../../src/page/rail.ts';
 import { emptyPage, type PageUpdate } from '../../src/page/state.ts';
 import { kinds } from '../cluster/objects.ts';
+import { memoryKibibytes } from '../host/live-system.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
 import type { Strike } from '../http/fault.ts';
 import { railOfPlan } from './page-rail.ts';
@@ -19,12 +21,15 @@ import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 export interface PageHeading {
   readonly title: string;
   readonly about: string;
+  /** How long such a run usually takes, where that is known. */
+  readonly usual?: Millis | undefined;
 }
 
 /** The heading of the page of a scenario. */
-export const headingOf = ({ title, description }: Scenario): PageHeading => ({
+export const headingOf = ({ title, description, usualSeconds }: Scenario): PageHeading => ({
   title,
   about: description,
+  usual: usualSeconds === undefined ? undefined : seconds(usualSeconds),
 });
 
 /** What was asked for of the page. */
@@ -52,10 +57,10 @@ export interface LabPage extends AsyncDisposable {
 
 /** Opens the page of a run that is about to begin. */
 export async function openLabPage(
-  { title, about }: PageHeading,
+  { title, about, usual }: PageHeading,
   { isServed, file }: PageRequest,
 ): Promise<LabPage> {
-  const page = livePage(emptyPage(title, about, Date.now()));
+  const page = livePage({ ...emptyPage(title, about, Date.now()), usual });
   const address = { host: '127.0.0.1', port: 0 };
   const server = isServed ? await servePage(page, address) : undefined;
   const isWanted = isServed || file !== undefined;
@@ -109,9 +114,9 @@ function follow(run: ShownRun, update: Update): () => void {
 async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Promise<void> {
   const at = Date.now();
   const isSingle = lab.inventory.store.cluster().controlPlaneCount === 1;
-  const known = hosts.map(({ hostId: id, plan: { name, role } }) => {
+  const known = hosts.map(({ hostId: id, plan: { name, role }, machine }) => {
     const ladder = ladders[isSingle ? 'single-node' : ladderOf(role)];
-    const host = { kind: 'host', at, id, name, role } as const;
+    const host = { kind: 'host', at, id, name, role, hardware: hardwareOf(machine) } as const;
     update({ ...host, rail: railOfStages(ladder) });
     return { host, ladder };
   });
@@ -122,6 +127,17 @@ async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Pr
     const later = ladder.slice(ladder.indexOf('Rebooting') + 1);
     update({ ...host, rail: railOfPlan(plan, later) });
   }
+}
+
+/** What a simulated host is, in the order in which a service has it: model, memory, disks. */
+export function hardwareOf(machine: ShownHost['machine']): string {
+  if (machine === undefined) return '';
+  const disks = machine.devices
+    .all()
+    .filter(({ type }) => type === 'disk')
+    .map(({ name, sizeBytes }) => `${name} ${Math.round(sizeBytes / 1e9)} GB`);
+  const memory = `${((memoryKibibytes * 1024) / 1e9).toFixed(1)} GB memory`;
+  return ['simulated', memory, ...disks].join(', ');
 }
 
 const ladderOf = (role: string): 'bootstrap' | 'master' | 'worker' =>

@@ -10,7 +10,8 @@ describe('the scenarios', () => {
   });
 
   it.each(names)('%s is well formed', async (name) => {
-    expect((await readScenario(name)).hosts.length).toBeGreaterThan(0);
+    const { hosts } = await readScenario(name);
+    expect(hosts.length).toBeGreaterThan(0);
   });
 
   it.each([
@@ -27,5 +28,8 @@ describe('the scenarios', () => {
 
   it('name what there is when one is unknown', async () => {
     await expect(readScenario('nothing')).rejects.toThrow(DEFAULT_SCENARIO);
+    await expect(readScenario('no-dsik')).rejects.toThrow(
+      'no scenario is called no-dsik; did you mean no-disk',
+    );
   });
 });

@@ -15,7 +15,7 @@ export interface ShownHost
   extends
     Pick<LabHost, 'hostId' | 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'>,
     Pick<LabHost, 'events'>,
-    Partial<Pick<LabHost, 'struck'>> {
+    Partial<Pick<LabHost, 'struck' | 'machine'>> {
   readonly plan: Pick<HostSpec, 'name' | 'role'>;
 }
 

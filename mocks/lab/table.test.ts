@@ -48,6 +48,13 @@ describe('the table of the lab', () => {
     );
   });
 
+  it('ends between the words of what a host does', () => {
+    expect(lineAt(60, { doing: 'Copy the registry of the release' })).toMatch(
+      /%\s+Copy the registry of …$/,
+    );
+    expect(lineAt(60, { doing: 'x'.repeat(80) })).toMatch(/ x+…$/);
+  });
+
   it('ends with what continues beside the hosts', () => {
     const lines = renderTable({ ...table, beside: 'building the image' }, 100);
     expect([lines.length, text(lines[3])]).toEqual([4, 'building the image']);

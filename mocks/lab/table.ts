@@ -97,7 +97,7 @@ export function renderTable(table: Table, width: number): readonly Line[] {
     [span(title, 'strong'), span(cliTruncate(state, width - stringWidth(title)), 'dim')],
     [span(cliTruncate(head.join('').trimEnd(), width), 'dim')],
     ...table.rows.map((row) => cutLine(renderRow(row, columns), width)),
-    ...(table.beside === undefined ? [] : [[span(cliTruncate(table.beside, width), 'dim')]]),
+    ...(table.beside === undefined ? [] : [[span(cutText(table.beside, width), 'dim')]]),
   ];
 }
 
@@ -114,7 +114,7 @@ function renderRow(row: Row, columns: Columns): Line {
     span(`${columns.bar === 0 ? '' : ' '}${String(percent).padStart(3)} % `),
     span(cell(`${seconds.toFixed(0).padStart(4)} s`, columns.seconds), 'dim'),
     span(cell(left === undefined ? '' : renderDuration(left), columns.left)),
-    span(cliTruncate(doing, columns.doing), tone),
+    span(cutText(doing, columns.doing), tone),
   ];
 }
 
@@ -127,6 +127,12 @@ function cutLine(line: Line, width: number): Line {
     return cut;
   });
 }
+
+/** A text that ends between its words where it is too long. */
+const cutText = (text: string, cells: number): string => {
+  const cut = cliTruncate(text, cells);
+  return cut === text ? text : cut.replace(/(?<=\S )\S+…$/, '…');
+};
 
 /** A text in a column, with the blank behind it; nothing where the column is left out. */
 const cell = (text: string, cells: number): string => (cells === 0 ? '' : `${pad(text, cells)} `);

@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_239],
   capi: [49, 8_774],
-  cli: [54, 8_672],
+  cli: [54, 8_684],
   cluster: [18, 2_356],
   config: [19, 2_642],
   controllers: [48, 8_645],
@@ -43,7 +43,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],
-  page: [15, 2_275],
+  page: [15, 2_330],
   ports: [14, 1_000],
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
@@ -56,8 +56,8 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 133, sharedNames: 7, median: 90 },
-  mocks: { lines: 17_869 },
-  scripts: { lines: 8_501 },
+  mocks: { lines: 17_915 },
+  scripts: { lines: 8_675 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),

@@ -147,8 +147,13 @@ async function follow(following: Following): Promise<void> {
 
 /** Why there is no news now, on the page and on standard error. */
 function printLastError(page: LivePage, lastError: string | undefined, at: number): void {
-  if (lastError !== page.state().lastError)
-    printNote('note', lastError ?? 'the source of the page answers again');
+  const { lastError: before, answeredAt } = page.state();
+  const away = answeredAt === undefined ? 'not reached yet' : 'no answer';
+  if (lastError !== before)
+    printNote(
+      'note',
+      lastError === undefined ? 'the source of the page answers' : `${away}: ${lastError}`,
+    );
   page.update({ kind: 'source', at, lastError });
 }
 

@@ -5,8 +5,8 @@ interface Browser {
   readonly document: {
     readonly body: Element & { readonly dataset: Readonly<Record<string, string | undefined>> };
     readonly createElement: (
-      name: 'template' | 'section',
-    ) => Element & { readonly content: Element };
+      name: 'template' | 'section' | 'a',
+    ) => Element & { readonly content: Element; href: string; download: string };
     readonly getElementById: (id: string) => Element | null;
     readonly querySelectorAll: (selector: string) => Iterable<Element>;
     readonly addEventListener: ((name: 'keydown', run: (event: KeyEvent) => void) => void) &
@@ -16,6 +16,11 @@ interface Browser {
     /** Missing where the page is served to another machine without TLS. */
     readonly clipboard?: { readonly writeText: (text: string) => Promise<void> };
   };
+  readonly URL: {
+    readonly createObjectURL: (blob: object) => string;
+    readonly revokeObjectURL: (url: string) => void;
+  };
+  readonly Blob: new (parts: readonly string[], options: { readonly type: string }) => object;
   readonly getSelection: () => { readonly selectAllChildren: (node: Element) => void };
   readonly EventSource: new (path: string) => {
     onopen: () => void;
@@ -46,11 +51,12 @@ interface Element {
   readonly replaceWith: (node: Element) => void;
   readonly remove: () => void;
   readonly focus: () => void;
+  readonly click: () => void;
   readonly getAttribute: (name: string) => string | null;
   readonly setAttribute: (name: string, value: string) => void;
   readonly removeAttribute: (name: string) => void;
   readonly hasAttribute: (name: string) => boolean;
-  readonly addEventListener: (name: 'input', run: () => void) => void;
+  readonly addEventListener: (name: 'input' | 'click', run: () => void) => void;
 }
 
 interface KeyEvent {
@@ -117,11 +123,11 @@ function elementsOf({ document }: Browser, text: string): Element {
 
 /** Filters the log, takes new lines, and stays at its end where a reader is there. */
 function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
-  const { document } = browser;
+  const { document, URL, Blob } = browser;
   const mostLines = 2000;
-  const [filter, more, list, count] = ['filter', 'more', 'lines', 'count'].map((id) =>
+  const [filter, more, list, count, save] = ['filter', 'more', 'lines', 'count', 'save'].map((id) =>
     document.getElementById(id),
-  ) as [Element, Element, Element, Element];
+  ) as [Element, Element, Element, Element, Element];
   let total = list.children.length;
   const applyFilter = (): void => {
     const words = filter.value.toLowerCase().split(' ').filter(Boolean);
@@ -138,6 +144,15 @@ function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
   };
   filter.addEventListener('input', applyFilter);
   more.addEventListener('input', applyFilter);
+  save.addEventListener('click', () => {
+    const shown = [...list.children].filter((line) => !line.hidden);
+    const text = shown.map((line) => `${line.textContent.replace(/\s+/g, ' ').trim()}\n`);
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob(text, { type: 'text/plain' }));
+    link.download = `bootwright-${new Date().toISOString().slice(0, 16).replace(':', '')}.log`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
   document.addEventListener('keydown', (event) => {
     const { key, target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey) return;

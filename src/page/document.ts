@@ -58,7 +58,7 @@ export function pageDocument(page: PageState, now: number, mode: 'live' | 'saved
 </div>
 <div class="panel wide" id="time"><h2>Time line</h2>${within('time')}</div>
 <div class="panel wide" id="log"><h2>Log</h2>
-<div class="tools"><label>Filter <input id="filter" type="search" autocomplete="off" spellcheck="false" placeholder="host, level, words  ( / )"></label><label><input id="more" type="checkbox"> commands and details</label><small id="count" role="status"></small></div>
+<div class="tools"><label>Filter <input id="filter" type="search" autocomplete="off" spellcheck="false" placeholder="host, level, words  ( / )"></label><label><input id="more" type="checkbox"> commands and details</label><button id="save" type="button">Download what is shown</button><small id="count" role="status"></small></div>
 <ol id="lines" tabindex="0" aria-label="Log">${logLines(page.lines)}</ol>
 </div>
 </main>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pageWord, percentIn, viewOf } from './host-view.ts';
+import { pageWord, percentIn, timesOf, viewOf } from './host-view.ts';
 import { railOfStages, stageStep } from './rail.ts';
 import { emptyPage, type HostState, type StepState } from './state.ts';
 
@@ -125,4 +125,55 @@ it.each([
 ])('of a cluster that is %j it says %o', (status, expected, hosts) => {
   const cluster = { status, info: '' };
   expect(pageWord({ ...emptyPage('', '', 0), hosts, cluster })).toEqual(expected);
+});
+
+describe('how long a step took on another host', () => {
+  const ended = (
+    name: string,
+    stage: string,
+    { until, state = 'done' }: { until: number; state?: StepState['state'] },
+  ): HostState => ({
+    ...running(stage, { state, since: 1000, until }),
+    name,
+  });
+  const write = 'Writing image to disk';
+  const id = stageStep(write);
+
+  it.each<[string, readonly HostState[], object | undefined]>([
+    [
+      'is the longest',
+      [
+        ended('m1', write, { until: 61_000 }),
+        ended('m2', write, { until: 191_000 }),
+        ended('m3', write, { until: 91_000 }),
+      ],
+      { host: 'm2', took: 190_000 },
+    ],
+    ['is not known while it runs', [running(write)], undefined],
+    [
+      'is not that of a failure',
+      [ended('m1', write, { until: 61_000, state: 'failed' })],
+      undefined,
+    ],
+    [
+      'is not that of a stage that was passed unseen',
+      [ended('m1', write, { until: 1000 })],
+      undefined,
+    ],
+  ])('%s', (_, hosts, time) => {
+    expect(timesOf(hosts).get(id)).toEqual(time);
+  });
+
+  it('says nothing of a wait, which others began at another time', () => {
+    const stage = 'Waiting for control plane';
+    expect(timesOf([ended('m1', stage, { until: 61_000 })]).size).toBe(0);
+  });
+
+  const times = timesOf([ended('m1', write, { until: 191_000 })]);
+
+  it('stands beside the same step of a host, unless that host knows what is left', () => {
+    expect(viewOf(running(write), times).now[0]?.detail).toBe('took 3 min 10 s on m1');
+    expect(viewOf(running(write, { remaining: 9000 }), times).now[0]?.detail).toBe('9 s left');
+    expect(viewOf(running('Installing'), times).now[0]?.detail).toBe('');
+  });
 });

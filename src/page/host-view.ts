@@ -1,4 +1,4 @@
-import { renderDuration } from '../model/duration.ts';
+import { type Millis, renderDuration } from '../model/duration.ts';
 import { railSteps } from './rail.ts';
 import type { HostState, PageState, RailStep, StepState, Tone, Work } from './state.ts';
 
@@ -25,12 +25,30 @@ export interface HostView {
 
 const endStates: readonly StepState['state'][] = ['done', 'kept', 'skipped'];
 
+/** The longest that each step has taken on a host of this installation, by its id. */
+export type StepTimes = ReadonlyMap<string, { readonly host: string; readonly took: Millis }>;
+
+/** Measures the steps that have ended; what a wait takes depends on when it began. */
+export function timesOf(hosts: readonly Pick<HostState, 'name' | 'rail' | 'steps'>[]): StepTimes {
+  const times = new Map<string, { readonly host: string; readonly took: Millis }>();
+  for (const { name, rail, steps } of hosts) {
+    for (const { id, work } of railSteps(rail)) {
+      const { state, since, until } = steps[id] ?? {};
+      if (state !== 'done' || since === undefined || until === undefined) continue;
+      const took = until - since;
+      if (work !== 'wait' && took >= 1000 && took > (times.get(id)?.took ?? 0))
+        times.set(id, { host: name, took });
+    }
+  }
+  return times;
+}
+
 /** Derives what is shown of a host from what is known. */
-export function viewOf(host: HostState): HostView {
+export function viewOf(host: HostState, times: StepTimes = new Map()): HostView {
   const active = railSteps(host.rail).filter(({ isActive }) => isActive);
   const states = active.flatMap(({ id, work }) => {
     const step = host.steps[id];
-    return step === undefined ? [] : [{ ...step, work }];
+    return step === undefined ? [] : [{ ...step, work, measured: times.get(id) }];
   });
   const ended = states.filter(({ state }) => endStates.includes(state));
   const now = nowOf(
@@ -62,7 +80,8 @@ function wordOf(
 }
 
 /** A step, and what it is for. */
-type StepAt = StepState & Pick<RailStep, 'work'>;
+type StepAt = StepState &
+  Pick<RailStep, 'work'> & { readonly measured: ReturnType<StepTimes['get']> };
 
 function nowOf(host: HostState, running: readonly StepAt[]): readonly NowLine[] {
   if (host.end !== undefined) return [];
@@ -102,8 +121,11 @@ const joined = (texts: readonly string[]): string => texts.filter((text) => text
 /** A text that is only a percentage is shown by a bar. */
 const wordsOf = (info: string): string => (/^\d+ ?%$/.test(info) ? '' : info);
 
-function measures({ bytesPerSecond, remaining }: StepState): readonly string[] {
+function measures({ bytesPerSecond, remaining, measured }: StepAt): readonly string[] {
+  const took =
+    measured === undefined ? '' : `took ${renderDuration(measured.took)} on ${measured.host}`;
   return [
+    ...(remaining === undefined ? [took] : []),
     ...(bytesPerSecond === undefined ? [] : [`${(bytesPerSecond / 1e6).toFixed(1)} MB/s`]),
     ...(remaining === undefined ? [] : [`${renderDuration(remaining)} left`]),
   ];

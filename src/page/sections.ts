@@ -1,6 +1,14 @@
+import { renderDuration } from '../model/duration.ts';
 import { lengthOf } from './client.ts';
 import { html, type Html } from './html.ts';
-import { type HostView, type NowLine, pageWord, viewOf } from './host-view.ts';
+import {
+  type HostView,
+  type NowLine,
+  pageWord,
+  type StepTimes,
+  timesOf,
+  viewOf,
+} from './host-view.ts';
 import { railPicture, stepList } from './rail-view.ts';
 import type { HostFailure, HostState, ObjectState, PageLine, PageState, Tone } from './state.ts';
 import { timelineSection } from './timeline.ts';
@@ -26,15 +34,20 @@ export const pageSections = (page: PageState, now: number): readonly PageSection
   { id: 'state', within: 'top', content: stateSection(page) },
   { id: 'trouble', within: 'intro', content: errorSection(page) },
   { id: 'failures', within: 'intro', content: failuresSection(page) },
-  ...page.hosts.map((host, index) => ({
-    id: `host-${index + 1}`,
-    within: 'hosts',
-    content: hostSection(host),
-  })),
+  ...hostSections(page),
   { id: 'objects', within: 'cluster', content: objectsSection(page) },
   { id: 'faults', within: 'injected', content: faultsSection(page) },
   { id: 'timeline', within: 'time', content: timelineSection(page, now) },
 ];
+
+function hostSections({ hosts }: PageState): readonly PageSection[] {
+  const took = timesOf(hosts);
+  return hosts.map((host, index) => ({
+    id: `host-${index + 1}`,
+    within: 'hosts',
+    content: hostSection(host, took),
+  }));
+}
 
 const badge = (tone: Tone, word: string): Html =>
   html`<span class="badge is-${tone}"><i aria-hidden="true">${glyphs[tone]}</i> ${word}</span>`;
@@ -49,7 +62,7 @@ const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
 
 function stateSection(page: PageState): Html {
   const { tone, word } = pageWord(page);
-  const { end, hosts, cluster, startedAt } = page;
+  const { end, hosts, cluster, startedAt, usual } = page;
   const done = hosts.filter((host) => viewOf(host).tone === 'good').length;
   const all = hosts.length;
   const percents = hosts.map((host) => viewOf(host).percent);
@@ -60,6 +73,9 @@ function stateSection(page: PageState): Html {
     html`<span>${done} of ${all} hosts done</span>`,
     ...(cluster.status === '' ? [] : [html`<span>cluster ${cluster.status}</span>`]),
     html`<span>${took}</span>`,
+    ...(end !== undefined || usual === undefined
+      ? []
+      : [html`<span>usually about ${renderDuration(usual)}</span>`]),
   ];
   const isOver = tone === 'good' || tone === 'bad';
   return html`<div class="heading">
@@ -124,8 +140,8 @@ function failureBox({ name, role, steps, failure }: FailedHost): Html {
   </div>`;
 }
 
-function hostSection(host: HostState): Html {
-  const view = viewOf(host);
+function hostSection(host: HostState, took: StepTimes): Html {
+  const view = viewOf(host, took);
   const { name, role, hardware } = host;
   const label = `${name}: ${view.done} of ${view.all} steps ended`;
   return html`<header>

@@ -145,6 +145,8 @@ export interface PageState {
   readonly title: string;
   readonly about: string;
   readonly startedAt: number;
+  /** How long it usually takes, where somebody has measured that. */
+  readonly usual?: Millis | undefined;
   /** When the last update came. */
   readonly at: number;
   readonly cluster: { readonly status: string; readonly info: string };

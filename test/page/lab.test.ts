@@ -23,6 +23,9 @@ it('follows a run of the lab with a fault, and keeps its time line', async () =>
     await using opened = await openPage(browser, urlIn() ?? '', { width: 1280, scheme: 'light' });
     const { page, complaints } = opened;
     await page.locator('#hosts .bar').first().waitFor();
+    expect(await page.locator('#host-2 header').textContent()).toContain(
+      'simulated, 16.5 GB memory, sda 129 GB',
+    );
     await page.screenshot({ path: join(pictures, 'lab.png'), fullPage: true });
     await page.locator('#faults').getByText('agent-killed after image/write').waitFor();
     // The last that a reader gets, before the lab ends.

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -149,6 +149,8 @@ describe('a page without a mouse', () => {
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('more');
     await page.keyboard.press('Tab');
+    expect(await focused()).toBe('save');
+    await page.keyboard.press('Tab');
     expect(await focused()).toBe('lines');
     await page.keyboard.press('/');
     expect(await focused()).toBe('filter');
@@ -179,6 +181,28 @@ describe('a page without a mouse', () => {
     });
     await page.getByLabel('commands and details').check();
     await expect.poll(() => lines.allTextContents()).toHaveLength(2);
+  });
+
+  it('gives the lines that are shown as a file', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    const { page, complaints } = opened;
+    await page.getByLabel('Filter').fill('m1 firmware');
+    const started = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    const download = await started;
+    expect(download.suggestedFilename()).toMatch(/^bootwright-\d{4}-\d\d-\d\dT\d{4}\.log$/);
+    const text = await readFile(await download.path(), 'utf8');
+    expect(text).toMatch(/^\d\d:\d\d:\d\d m1 .*Configure the firmware.*\n$/);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says how long such a run usually takes, until it has ended', () => {
+    const begin = Date.now();
+    const live = livePage({ ...emptyPage('A cluster', '', begin), usual: 90_000 });
+    expect(live.document(begin)).toContain('usually about 1 min 30 s');
+    live.update({ kind: 'end', at: begin + 1, isGood: true, text: 'installed', details: [] });
+    expect(live.document(begin)).not.toContain('usually');
   });
 });
 

@@ -146,6 +146,7 @@ describe('bootwright watch', () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     await using opened = await openPage(browser, watch.url, desk);
     await opened.page.locator('.trouble').getByText('connection refused').waitFor();
+    expect(watch.printed()).toMatch(/^note: not reached yet: .*connection refused/m);
     expect(await watch.interrupt()).toBe(0);
   });
 

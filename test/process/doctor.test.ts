@@ -97,6 +97,16 @@ describe('bootwright doctor', () => {
     expect(answer.exitCode).toBe(0);
   });
 
+  it('says what is wrong with flags that leave no setting', async () => {
+    await using host = await open();
+    const answer = await doctor(host, ['-r', 'mastr']);
+    expect(answer.found.get('configuration')).toMatchObject({
+      state: 'failed',
+      code: expect.any(String) as string,
+    });
+    expect(answer.exitCode).toBe(2);
+  });
+
   it('asks the programs of a real host', async () => {
     const printed = await runThere(bundle, 'doctor', '--format', 'json');
     const { findings } = DoctorDocument.parse(JSON.parse(printed));

@@ -50,7 +50,8 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
       isQuiet: true,
     });
     const scope = { ...world.ports, config, signal, hide: register };
-    const configured = isGiven ? configFindings(all, config) : [notGiven];
+    const isRefused = mistakes.some(({ code }) => code !== 'config.incomplete');
+    const configured = isGiven || isRefused ? configFindings(all, config) : [notGiven];
     // What is asked through the host says no more than this when the host is out of reach.
     const system = askCheck(systemCheck, scope);
     const ifReached = async (
