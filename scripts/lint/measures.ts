@@ -32,13 +32,13 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_239],
   capi: [49, 8_774],
-  cli: [54, 8_684],
+  cli: [54, 8_744],
   cluster: [18, 2_356],
   config: [19, 2_642],
   controllers: [48, 8_645],
   engine: [15, 2_140],
-  ignition: [16, 2_394],
-  layering: [44, 8_185],
+  ignition: [16, 2_430],
+  layering: [46, 8_584],
   lib: [19, 1_430],
   'main.ts': [1, 36],
   model: [6, 277],
@@ -55,7 +55,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 133, sharedNames: 7, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 134, sharedNames: 7, median: 90 },
   mocks: { lines: 17_915 },
   scripts: { lines: 8_675 },
   ...Object.fromEntries(

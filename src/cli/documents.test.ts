@@ -53,6 +53,7 @@ describe('the published schema', () => {
     ['config show', ['config', 'show', '-r', 'worker']],
     ['config validate', ['config', 'validate', '-r', 'worker', '--cluster-id', 'c']],
     ['version', ['version']],
+    ['ignition lint', ['ignition', 'lint', '/nowhere.yaml']],
   ] as const)('is kept by %s', async (command, [name, ...words]) => {
     await bootwright().run([name, ...words, '--format', 'json']);
     expectForm(command, out());

@@ -48,7 +48,7 @@ export const BundleDocument = BundleManifest.extend({
 });
 export type BundleDocument = z.infer<typeof BundleDocument>;
 
-/** What `layer lint --format json` prints. */
+/** What `ignition lint` and `layer lint` print with `--format json`. */
 export const LintDocument = z.object({
   v,
   findings: z.array(
@@ -149,6 +149,7 @@ export const documents = {
       .describe('what is inside'),
     kernelArguments: z.array(z.string()).describe('to start an initramfs with; none for an ISO'),
   }),
+  'ignition lint': LintDocument,
   'layer lint': LintDocument,
   'layer render': z.object({ v, files: z.array(z.string()) }),
   'layer name': z.object({ v, name: z.string() }),

@@ -27,7 +27,13 @@ const REASON_LENGTH = 200;
  * `ignition.not-json`, `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`,
  * `ignition.invalid`
  */
-export const parseConfig = (input: Uint8Array | string): ParsedConfig => decoded(parseJson(input));
+export const parseConfig = (
+  input: Uint8Array | string,
+  refuse: RefuseFindings = refuseUnlessNewer,
+): ParsedConfig => decoded(parseJson(input), refuse);
+
+/** Takes the findings of a config of a version, and returns those that are warnings. */
+type RefuseFindings = (version: unknown, findings: readonly Finding[]) => readonly Finding[];
 
 /**
  * Reads the Ignition of a MachineConfig, as the Machine Config Operator reads it: one of spec 2.0 to 2.2 is converted. Ignition
@@ -35,24 +41,30 @@ export const parseConfig = (input: Uint8Array | string): ParsedConfig => decoded
  *
  * @throws AgentError as {@link parseConfig}, `ignition.spec-2` where it cannot be converted
  */
-export function parseMachineConfig(input: Uint8Array | string): ParsedConfig {
+export function parseMachineConfig(
+  input: Uint8Array | string,
+  refuse: RefuseFindings = refuseUnlessNewer,
+): ParsedConfig {
   const json = parseJson(input);
   const value = isJsonObject(json.value) ? json.value : {};
   const version = statedVersion(value);
-  if (!isSpec2(version)) return decoded(json);
+  if (!isSpec2(version)) return decoded(json, refuse);
   const { fractions } = json.notes;
   const config = convertSpec2({ value, version, fractions });
   return { config, minor: 0, warnings: json.warnings };
 }
 
-function decoded({ value, notes, warnings }: ReturnType<typeof parseJson>): ParsedConfig {
+function decoded(
+  { value, notes, warnings }: ReturnType<typeof parseJson>,
+  refuse: RefuseFindings,
+): ParsedConfig {
   const root = isJsonObject(value) ? value : {};
   refuseErrorBody(root);
   const version = statedVersion(root);
   const { minor } = readSpec(version);
   const decoder = new Decoder({ minor, fractions: notes.fractions });
   const config = decoder.object(configShape, root, { path: '' });
-  const findings = refuseUnlessNewer(version, [...warnings, ...decoder.findings]);
+  const findings = refuse(version, [...warnings, ...decoder.findings]);
   // The shape guarantees the type; the version was found, so `ignition` is there.
   const newer = readSpec(version).isNewer ? [finding('newer-spec', 'ignition.version')] : [];
   return { config: config as unknown as Config, minor, warnings: [...newer, ...findings] };
@@ -71,6 +83,30 @@ export function parseValidConfig(
   const { version } = parsed.config.ignition;
   const findings = refuseUnlessNewer(version, validateConfig(parsed.config));
   return { ...parsed, warnings: [...parsed.warnings, ...findings] };
+}
+
+/**
+ * Reads a config with all that is wrong with it. What only follows from a value of the wrong type is left out.
+ *
+ * @throws AgentError as {@link parseConfig}, except `ignition.invalid`
+ */
+export function lintConfig(
+  input: Uint8Array | string,
+  parse: typeof parseConfig,
+): { readonly config: Config; readonly findings: readonly Finding[] } {
+  const { config, warnings: findings } = parse(input, (version, found) =>
+    readSpec(version).isNewer ? refuseUnlessNewer(version, found) : found,
+  );
+  if (findings.some(({ severity }) => severity === 'error')) return { config, findings };
+  const { version } = config.ignition;
+  const more = validateConfig(config);
+  return {
+    config,
+    findings: [
+      ...findings,
+      ...(readSpec(version).isNewer ? refuseUnlessNewer(version, more) : more),
+    ],
+  };
 }
 
 /** What is wrong by the rules of an older spec need not be wrong in a newer one: Ignition decides at first boot. */

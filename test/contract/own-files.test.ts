@@ -27,7 +27,7 @@ import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { commandCredentials } from '../../src/cli/cluster.ts';
 import { runJournal } from '../../src/cli/journal.ts';
 import { readSource } from '../../src/cli/layer/files.ts';
-import { runLayerLint } from '../../src/cli/layer/lint.ts';
+import { runLayerLint } from '../../src/cli/lint.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { type LoadedConfig, loadConfig, requireInstallable } from '../../src/config/load.ts';
 import { readSettings } from '../../src/config/sources.ts';

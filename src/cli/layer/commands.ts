@@ -50,7 +50,7 @@ function addBuilds(layer: ProgramCommand): void {
       'bootwright layer lint --format sarif mosc.yaml > lint.sarif',
       'write them for a service that shows them beside the code',
     )
-    .runs(async () => (await import('./lint.ts')).runLayerLint);
+    .runs(async () => (await import('../lint.ts')).runLayerLint);
   buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
     .addOption(requiredOption('--out <DIR>', 'directory for the build context, empty or absent'))
     .example(`bootwright layer render ${buildLine} --out context`, 'write what podman build takes')

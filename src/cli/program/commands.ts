@@ -130,6 +130,26 @@ function addConfig(program: ProgramCommand): void {
     .runs(async () => (await import('../config.ts')).runConfigSchema);
 }
 
+function addIgnition(program: ProgramCommand): void {
+  program
+    .add('ignition', 'check MachineConfigs and Ignition')
+    .add(
+      'lint',
+      'check MachineConfigs and Ignition configs',
+      'Finds what Ignition, the Machine Config Operator or a running node refuses, and what stays unchanged through every update of the cluster.',
+      'Of Ignition it knows the rules by which Bootwright reads and merges configs; ignition-validate knows all of them. In a folder, other objects are passed over.',
+    )
+    .argument('<FILE|DIR...>', 'files, or folders with files, of MachineConfigs or Ignition')
+    .addOption(format('text', 'json', 'sarif'))
+    .ends({ 2: 'a finding is an error, or the command line is wrong' })
+    .example('bootwright ignition lint cluster/openshift', 'check the manifests of an installation')
+    .example(
+      'bootwright ignition lint --format sarif . > lint.sarif',
+      'write the findings for a service that shows them beside the code',
+    )
+    .runs(async () => (await import('../lint.ts')).runIgnitionLint);
+}
+
 function addVersion(program: ProgramCommand): void {
   program
     .add(
@@ -402,6 +422,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   addWatch(program);
   addRecords(program);
   addController(program);
+  addIgnition(program);
   const layer = program.add('layer', 'check, build, roll back OS images of pools');
   if (needs('layer')) addLayer(layer);
   const node = program.add('node', 'switch this node to an OS image, or back');

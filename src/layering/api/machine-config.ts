@@ -110,7 +110,11 @@ export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, st
   return new Map(found);
 }
 
-function kernelOf(word: string): KernelType {
+/**
+ * The kernel that a MachineConfig asks for; the default one unless it says.
+ * @throws AgentError `layering.kernel-unknown`
+ */
+export function kernelOf(word: string): KernelType {
   const found = kernels.find((kernel) => kernel === (word === '' ? 'default' : word));
   if (found !== undefined) return found;
   throw layeringFailure('layering.kernel-unknown', `spec.kernelType ${word} is unknown`);

@@ -29,7 +29,7 @@ export interface LintFinding {
   /** `FILE:LINE`. */
   readonly place: string;
   readonly severity: 'error' | 'warning';
-  /** The rule for Containerfiles that it breaks. */
+  /** The rule that it breaks, of Containerfiles or of MachineConfigs. */
   readonly rule?: string;
   /** What is wrong, and what to write instead. */
   readonly message: string;
@@ -90,7 +90,8 @@ export function lintObject(source: SourceObject): readonly LintFinding[] {
   ];
 }
 
-const lintFindingOf = ({ place, problem }: SourceFinding): LintFinding => ({
+/** A finding of a file that cannot be read, for people. */
+export const lintFindingOf = ({ place, problem }: SourceFinding): LintFinding => ({
   place,
   severity: 'error',
   message: problem,

@@ -6,7 +6,7 @@ import { showRun } from '../../../mocks/lab/show.ts';
 import { runMasterInGuest } from './one-master.ts';
 import { runClusterInGuests } from './cluster.ts';
 import { guestPlan, type OsBuildRequest, readBuildRequest, refuseBuildFor } from './plan.ts';
-import { runLayerLint } from '../../../src/cli/layer/lint.ts';
+import { runLayerLint } from '../../../src/cli/lint.ts';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { osConfigManifest } from '../../../test/layering/manifests.ts';
-import { osConfigObject } from '../../../test/layering/samples.ts';
-import { bootwright } from '../program/commands.ts';
+import { osConfigManifest } from '../../test/layering/manifests.ts';
+import { osConfigObject } from '../../test/layering/samples.ts';
+import { bootwright } from './program/commands.ts';
 
 let folder: string;
 let printed: string;
@@ -116,5 +116,52 @@ describe('layer lint', () => {
     expect(lines()).toEqual([
       expect.stringMatching(/^line break\.Containerfile:2: error: RUNX is not an instruction/),
     ]);
+  });
+});
+
+describe('ignition lint', () => {
+  const machineConfig = (name: string, path: string): unknown => ({
+    kind: 'MachineConfig',
+    metadata: { name, labels: { 'machineconfiguration.openshift.io/role': 'worker' } },
+    spec: {
+      config: {
+        ignition: { version: '3.2.0' },
+        storage: { files: [{ path, contents: { source: 'data:,x' } }] },
+      },
+    },
+  });
+  const run = (...words: readonly string[]): Promise<number> =>
+    bootwright().run(['ignition', 'lint', ...words]);
+
+  it('reads files and folders, and passes over what else lies in a folder', async () => {
+    mkdirSync(join(folder, 'deep'));
+    file('deep/b.yaml', machineConfig('99-b', '/etc/kubernetes/kubelet.conf'));
+    file('a.json', machineConfig('99-a', '/etc/motd'));
+    file('install-config.yaml', { baseDomain: 'example.com' });
+    file('README.md', '# no object');
+    expect(await run(folder)).toBe(0);
+    expect(lines()).toEqual([
+      expect.stringMatching(
+        /^deep\/b\.yaml:1: warning: .*: use a KubeletConfig \[overrides-default\]$/,
+      ),
+    ]);
+  });
+
+  it('ends with 2 for an error, and for a file that cannot be read', async () => {
+    expect(await run(file('a.json', machineConfig('99-a', 'etc/motd')))).toBe(2);
+    expect(await run(join(folder, 'none.yaml'))).toBe(2);
+    expect(lines()).toEqual([
+      expect.stringMatching(/^a\.json:1: error: .* must be absolute \[path-relative\]$/),
+      'none.yaml: error: cannot be read: no such file',
+    ]);
+  });
+
+  it('names its rules in SARIF', async () => {
+    expect(await run('--format', 'sarif', file('a.json', machineConfig('99-a', 'x')))).toBe(2);
+    const { runs } = JSON.parse(printed) as { runs: readonly [Record<string, unknown>] };
+    expect(runs[0]['tool']).toMatchObject({
+      driver: { name: 'bootwright ignition lint', rules: [{ id: 'path-relative' }] },
+    });
+    expect(runs[0]['results']).toMatchObject([{ ruleId: 'path-relative', level: 'error' }]);
   });
 });

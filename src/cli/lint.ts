@@ -1,0 +1,121 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readFileOf } from '../adapters/file-access.ts';
+import { lintBytes, type LintFinding } from '../layering/build/lint.ts';
+import { type LintedFile, lintMachineConfigs } from '../layering/manifests/lint-machine-config.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { exitCodes } from '../model/failure.ts';
+import { version } from '../model/version.ts';
+import type { FilesCall } from './command.ts';
+import type { LintDocument } from './documents.ts';
+import { print, printJson } from './messages.ts';
+
+/** Checks MachineOSConfigs and Containerfiles; resolves with 2 when a finding is an error, else with 0. */
+export async function runLayerLint(call: FilesCall): Promise<number> {
+  const findings: LintFinding[] = [];
+  for (const path of call.values) {
+    const read = await readLinted(path);
+    findings.push(...('place' in read ? [read] : lintBytes(path, read)));
+  }
+  return printFindings(findings, call, 'layer lint');
+}
+
+/** Checks MachineConfigs and Ignition configs, and those in folders; resolves as `runLayerLint`. */
+export async function runIgnitionLint(call: FilesCall): Promise<number> {
+  const unread: LintFinding[] = [];
+  const files: LintedFile[] = [];
+  for (const named of call.values) {
+    const inside = await filesWithin(named);
+    for (const path of inside ?? [named]) {
+      const read = await readLinted(path);
+      if ('place' in read) unread.push(read);
+      else files.push({ path, bytes: read, isInFolder: inside !== undefined });
+    }
+  }
+  return printFindings([...unread, ...lintMachineConfigs(files)], call, 'ignition lint');
+}
+
+/** Files of a folder, and of those in it, that may hold objects; undefined for what is no folder. */
+async function filesWithin(path: string): Promise<readonly string[] | undefined> {
+  const names = await readdir(path, { recursive: true }).catch(() => undefined);
+  return names
+    ?.filter((name) => /\.(?:ya?ml|json|ign)$/.test(name))
+    .toSorted()
+    .map((name) => join(path, name));
+}
+
+function printFindings(
+  findings: readonly LintFinding[],
+  { format }: FilesCall,
+  command: string,
+): number {
+  if (format === 'text') print(findings.map(lineOf).join(''));
+  else printJson(format === 'sarif' ? sarifOf(findings, command) : documentOf(findings));
+  return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;
+}
+
+const lineOf = ({ place, severity, message }: LintFinding): string =>
+  `${plainLine(`${place}: ${severity}: ${message}`)}\n`;
+
+/** A place as its file and its line; a file that was not read has no line. */
+function splitPlace(place: string): { readonly file: string; readonly line?: number } {
+  const [, file, line] = /^(.*):(\d+)$/s.exec(place) ?? [];
+  return file === undefined ? { file: place } : { file, line: Number(line) };
+}
+
+const documentOf = (findings: readonly LintFinding[]): LintDocument => ({
+  v: 1,
+  findings: findings.map(({ place, ...finding }) => ({ ...splitPlace(place), ...finding })),
+});
+
+/** The findings for services that show them beside the code: SARIF 2.1.0. */
+export function sarifOf(findings: readonly LintFinding[], command = 'layer lint'): unknown {
+  const [otherRule = ''] = command.split(' ');
+  const rules = [...new Set(findings.map(({ rule }) => rule ?? otherRule))];
+  const results = findings.map(({ place, severity, message, rule = otherRule }) => {
+    const { file, line } = splitPlace(place);
+    const region = line === undefined ? {} : { region: { startLine: line } };
+    const artifactLocation = { uri: uriOf(file) };
+    return {
+      ruleId: rule,
+      ruleIndex: rules.indexOf(rule),
+      level: severity,
+      message: { text: message },
+      locations: [{ physicalLocation: { artifactLocation, ...region } }],
+    };
+  });
+  const driver = { name: `bootwright ${command}`, version, rules: rules.map((id) => ({ id })) };
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [{ tool: { driver }, columnKind: 'utf16CodeUnits', results }],
+  };
+}
+
+/** A path as a reference of RFC 3986: relative ones stay so, to the root of the code. */
+function uriOf(path: string): string {
+  const escaped = path.split('/').map(encodeURIComponent).join('/');
+  return path.startsWith('/') ? `file://${escaped}` : escaped;
+}
+
+/** The bytes of a file, or why it cannot be read. */
+async function readLinted(path: string): Promise<Uint8Array | LintFinding> {
+  try {
+    return await readFileOf({ at: path, kind: 'manifests' });
+  } catch (error) {
+    return { place: path, severity: 'error', message: `cannot be read: ${reasonNotRead(error)}` };
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EISDIR: 'it is a directory',
+  ENOENT: 'no such file',
+  ENOTDIR: 'a part of its path is not a directory',
+};
+
+/** Why a file could not be read, in a few words. */
+function reasonNotRead(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return reasons[code] ?? (error instanceof Error ? error.message : String(error));
+}

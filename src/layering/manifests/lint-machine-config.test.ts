@@ -1,0 +1,255 @@
+import { Buffer } from 'node:buffer';
+import { describe, expect, it } from 'vitest';
+import { lintMachineConfigs } from './lint-machine-config.ts';
+
+const role = 'machineconfiguration.openshift.io/role';
+
+interface Given {
+  readonly name?: string;
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly config?: object;
+}
+
+const machineConfig = ({ name = '99-worker-x', metadata, spec, config = {} }: Given) => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: { name, labels: { [role]: 'worker' }, ...metadata },
+  spec: { config: { ignition: { version: '3.2.0' }, ...config }, ...spec },
+});
+
+const file = (path: string, more: object = {}) => ({
+  ...{ path, contents: { source: 'data:,x' } },
+  ...more,
+});
+
+const files = (...list: readonly object[]): Given => ({ config: { storage: { files: list } } });
+
+const linted = (content: unknown, path = 'a.json', isInFolder = false) => ({
+  ...{ path, isInFolder },
+  bytes: Buffer.from(typeof content === 'string' ? content : JSON.stringify(content)),
+});
+
+const rulesOf = (given: Given): readonly string[] =>
+  lintMachineConfigs([linted(machineConfig(given))]).map(
+    ({ rule = '', severity }) => `${severity} ${rule}`,
+  );
+
+describe('a MachineConfig', () => {
+  it.each<[string, Given]>([
+    ['a file of its own', files(file('/etc/motd', { mode: 0o644 }))],
+    ['kernel arguments without Ignition', { spec: { config: {}, kernelArguments: ['nosmt'] } }],
+    ['no config at all', { spec: { config: undefined } }],
+    ['Ignition of spec 2', { config: { ignition: { version: '2.2.0' } } }],
+    [
+      'keys of core',
+      { config: { passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['k'] }] } } },
+    ],
+    [
+      'a drop-in of a unit of the operator',
+      {
+        config: {
+          systemd: {
+            units: [
+              { name: 'kubelet.service', dropins: [{ name: 'a.conf', contents: '[Service]' }] },
+            ],
+          },
+        },
+      },
+    ],
+    ['a kernel and an extension', { spec: { kernelType: 'realtime', extensions: ['usbguard'] } }],
+    [
+      "a file of the operator under a name that sorts before the operator's",
+      {
+        ...files(file('/etc/kubernetes/kubelet.conf')),
+        name: '00-mine',
+      },
+    ],
+    [
+      'what the operator renders',
+      {
+        ...files(file('/etc/kubernetes/kubelet.conf')),
+        metadata: {
+          labels: {},
+          annotations: { 'machineconfiguration.openshift.io/generated-by-controller-version': 'v' },
+        },
+        spec: { osImageURL: 'quay.io/os@sha256:0' },
+      },
+    ],
+  ])('with %s is fine', (_, given) => {
+    expect(rulesOf(given)).toEqual([]);
+  });
+
+  it.each<[string, Given, string]>([
+    ['a relative path', files(file('etc/motd')), 'error path-relative'],
+    ['a path twice', files(file('/a'), file('/a')), 'error duplicate-entry'],
+    ['a type that is wrong', { config: { storage: { files: [{ path: 1 }] } } }, 'error wrong-type'],
+    ['an unknown key', { config: { storage: { fles: [] } } }, 'warning unknown-key'],
+    [
+      'an experimental spec',
+      { config: { ignition: { version: '3.6.0-experimental' } } },
+      'error ignition.version-unsupported',
+    ],
+    ['no version', { config: { ignition: {} } }, 'error ignition.no-version'],
+    ['a kernel that does not exist', { spec: { kernelType: 'rt' } }, 'error kernel-type'],
+    ['an extension that does not exist', { spec: { extensions: ['vim'] } }, 'error extension'],
+    ['special bits of a mode', files(file('/a', { mode: 0o4755 })), 'error file-mode'],
+    ['a file to append to', files({ path: '/a', append: [{ source: 'data:,x' }] }), 'error append'],
+    [
+      'the file that skips checks',
+      files(file('/run/machine-config-daemon-force')),
+      'error force-file',
+    ],
+    [
+      'content from elsewhere',
+      files({ path: '/a', contents: { source: 'https://example.com/a' } }),
+      'error remote-content',
+    ],
+    [
+      'a compression that is not known',
+      files({ path: '/a', contents: { source: 'data:,x', compression: 'xz' } }),
+      'error compression',
+    ],
+    [
+      'disks',
+      { config: { storage: { disks: [{ device: '/dev/sdb' }] } } },
+      'warning first-boot-only',
+    ],
+    [
+      'directories',
+      { config: { storage: { directories: [{ path: '/a' }] } } },
+      'warning first-boot-only',
+    ],
+    [
+      'encrypted devices',
+      { config: { storage: { luks: [{ name: 'a', device: '/dev/sdb' }] } } },
+      'warning first-boot-only',
+    ],
+    [
+      'another user than core',
+      { config: { passwd: { users: [{ name: 'admin' }] } } },
+      'warning first-boot-only',
+    ],
+    ['groups', { config: { passwd: { groups: [{ name: 'g' }] } } }, 'warning first-boot-only'],
+    [
+      "kernel arguments of Ignition's own",
+      { config: { ignition: { version: '3.3.0' }, kernelArguments: { shouldExist: ['a'] } } },
+      'warning first-boot-only',
+    ],
+    ['no role', { metadata: { labels: {} } }, 'error no-role'],
+    ['an image', { spec: { osImageURL: 'quay.io/os@sha256:0' } }, 'warning overrides-default'],
+    [
+      'a file of the operator',
+      files(file('/etc/crio/crio.conf.d/00-default')),
+      'warning overrides-default',
+    ],
+    [
+      'a unit of the operator',
+      { config: { systemd: { units: [{ name: 'kubelet.service', contents: '[Unit]' }] } } },
+      'warning overrides-default',
+    ],
+  ])('with %s is found', (_, given, rule) => {
+    expect(rulesOf(given)).toEqual([rule]);
+  });
+
+  it('is found at each place, by its line', () => {
+    const text = `kind: MachineConfig
+metadata:
+  name: 99-x
+  labels:
+    ${role}: worker
+spec:
+  kernelType: rt
+  config:
+    ignition: { version: 3.2.0 }
+    storage:
+      files:
+        - path: /etc/kubernetes/kubelet.conf
+          mode: 04755
+        - path: relative
+`;
+    expect(
+      lintMachineConfigs([linted(text, 'd/a.yaml')]).map(
+        ({ place, rule }) => `${place} ${rule ?? ''}`,
+      ),
+    ).toEqual([
+      'd/a.yaml:7 kernel-type',
+      'd/a.yaml:14 path-relative',
+      'd/a.yaml:13 file-mode',
+      'd/a.yaml:12 overrides-default',
+    ]);
+  });
+
+  it('says which releases have the file, and what to do in place of it', () => {
+    const found = lintMachineConfigs([
+      linted(
+        machineConfig(
+          files(file('/etc/kubernetes/kubelet.conf'), file('/etc/sysctl.d/forward.conf')),
+        ),
+      ),
+    ]);
+    expect(found.map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        /^\/etc\/kubernetes\/kubelet\.conf belongs to the operator \(4\.6 and newer\).*: use a KubeletConfig \[overrides-default\]$/,
+      ),
+      expect.stringMatching(
+        /\(4\.6 to 4\.21\).*: write a file of another name \[overrides-default\]$/,
+      ),
+    ]);
+  });
+});
+
+describe('several MachineConfigs', () => {
+  const of = (name: string, pool: string) =>
+    linted(
+      machineConfig({ ...files(file('/etc/motd')), name, metadata: { labels: { [role]: pool } } }),
+      `${name}.json`,
+    );
+
+  it('are found where a later name of the same role has the same file', () => {
+    const found = lintMachineConfigs([
+      of('99-b', 'worker'),
+      of('99-a', 'worker'),
+      of('99-c', 'master'),
+    ]);
+    expect(found).toEqual([
+      expect.objectContaining({
+        ...{ place: '99-a.json:1', rule: 'no-effect', severity: 'warning' },
+        message:
+          '/etc/motd is in 99-b too, whose name is later: this one has no effect [no-effect]',
+      }),
+    ]);
+  });
+});
+
+describe('another file', () => {
+  const found = (content: unknown, isInFolder = false) =>
+    lintMachineConfigs([linted(content, 'a', isInFolder)]).map(
+      ({ rule, message }) => rule ?? message,
+    );
+
+  it('of Ignition alone is checked by the rules of Ignition', () => {
+    expect(found({ ignition: { version: '3.2.0' }, storage: { files: [{ path: 'x' }] } })).toEqual([
+      'path-relative',
+    ]);
+    expect(found({ ignition: { version: '2.2.0' } })).toEqual(['ignition.spec-2']);
+    expect(
+      found({ ignition: { version: '3.4.0' }, storage: { files: [{ path: '/x', mode: 0o4755 }] } }),
+    ).toEqual([]);
+  });
+
+  it('of another kind is a finding where it was named, and none in a folder', () => {
+    const pool = { kind: 'MachineConfigPool', metadata: { name: 'infra' } };
+    expect(found(pool)).toEqual(['other-kind']);
+    for (const other of [pool, { baseDomain: 'example.com' }, [1], ''])
+      expect(found(other, true)).toEqual([]);
+    expect(found({ variant: 'openshift', version: '4.20.0' }, true)).toEqual(['other-kind']);
+  });
+
+  it('that is no text, or no YAML, is a finding', () => {
+    expect(found('\0')).toEqual([expect.stringContaining('this file is binary')]);
+    expect(found('a: [')).toHaveLength(1);
+    expect(found('a: [', true)).toHaveLength(1);
+    expect(found('')).toEqual([expect.stringContaining('this is empty')]);
+  });
+});

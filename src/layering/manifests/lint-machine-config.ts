@@ -1,0 +1,289 @@
+import { lintConfig, parseConfig, parseMachineConfig } from '../../ignition/parse.ts';
+import { isDataUrl } from '../../ignition/resource.ts';
+import type { Config, File } from '../../ignition/types.ts';
+import { AgentError } from '../../model/failure.ts';
+import { type Fields, fieldsOf, listOf, textOf } from '../api/schema.ts';
+import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
+import { segmentsOf } from '../api/os-config.ts';
+import { readListed, type SourceObject } from '../api/source-object.ts';
+import { decodeSource, isSourceFinding, wrongObject } from '../api/source-text.ts';
+import { type LintFinding, lintFindingOf } from '../build/lint.ts';
+import { operatorFile } from './operator-files.ts';
+
+/** A file that is linted. */
+export interface LintedFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  /** It was found in a folder, where other objects are no mistake. */
+  readonly isInFolder: boolean;
+}
+
+/** A finding with its place as a path of fields. */
+interface Found {
+  readonly rule: string;
+  readonly severity: 'error' | 'warning';
+  /** `spec.config.storage.files[0].path`. */
+  readonly at: string;
+  readonly message: string;
+}
+
+/** A MachineConfig that was read, for what several of them say. */
+interface ReadConfig {
+  readonly source: SourceObject;
+  readonly name: string;
+  readonly role: string;
+  readonly config: Config | undefined;
+}
+
+const WANTED = 'a MachineConfig or an Ignition config';
+const roleLabel = 'machineconfiguration.openshift.io/role';
+
+/**
+ * Findings of MachineConfigs and Ignition configs: what Ignition or the Machine Config Operator refuses, what a running node
+ * refuses, and what overrides a default for ever. Places are `FILE:LINE`, in the order of the files.
+ */
+export function lintMachineConfigs(files: readonly LintedFile[]): readonly LintFinding[] {
+  const read: ReadConfig[] = [];
+  const findings = files.flatMap((file) => findingsIn(file, read));
+  return [...findings, ...findingsAmong(read)];
+}
+
+function findingsIn(file: LintedFile, read: ReadConfig[]): readonly LintFinding[] {
+  const text = decodeSource(file.path, file.bytes, WANTED);
+  if (isSourceFinding(text)) return [lintFindingOf(text)];
+  const listed = readListed(text, WANTED);
+  if (listed.length === 0 && !file.isInFolder)
+    return [
+      lintFindingOf(wrongObject(`${file.path}:1`, `${WANTED} is expected, and this is empty`)),
+    ];
+  return listed.flatMap((source) => {
+    if (isSourceFinding(source))
+      return file.isInFolder && source.code === 'layering.wrong-object'
+        ? []
+        : [lintFindingOf(source)];
+    const found = findingsOf(source, file.isInFolder, read);
+    return found.map((one) => lintFinding(source, one));
+  });
+}
+
+const lintFinding = (
+  { place }: SourceObject,
+  { rule, severity, at, message }: Found,
+): LintFinding => ({
+  ...{ rule, severity, message: `${message} [${rule}]`, place: place(segmentsOf(at)) },
+});
+
+function findingsOf(
+  source: SourceObject,
+  isInFolder: boolean,
+  read: ReadConfig[],
+): readonly Found[] {
+  const { value } = source;
+  if (value['kind'] === 'MachineConfig') return machineConfigFindings(source, read);
+  if (value['ignition'] !== undefined) return ignitionFindings(value, '', parseConfig).findings;
+  if (value['variant'] !== undefined)
+    return [error('other-kind', 'variant', 'this is Butane: lint what butane makes of it')];
+  if (isInFolder) return [];
+  return [error('other-kind', 'kind', `${WANTED} is expected, and this is another object`)];
+}
+
+const error = (rule: string, at: string, message: string): Found => ({
+  ...{ rule, severity: 'error', at, message },
+});
+const warning = (rule: string, at: string, message: string): Found => ({
+  ...{ rule, severity: 'warning', at, message },
+});
+
+/** The findings where a condition holds. */
+const where = (holds: boolean, ...findings: readonly Found[]): readonly Found[] =>
+  holds ? findings : [];
+
+/** What Ignition refuses and warns of, as far as Bootwright knows its rules (`src/ignition`). */
+function ignitionFindings(
+  value: Fields,
+  before: string,
+  parse: typeof parseConfig,
+): { readonly config?: Config; readonly findings: readonly Found[] } {
+  const at = (path: string): string => [before, path].filter((part) => part !== '').join('.');
+  try {
+    const { config, findings } = lintConfig(JSON.stringify(value), parse);
+    return { config, findings: findings.map((one) => ({ ...one, at: at(one.path) })) };
+  } catch (thrown) {
+    return { findings: [thrownFinding(thrown, error('', at('ignition.version'), ''))] };
+  }
+}
+
+/** A failure of Bootwright as a finding; its code is the rule unless one is given. */
+function thrownFinding(thrown: unknown, { rule, at }: Found): Found {
+  if (!(thrown instanceof AgentError)) throw thrown;
+  return error(rule === '' ? thrown.code : rule, at, `${thrown.message}: ${thrown.hint}`);
+}
+
+/** As the operator validates one (`ValidateMachineConfig`), and what its daemon does with it on a node. */
+function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readonly Found[] {
+  const { value } = source;
+  const metadata = fieldsOf(value['metadata']);
+  const spec = fieldsOf(value['spec']);
+  const name = textOf(metadata['name']);
+  const role = textOf(fieldsOf(metadata['labels'])[roleLabel]);
+  // Those that the operator renders are its defaults.
+  const isOperators = fieldsOf(metadata['annotations'])[controllerVersionKey] !== undefined;
+  const raw = fieldsOf(spec['config']);
+  const isEmpty = Object.keys(raw).length === 0;
+  const { config, findings } = isEmpty
+    ? { findings: [] }
+    : ignitionFindings(raw, 'spec.config', parseMachineConfig);
+  if (!isOperators) read.push({ source, name, role, config });
+  const label = `no pool takes it without the label ${roleLabel}`;
+  return [
+    ...where(role === '' && !isOperators, error('no-role', 'metadata.labels', label)),
+    ...settingFindings(spec),
+    ...where(!isOperators, ...imageFindings(spec)),
+    ...findings,
+    ...(config === undefined ? [] : daemonFindings(config)),
+    ...(config === undefined || isOperators || isBelowDefaults(name) ? [] : overrides(config)),
+  ];
+}
+
+/** MachineConfigs are merged in the order of their names; the operator's begin with 00- and 01-. */
+const isBelowDefaults = (name: string): boolean => name < '02';
+
+function settingFindings(spec: Fields): readonly Found[] {
+  const refused = (rule: string, at: string, check: () => unknown): readonly Found[] => {
+    try {
+      check();
+      return [];
+    } catch (thrown) {
+      return [thrownFinding(thrown, error(rule, at, ''))];
+    }
+  };
+  return [
+    ...refused('kernel-type', 'spec.kernelType', () => kernelOf(textOf(spec['kernelType']))),
+    ...listOf(spec['extensions']).flatMap((extension, index) =>
+      refused('extension', `spec.extensions[${index}]`, () =>
+        packagesOfExtensions([textOf(extension)]),
+      ),
+    ),
+  ];
+}
+
+const imageFindings = (spec: Fields): readonly Found[] =>
+  ['osImageURL', 'baseOSExtensionsContainerImage']
+    .filter((key) => textOf(spec[key]) !== '')
+    .map((key) =>
+      warning(
+        'overrides-default',
+        `spec.${key}`,
+        `spec.${key} stays unchanged through every update of the cluster: let a MachineOSConfig build on the image of the release`,
+      ),
+    );
+
+/** Sections that the daemon takes at the first boot alone (`isConfigReconcilable`, 4.6 to main). */
+const firstBootSections = ['disks', 'filesystems', 'raid', 'directories', 'links'] as const;
+
+/** What the Machine Config Daemon does with a config: `file_writers.go`, `reconcile.go`, `validateIgn3FileModes`. */
+function daemonFindings({ storage = {}, passwd = {}, kernelArguments }: Config): readonly Found[] {
+  const firstBoot = (at: string, what: string): Found =>
+    warning(
+      'first-boot-only',
+      `spec.config.${at}`,
+      `${what} at the first boot alone: a node that runs refuses a change of it, and its pool is Degraded`,
+    );
+  const { files = [], luks = [] } = storage;
+  const { groups = [], users = [] } = passwd;
+  const ignored = 'storage.luks is applied at the first boot alone: a node that runs ignores it';
+  return [
+    ...files.flatMap((file, index) => fileFindings(file, `spec.config.storage.files[${index}]`)),
+    ...firstBootSections
+      .filter((section) => (storage[section] ?? []).length > 0)
+      .map((section) => firstBoot(`storage.${section}`, `storage.${section} is applied`)),
+    ...where(luks.length > 0, warning('first-boot-only', 'spec.config.storage.luks', ignored)),
+    ...where(groups.length > 0, firstBoot('passwd.groups', 'passwd.groups is applied')),
+    ...users.flatMap(({ name }, index) =>
+      where(name !== 'core', firstBoot(`passwd.users[${index}].name`, `user ${name} is made`)),
+    ),
+    ...where(
+      kernelArguments !== undefined,
+      firstBoot(
+        'kernelArguments',
+        'kernelArguments of Ignition, other than spec.kernelArguments, are applied',
+      ),
+    ),
+  ];
+}
+
+/** The daemon would skip its checks where this file is (`constants.go`). */
+const forceFile = '/run/machine-config-daemon-force';
+
+function fileFindings(file: File, at: string): readonly Found[] {
+  const { path, mode = 0, append = [], contents = {} } = file;
+  const { source = '', compression = '' } = contents;
+  const refused = (rule: string, member: string, what: string): Found =>
+    error(rule, `${at}.${member}`, `${path}: ${what}`);
+  const bits = `mode 0${mode.toString(8)} has special bits: 0777 is the most`;
+  return [
+    ...where(
+      append.length > 0,
+      refused(
+        'append',
+        'append',
+        'the Machine Config Daemon appends to no file: write a whole one of another name',
+      ),
+    ),
+    ...where(mode > 0o777, refused('file-mode', 'mode', bits)),
+    ...where(
+      path === forceFile,
+      refused('force-file', 'path', 'no MachineConfig may write it: touch it on the node'),
+    ),
+    ...where(
+      source !== '' && !isDataUrl(source),
+      refused(
+        'remote-content',
+        'contents.source',
+        'the Machine Config Daemon fetches nothing: embed the content as a data URL',
+      ),
+    ),
+    ...where(
+      !['', 'gzip'].includes(compression),
+      refused(
+        'compression',
+        'contents.compression',
+        `compression ${compression} is not known: use gzip`,
+      ),
+    ),
+  ];
+}
+
+/** Names that win over the operator's own files and units from then on, whatever a later release has in them. */
+function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
+  const of = (name: string, at: string): readonly Found[] => {
+    const own = operatorFile(name);
+    if (own === undefined) return [];
+    const message = `${name} belongs to the operator (${own.releases}), and stays unchanged here through every update: ${own.advice}`;
+    return [warning('overrides-default', `spec.config.${at}`, message)];
+  };
+  return [
+    ...(storage.files ?? []).flatMap(({ path }, index) => of(path, `storage.files[${index}].path`)),
+    ...(systemd.units ?? []).flatMap(({ name, contents = '' }, index) =>
+      contents === '' ? [] : of(name, `systemd.units[${index}].name`),
+    ),
+  ];
+}
+
+/** Files of several MachineConfigs of one role: the last name wins. */
+function findingsAmong(read: readonly ReadConfig[]): readonly LintFinding[] {
+  const inOrder = read.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const winners = new Map<string, ReadConfig>();
+  for (const one of inOrder)
+    for (const { path } of one.config?.storage?.files ?? [])
+      winners.set(`${one.role} ${path}`, one);
+  return read.flatMap((one) =>
+    (one.config?.storage?.files ?? []).flatMap(({ path }, index) => {
+      const winner = winners.get(`${one.role} ${path}`);
+      if (winner === undefined || winner === one) return [];
+      const at = `spec.config.storage.files[${index}].path`;
+      const message = `${path} is in ${winner.name} too, whose name is later: this one has no effect`;
+      return [lintFinding(one.source, warning('no-effect', at, message))];
+    }),
+  );
+}
