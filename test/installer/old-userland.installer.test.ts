@@ -98,6 +98,16 @@ describe('a live system with an older userland', () => {
     expect(notes.filter((note) => note.includes(disk.device))).toEqual([]);
   });
 
+  it('knows the partitions that are to be kept, and that there are none without a table', async () => {
+    const image = { writerArgs: ['--save-partindex', '2-'], allowMissingPartitions: true };
+    expect((await resolve({ image })).kept).toEqual([]);
+    partition(disk, '1GiB', '1GiB');
+    const { kept } = await resolve({ image });
+    const [startBytes, sizeBytes] = [1025 * 1024 ** 2, 1024 ** 3];
+    const partUuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) as string;
+    expect(kept).toEqual([{ number: 2, label: '', partUuid, startBytes, sizeBytes }]);
+  });
+
   it('names every place where the disk is mounted, and takes mounts away again', async () => {
     partition(disk, '1GiB', '1GiB');
     const part = `${disk.device}p1`;
