@@ -1,6 +1,7 @@
 // Our definitions and files, as Cluster API's own programs take them.
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -31,7 +32,8 @@ import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from '
 import { type CapiRig, customResourceDefinitions, deployedObjects, startCapi } from './rig.ts';
 
 const run = promisify(execFile);
-const deploy = resolve(import.meta.dirname, '../../deploy/capi');
+const top = resolve(import.meta.dirname, '../..');
+const guide = join(top, 'docs/cluster-api.md');
 const kinds = [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates];
 const contracts = ['cluster.x-k8s.io/v1beta1', 'cluster.x-k8s.io/v1beta2'] as const;
 
@@ -276,25 +278,25 @@ describe('clusterctl', () => {
     ['bootstrap', 'BootstrapProvider', '2001:db8:7::'],
     ['control-plane', 'ControlPlaneProvider', '192.0.2.7'],
   ])('reads the files of the %s provider offline, as %s at %s', async (provider, type, address) => {
-    const components = `${provider}-components.yaml`;
-    const release = join(folder, `${provider}-bootwright`, 'v1.1.0');
-    await mkdir(release, { recursive: true });
-    for (const file of [components, 'metadata.yaml'])
-      await copyFile(join(deploy, file), join(release, file));
+    const [, block = ''] = /^```sh\n(image=.*?)^```$/ms.exec(readFileSync(guide, 'utf8')) ?? [];
+    await run('sh', ['-ec', block.replaceAll('/opt/bootwright', folder)], { cwd: top });
     const config = join(folder, `${provider}.json`);
-    const providers = [{ name: 'bootwright', type, url: join(release, components) }];
-    await writeFile(config, JSON.stringify({ providers }));
-    const { stdout } = await run(
-      join(rig.part, 'bin', 'clusterctl'),
-      ['generate', 'provider', '--config', config, `--${provider}`, 'bootwright:v1.1.0'],
-      {
+    const url = join(folder, `${provider}-bootwright`, 'v1.1.0', `${provider}-components.yaml`);
+    await writeFile(config, JSON.stringify({ providers: [{ name: 'bootwright', type, url }] }));
+    const generate = async (...more: readonly string[]): Promise<string> => {
+      const ours = ['--config', config, `--${provider}`, 'bootwright:v1.1.0', ...more];
+      const program = join(rig.part, 'bin', 'clusterctl');
+      const { stdout } = await run(program, ['generate', 'provider', ...ours], {
         env: {
           ...{ HOME: folder, GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' },
           ...{ BOOTWRIGHT_INVENTORY_HOST: address, BOOTWRIGHT_INVENTORY_IP: address },
         },
-      },
-    );
-    const made = parseAllDocuments(stdout).map((one) => one.toJS() as KubeObject);
+      });
+      return stdout;
+    };
+    const described = await generate('--describe');
+    expect(described).toContain('\n  - registry.example.com/bootwright:1\n');
+    const made = parseAllDocuments(await generate()).map((one) => one.toJS() as KubeObject);
     // A client compares the address in a URL with addresses alone.
     const addresses = made.flatMap((one) => listAt(one, 'spec', 'ipAddresses'));
     expect(addresses).toEqual(provider === 'bootstrap' ? [address] : []);
@@ -302,9 +304,10 @@ describe('clusterctl', () => {
       listAt(one, 'spec', 'template', 'spec', 'containers'),
     );
     const urls = [`--inventory-url=https://${address}`];
-    expect((container as { readonly args: readonly string[] }).args).toEqual(
-      expect.arrayContaining(provider === 'bootstrap' ? urls : []),
-    );
+    expect(container).toMatchObject({
+      args: expect.arrayContaining(provider === 'bootstrap' ? urls : []) as readonly string[],
+      env: [{ name: 'BOOTWRIGHT_IMAGE', value: 'registry.example.com/bootwright:1' }],
+    });
     const label = `${provider}-bootwright`;
     const ours = deployedObjects().filter(
       ({ metadata }) => metadata.labels?.['cluster.x-k8s.io/provider'] === label,
