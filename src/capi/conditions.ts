@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../model/duration.ts';
 import type { ApiCondition } from './api.ts';
 
 /** What is known of a condition before it is written. */
@@ -9,6 +10,18 @@ export interface CheckResult {
   readonly reason: string;
   readonly message?: string;
 }
+
+/** Something is wrong. */
+export const wrong = (reason: string, message?: string): CheckResult => ({
+  ...{ isRight: false, reason },
+  ...(message === undefined ? {} : { message }),
+});
+
+/** Whether an object is paused; both providers say so. */
+export const pausedCondition = (isPaused: boolean): NewCondition =>
+  isPaused
+    ? { type: 'Paused', status: 'True', reason: 'Paused' }
+    : { type: 'Paused', status: 'False', reason: 'NotPaused' };
 
 /** Messages are cut here: `metav1.Condition` takes 32 KiB, and people read a line. */
 const longestMessage = 1024;
@@ -22,7 +35,7 @@ export function withConditions(
   changed: readonly NewCondition[],
   { now, generation }: { readonly now: number; readonly generation: number | undefined },
 ): readonly ApiCondition[] {
-  const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  const at = wholeSeconds(now);
   const next = changed.map(({ message = '', ...condition }): ApiCondition => {
     const old = before.find(({ type }) => type === condition.type);
     return {

@@ -4,7 +4,12 @@ import type { Stage } from '../../model/stage.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import type { ApiCondition, BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
-import { findCondition, type NewCondition, withConditions } from '../conditions.ts';
+import {
+  findCondition,
+  type NewCondition,
+  pausedCondition,
+  withConditions,
+} from '../conditions.ts';
 import { failedStageOf, lostAt } from './progress.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
@@ -57,11 +62,6 @@ export function statusAfter(
   // Of a paused config nothing else changes.
   return isPaused === true ? { ...before, conditions: next.conditions } : next;
 }
-
-const pausedCondition = (isPaused: boolean): NewCondition =>
-  isPaused
-    ? { type: 'Paused', status: 'True', reason: 'Paused' }
-    : { type: 'Paused', status: 'False', reason: 'NotPaused' };
 
 /**
  * All conditions that follow from the status of a config and the time: `DataSecretAvailable`, `AgentReporting`, and `Ready`,
@@ -198,27 +198,20 @@ export async function writeStatus(
   }: {
     readonly ref: KubeRef;
     /** As a store shows it; read again where that is out of date. */
-    readonly seen: BootstrapConfig | undefined;
+    readonly seen: BootstrapConfig;
     readonly change: (config: BootstrapConfig) => BootstrapConfigStatus | undefined;
   },
   signal: AbortSignal,
 ): Promise<void> {
-  let config = seen;
+  let config: BootstrapConfig | undefined = seen;
   for (let tries = 1; ; tries += 1) {
-    if (config === undefined) {
-      const read = await kube.get(ref, signal);
-      if (read === undefined) return;
-      config = asConfig(read);
-      if (seen !== undefined && config.metadata.uid !== seen.metadata.uid) return;
-    }
+    config ??= (await kube.get(ref, signal)) as BootstrapConfig | undefined;
+    if (config === undefined || config.metadata.uid !== seen.metadata.uid) return;
     const status = change(config);
     if (status === undefined || isDeepStrictEqual(status, config.status)) return;
     try {
-      await kube.patch(
-        ref,
-        patchOf(config, { status: withRemoved(config.status, status) }, 'status'),
-        signal,
-      );
+      const patch = patchOf(config, { status: withRemoved(config.status, status) }, 'status');
+      await kube.patch(ref, patch, signal);
       return;
     } catch (error) {
       if (!isConflict(error) || tries >= mostTries) throw error;

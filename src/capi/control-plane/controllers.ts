@@ -11,7 +11,7 @@ import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts'
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, capiNames, type OpenShiftControlPlane, controlPlanes } from '../api.ts';
-import type { CheckResult } from '../conditions.ts';
+import { type CheckResult, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
 import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
@@ -174,8 +174,7 @@ function withFailure(findings: Findings, failure: AgentError | undefined): Findi
   if (failure === undefined) return findings;
   const isRefused = failure.code === 'kube.invalid' || failure.code.startsWith('control-plane.');
   if (!isRefused) return findings;
-  const template = { isRight: false, reason: 'CreationFailed', message: failure.message };
-  return { ...findings, template };
+  return { ...findings, template: wrong('CreationFailed', failure.message) };
 }
 
 const right: CheckResult = { isRight: true, reason: 'Found' };
@@ -299,12 +298,10 @@ const failureReasons: Readonly<Record<string, string>> = {
   'installer.incomplete': 'ManifestsIncomplete',
 };
 
-const findingOf = ({ code, message }: AgentError): CheckResult => ({
-  ...{ isRight: false, message },
-  reason: failureReasons[code] ?? 'InstallerFailed',
-});
+const findingOf = ({ code, message }: AgentError): CheckResult =>
+  wrong(failureReasons[code] ?? 'InstallerFailed', message);
 
-/** Writes what has changed of the status; false where another writer was quicker. */
+/** Writes what has changed of the status, on what is read after its own actions; false where another writer was quicker. */
 async function writeStatus(
   { kube }: ControlPlaneScope,
   { seen, findings }: Pick<Observed, 'seen' | 'findings'>,

@@ -7,7 +7,7 @@ import { type InputFinding, findingsLine } from '../admission/finding.ts';
 import { checkInstallState, installStateKeys } from '../admission/install-state.ts';
 import { checkManifests, checkReferences } from '../admission/manifests.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
-import type { CheckResult } from '../conditions.ts';
+import { type CheckResult, wrong } from '../conditions.ts';
 import { secretText } from '../objects.ts';
 
 /** What a cluster is installed from, and whether it is right. */
@@ -67,11 +67,6 @@ function stateFinding(
   state: KubeObject | undefined,
 ): CheckResult {
   const { name } = installStateSecretRef;
-  const wrong = (reason: string, message: string): CheckResult => ({
-    isRight: false,
-    reason,
-    message,
-  });
   if (state === undefined) return wrong('SecretNotFound', `Secret ${name} is not there; make it`);
   const installConfig = secretText(state, installStateKeys.config);
   const keys = `${installStateKeys.config} or ${installStateKeys.state}`;
@@ -111,5 +106,5 @@ function manifestsFinding(all: readonly KubeObject[]): CheckResult {
   const errors = own.length > 0 ? own : errorsOf(checkReferences(all));
   if (errors.length === 0) return { isRight: true, reason: 'Valid' };
   const reason = errors.every(({ isDuplicate }) => isDuplicate) ? 'Duplicate' : 'Invalid';
-  return { isRight: false, reason, message: findingsLine(errors) };
+  return wrong(reason, findingsLine(errors));
 }

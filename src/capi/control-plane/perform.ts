@@ -29,7 +29,7 @@ import {
   ownNames,
   type OwnedMetadata,
 } from '../api.ts';
-import { type CheckResult, withConditions } from '../conditions.ts';
+import { type CheckResult, withConditions, wrong } from '../conditions.ts';
 import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
 import { decideProgress } from '../bootstrap/progress.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
@@ -90,11 +90,6 @@ export async function readTemplate(
   signal: AbortSignal,
 ): Promise<UsableTemplate | CheckResult> {
   const { apiGroup, kind, name } = spec.machineTemplate.spec.infrastructureRef;
-  const wrong = (reason: string, message: string): CheckResult => ({
-    isRight: false,
-    reason,
-    message,
-  });
   const [ofTemplate, machine] = await Promise.all([
     contractKind(kube, { apiGroup, kind }, signal),
     contractKind(kube, { apiGroup, kind: clonedKind(kind) }, signal),

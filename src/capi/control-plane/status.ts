@@ -10,7 +10,9 @@ import {
 import {
   findCondition,
   type NewCondition,
+  pausedCondition,
   withConditions,
+  wrong,
   type CheckResult,
 } from '../conditions.ts';
 import type { Seen } from './decide.ts';
@@ -98,9 +100,6 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
 const isTrue = ({ status }: Machine, type: string): boolean =>
   findCondition(status?.conditions, type)?.status === 'True';
 
-const pausedCondition = (paused: boolean): NewCondition =>
-  when('Paused', paused, { reason: paused ? 'Paused' : 'NotPaused' });
-
 function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<ControlPlaneStatus> {
   const { controlPlane, assets } = view;
   const { annotations = {} } = assets?.metadata ?? {};
@@ -140,7 +139,7 @@ function assetsCondition(
   const waitsFor = missingInput(view, facts, findings);
   if (waitsFor !== undefined)
     return when(type, false, { reason: 'WaitingForInputs', message: waitsFor });
-  return found(type, findings.assets ?? { isRight: false, reason: 'Generating' });
+  return found(type, findings.assets ?? wrong('Generating'));
 }
 
 function missingInput(
@@ -210,11 +209,6 @@ function bootstrapFindings(
     age > limits.complete ? wrong('TimedOut', lateness) : wrong('Running', text),
   ];
 }
-
-const wrong = (reason: string, message?: string): CheckResult => ({
-  ...{ isRight: false, reason },
-  ...(message === undefined ? {} : { message }),
-});
 
 function limitsOf({ controlPlane: { spec } }: Seen['view']) {
   const { firstReport = '', bootstrapComplete = '' } = spec.bootstrap?.timeouts ?? {};

@@ -71,28 +71,23 @@ export function controlPlaneStores(
   ports: Pick<Ports, 'kube' | 'clock'>,
   namespace: string | undefined,
 ): ControlPlaneStores {
-  const place = namespace === undefined ? {} : { namespace };
-  const all = (selection: KubeSelection): Informer => informer(ports, { ...selection, ...place });
+  const within = (selection: KubeSelection): KubeSelection =>
+    namespace === undefined ? selection : { ...selection, namespace };
+  const all = (selection: KubeSelection): Informer => informer(ports, within(selection));
   const byNamespace = (selection: KubeSelection): Informer<'namespace'> =>
-    informer(
-      ports,
-      { ...selection, ...place },
-      { namespace: ({ metadata }) => [metadata.namespace ?? ''] },
-    );
+    informer(ports, within(selection), { namespace: ({ metadata }) => [metadata.namespace ?? ''] });
+  const byCluster = (selection: KubeSelection): Informer<'cluster'> =>
+    informer(ports, within(selection), { cluster: clusterOf });
   return {
     controlPlanes: byNamespace({ kind: controlPlanes }),
     healthChecks: byNamespace({ kind: machineHealthChecks }),
     clusters: all({ kind: clusters }),
-    machines: informer(ports, { kind: capiMachines, ...place }, { cluster: clusterOf }),
-    configs: informer(ports, { kind: bootstrapConfigs, ...place }, { cluster: clusterOf }),
+    machines: byCluster({ kind: capiMachines }),
+    configs: byCluster({ kind: bootstrapConfigs }),
     secrets: all({ kind: secretMetadata, labelSelector: capiNames.clusterName }),
     manifests: byNamespace({ kind: secrets, labelSelector: ownNames.installManifests }),
     installStates: all({ kind: secretMetadata, labelSelector: ownNames.installState }),
-    jobs: informer(
-      ports,
-      { kind: jobs, ...place, labelSelector: `app=${assetsApp}` },
-      { cluster: clusterOf },
-    ),
+    jobs: byCluster({ kind: jobs, labelSelector: `app=${assetsApp}` }),
   };
 }
 
@@ -139,20 +134,14 @@ export async function readControlPlane(
     owner === undefined
       ? Promise.resolve([])
       : kube.list({ kind, namespace, labelSelector }, signal);
-  const [cluster, ofMachines, configs, assets, kubeconfig] = await Promise.all([
+  const [cluster, machines, configs, assets, kubeconfig] = await Promise.all([
     owner === undefined ? undefined : one(clusters, owner),
     listed(capiMachines),
     listed(bootstrapConfigs),
     one(secretMetadata, assetsSecretName(name)),
     owner === undefined ? undefined : one(secretMetadata, kubeconfigSecretName(owner)),
   ]);
-  return viewOf(controlPlane, {
-    cluster,
-    machines: ofMachines,
-    configs,
-    assets,
-    kubeconfig,
-  });
+  return viewOf(controlPlane, { cluster, machines, configs, assets, kubeconfig });
 }
 
 /** A key of the Secret with the installer's files; undefined where it is another Secret by now. */
@@ -167,25 +156,21 @@ export async function readAsset(
   return secret?.metadata.uid === uid ? secretText(secret, key) : undefined;
 }
 
-interface Parts {
-  readonly cluster: CapiCluster | undefined;
+interface Parts extends Pick<ControlPlaneView, 'cluster' | 'assets' | 'kubeconfig'> {
   readonly machines: readonly KubeObject[];
   readonly configs: readonly KubeObject[];
-  readonly assets: KubeObject | undefined;
-  readonly kubeconfig: KubeObject | undefined;
 }
 
-function viewOf(controlPlane: OpenShiftControlPlane, parts: Parts): ControlPlaneView {
-  const { uid } = controlPlane.metadata;
-  const { cluster, assets, kubeconfig } = parts;
+function viewOf(
+  controlPlane: OpenShiftControlPlane,
+  { machines, configs, ...parts }: Parts,
+): ControlPlaneView {
+  const allMachines = machines as readonly Machine[];
   return {
-    ...{ controlPlane, cluster, assets, kubeconfig },
-    allMachines: parts.machines as readonly Machine[],
-    machines: (parts.machines as readonly Machine[]).filter((machine) =>
-      isControlledBy(machine, uid),
-    ),
+    ...{ ...parts, controlPlane, allMachines },
+    machines: allMachines.filter((one) => isControlledBy(one, controlPlane.metadata.uid)),
     configs: new Map(
-      (parts.configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
+      (configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
     ),
   };
 }

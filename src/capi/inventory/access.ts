@@ -159,20 +159,3 @@ export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) =>
       throw new RefusedCall(429, 'too many requests of this host', { 'retry-after': '1' });
   };
 }
-
-/** Does work in the order in which it comes, so much of it at once. */
-export function inTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = atOnce;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
-}

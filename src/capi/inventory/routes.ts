@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { secrets } from '../../cluster/kinds.ts';
 import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
 import { readLast } from '../../lib/read-up-to.ts';
@@ -30,7 +31,6 @@ import {
   type Caller,
   callerOf,
   hostsOf,
-  inTurns,
   RefusedCall,
   reportedHost,
   requestLimit,

@@ -24,6 +24,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { listAt, partOf } from '../../layering/api/cluster-object.ts';
 import { withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { packArchive } from '../../lib/archive.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import { masker } from '../../lib/masker.ts';
 import { seconds } from '../../model/duration.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
@@ -156,12 +157,12 @@ async function gathered(
     rows.push(...(await podRows(`manager-${provider}`, listed, selection)));
   }
   const reach = { clock: systemClock, host: localHost(), kube, signal, own };
-  const files: GatheredFile[] = [];
-  const work = async (): Promise<void> => {
-    for (let row = rows.shift(); row !== undefined; row = rows.shift())
-      files.push(fileOf(row, await collect({ ...limits, ...row }, reach, hide)));
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  const inTurn = inTurns(atOnce);
+  const files = await Promise.all(
+    rows.map((row) =>
+      inTurn(async () => fileOf(row, await collect({ ...limits, ...row }, reach, hide))),
+    ),
+  );
   signal.throwIfAborted();
   return [...files, ...missing].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
@@ -172,22 +173,22 @@ function fileOf({ name, what }: Row, collected: Awaited<ReturnType<typeof collec
   return { name, what, text, bytes, ...(size > 2 * limits.mostBytes ? { of: size } : {}) };
 }
 
+const rowOf = (objects: KubeSelection, what: string): Row => ({
+  ...{ name: `${objects.kind.plural}.yaml`, what, from: { objects, show: shownObjects } },
+});
+
 const core = (plural: string): KubeKind => ({ ...capiMachines, plural });
 
 /** Kinds of a Cluster, and whether it is found by its name. */
 function objectRows({ namespace, name }: ClusterTarget): readonly Row[] {
   const labelSelector = `${capiNames.clusterName}=${name}`;
-  const row = (kind: KubeKind, what: string, which: Partial<KubeSelection>): Row => ({
-    ...{ name: `${kind.plural}.yaml`, what },
-    from: { objects: { kind, namespace, ...which }, show: shownObjects },
-  });
   const rows = [controlPlanes, bootstrapConfigs, capiMachines, core('machinesets')];
   return [
-    row(clusters, 'the Cluster', { fieldSelector: `metadata.name=${name}` }),
+    rowOf({ kind: clusters, namespace, fieldSelector: `metadata.name=${name}` }, 'the Cluster'),
     ...[...rows, core('machinedeployments'), machineHealthChecks].map((kind) =>
-      row(kind, `its ${kind.plural}`, { labelSelector }),
+      rowOf({ kind, namespace, labelSelector }, `its ${kind.plural}`),
     ),
-    row(jobs, 'Jobs of the installer', { labelSelector: `app=${assetsApp}` }),
+    rowOf({ kind: jobs, namespace, labelSelector: `app=${assetsApp}` }, 'Jobs of the installer'),
     {
       ...{ name: 'events.txt', what: 'events of the namespace' },
       from: { objects: { kind: events, namespace }, show: eventLines },
@@ -202,11 +203,11 @@ async function infrastructureRows(
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
   const labelSelector = `${capiNames.clusterName}=${name}`;
-  const none = (): readonly KubeObject[] => [];
-  const found = await Promise.all([
-    kube.list({ kind: controlPlanes, namespace, labelSelector }, signal).catch(none),
-    kube.list({ kind: capiMachines, namespace, labelSelector }, signal).catch(none),
-  ]);
+  const found = await Promise.all(
+    [controlPlanes, capiMachines].map((kind) =>
+      kube.list({ kind, namespace, labelSelector }, signal).catch((): readonly KubeObject[] => []),
+    ),
+  );
   const refs = [...(cluster === null ? [] : [cluster]), ...found.flat()].flatMap((object) =>
     [['spec'], ['spec', 'machineTemplate', 'spec']].flatMap((path) => {
       const ref = partOf(object, ...path, 'infrastructureRef') as ContractRef | undefined;
@@ -217,15 +218,8 @@ async function infrastructureRows(
   const kinds = await Promise.all(
     [...byKind.values()].map((ref) => contractKind(kube, ref, signal).catch(() => undefined)),
   );
-  return kinds.flatMap((one): readonly Row[] =>
-    one === undefined
-      ? []
-      : [
-          {
-            ...{ name: `${one.kind.plural}.yaml`, what: 'infrastructure' },
-            from: { objects: { kind: one.kind, namespace }, show: shownObjects },
-          },
-        ],
+  return kinds.flatMap((one) =>
+    one === undefined ? [] : [rowOf({ kind: one.kind, namespace }, 'infrastructure')],
   );
 }
 
