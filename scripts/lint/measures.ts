@@ -31,7 +31,7 @@ interface Measures extends RoomSize {
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_239],
-  capi: [49, 8_774],
+  capi: [49, 8_729],
   cli: [54, 8_744],
   cluster: [18, 2_356],
   config: [19, 2_642],
@@ -39,7 +39,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   engine: [15, 2_140],
   ignition: [16, 2_430],
   layering: [46, 8_584],
-  lib: [19, 1_430],
+  lib: [20, 1_446],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],
