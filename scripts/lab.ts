@@ -1,6 +1,7 @@
 // The lab: runs a scenario with simulated hosts, or virtual machines, and the real agent; see docs/lab.md.
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
+import { listed } from '../mocks/lab/list.ts';
 import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
 import { headingOf } from '../mocks/lab/page.ts';
@@ -40,9 +41,10 @@ const bundleOf = ({ agent }: LabOptions): string | Promise<string> =>
   agent ?? ensureBundle((text) => process.stderr.write(text));
 
 async function list(): Promise<number> {
+  const { columns, isTTY } = process.stdout;
   for (const name of await scenarioNames()) {
-    const { title } = await readScenario(name);
-    process.stdout.write(`${name.padEnd(28)} ${title}\n`);
+    const scenario = await readScenario(name);
+    process.stdout.write(listed(name, scenario, isTTY ? columns || 80 : undefined));
   }
   return 0;
 }

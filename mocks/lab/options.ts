@@ -50,7 +50,7 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --report FILE    write a report as JSON (docs/lab-report.schema.json)
   --agent FILE     run this bundle of the agent; by default it is built from the sources
   --keep           keep the files and logs of the hosts, and print where they are
-  --list           list the scenarios
+  --list           list the scenarios: what each shows, how it ends, how long it takes
   --schema         print the JSON Schema of a report
   --vm             install virtual machines instead of simulated hosts: a bootstrap host and two
                    masters in about eleven minutes, or one master with --scenario one-master;

@@ -10,8 +10,9 @@ describe('the scenarios', () => {
   });
 
   it.each(names)('%s is well formed', async (name) => {
-    const { hosts } = await readScenario(name);
+    const { hosts, usualSeconds, limitSeconds } = await readScenario(name);
     expect(hosts.length).toBeGreaterThan(0);
+    expect(usualSeconds).toBeLessThan(limitSeconds);
   });
 
   it.each([

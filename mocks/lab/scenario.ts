@@ -138,7 +138,7 @@ export const Scenario = z.strictObject({
       hosts: z.array(HostFault).default([]),
     })
     .prefault({}),
-  /** How long it takes on two cores. Each scenario of the folder says so, and its suite fails where it takes four times as long. */
+  /** How long it takes on two cores with other work. Each scenario of the folder says so, and its suite fails where it takes four times as long. */
   usualSeconds: z.number().positive().optional(),
   /** After this time the lab gives up. */
   limitSeconds: z.number().positive().default(180),

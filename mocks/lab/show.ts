@@ -224,7 +224,7 @@ function hostLines(host: HostReport, keeps: boolean): readonly string[] {
 const isLong = (seconds: number): boolean => seconds >= 0.05;
 
 /** A line as lines of a width, each with its indent; a word that is longer stays whole. */
-function wrapped(line: string, width: number): readonly string[] {
+export function wrapped(line: string, width: number): readonly string[] {
   const indent = /^ */.exec(line)?.[0] ?? '';
   return wrapAnsi(line.trimStart(), Math.max(1, width - indent.length))
     .split('\n')

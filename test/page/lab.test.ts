@@ -26,6 +26,7 @@ it('follows a run of the lab with a fault, and keeps its time line', async () =>
     expect(await page.locator('#host-2 header').textContent()).toContain(
       'simulated, 16.5 GB memory, sda 129 GB',
     );
+    expect(await page.locator('#state').textContent()).toContain('usually about');
     await page.screenshot({ path: join(pictures, 'lab.png'), fullPage: true });
     await page.locator('#faults').getByText('agent-killed after image/write').waitFor();
     // The last that a reader gets, before the lab ends.

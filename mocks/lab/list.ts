@@ -1,0 +1,33 @@
+import { renderDuration, seconds } from '../../src/model/duration.ts';
+import { outcomeWords } from './report.ts';
+import { DEFAULT_SCENARIO, type Scenario } from './scenario.ts';
+import { wrapped } from './show.ts';
+
+type Listed = Pick<Scenario, 'title' | 'description' | 'usualSeconds' | 'expect'>;
+
+/**
+ * What a scenario shows, how it ends and how long it takes.
+ * @param width of the terminal, whose lines end between words; a pipe has none
+ */
+export function listed(name: string, scenario: Listed, width: number | undefined): string {
+  const { title, description, usualSeconds } = scenario;
+  const after =
+    usualSeconds === undefined ? '' : `, after about ${renderDuration(seconds(usualSeconds))}`;
+  return [
+    `${name}${name === DEFAULT_SCENARIO ? ' (the default)' : ''}: ${title}`,
+    `    ${description.trim()}`,
+    `    Ends: ${endOf(scenario)}${after}.`,
+    '',
+  ]
+    .flatMap((line) => (width === undefined ? [line] : wrapped(line, width)))
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** The expected outcome, with the hosts that are to fail. */
+function endOf({ expect: { outcome, clusterStatus = 'installed', hosts } }: Listed): string {
+  const failures = Object.entries(hosts).flatMap(([host, { failure }]) =>
+    failure === undefined ? [] : [`${host} by ${failure}`],
+  );
+  return [outcomeWords({ outcome, clusterStatus }), ...failures].join(', ');
+}
