@@ -174,9 +174,9 @@ spec:
       ),
     ).toEqual([
       'd/a.yaml:7 kernel-type',
-      'd/a.yaml:14 path-relative',
-      'd/a.yaml:13 file-mode',
       'd/a.yaml:12 overrides-default',
+      'd/a.yaml:13 file-mode',
+      'd/a.yaml:14 path-relative',
     ]);
   });
 
@@ -241,7 +241,10 @@ describe('another file', () => {
   it('of another kind is a finding where it was named, and none in a folder', () => {
     const pool = { kind: 'MachineConfigPool', metadata: { name: 'infra' } };
     expect(found(pool)).toEqual(['other-kind']);
-    for (const other of [pool, { baseDomain: 'example.com' }, [1], ''])
+    const host = { role: 'worker', ignition: { url: 'http://192.0.2.10/worker.ign' } };
+    expect(found(host)).toEqual(['other-kind']);
+    expect(found({ ignition: {} })).toEqual(['ignition.no-version']);
+    for (const other of [pool, host, { baseDomain: 'example.com' }, [1], ''])
       expect(found(other, true)).toEqual([]);
     expect(found({ variant: 'openshift', version: '4.20.0' }, true)).toEqual(['other-kind']);
   });

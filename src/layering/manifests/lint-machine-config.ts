@@ -62,7 +62,11 @@ function findingsIn(file: LintedFile, read: ReadConfig[]): readonly LintFinding[
         ? []
         : [lintFindingOf(source)];
     const found = findingsOf(source, file.isInFolder, read);
-    return found.map((one) => lintFinding(source, one));
+    const line = ({ place }: LintFinding): number =>
+      Number(place.slice(place.lastIndexOf(':') + 1));
+    return found
+      .map((one) => lintFinding(source, one))
+      .toSorted((one, other) => line(one) - line(other));
   });
 }
 
@@ -80,12 +84,19 @@ function findingsOf(
 ): readonly Found[] {
   const { value } = source;
   if (value['kind'] === 'MachineConfig') return machineConfigFindings(source, read);
-  if (value['ignition'] !== undefined) return ignitionFindings(value, '', parseConfig).findings;
+  if (isIgnition(value)) return ignitionFindings(value, '', parseConfig).findings;
   if (value['variant'] !== undefined)
     return [error('other-kind', 'variant', 'this is Butane: lint what butane makes of it')];
   if (isInFolder) return [];
   return [error('other-kind', 'kind', `${WANTED} is expected, and this is another object`)];
 }
+
+const sections = ['ignition', 'kernelArguments', 'passwd', 'storage', 'systemd'];
+
+/** A configuration of Bootwright has a section of that name too, beside others. */
+const isIgnition = (value: Fields): boolean =>
+  fieldsOf(value['ignition'])['version'] !== undefined ||
+  (value['ignition'] !== undefined && Object.keys(value).every((key) => sections.includes(key)));
 
 const error = (rule: string, at: string, message: string): Found => ({
   ...{ rule, severity: 'error', at, message },
