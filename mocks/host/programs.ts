@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Call, Program, Programs } from './call.ts';
 import { copyingPrograms, linkPrograms } from './commands/trees.ts';
 import { writerPrograms } from './commands/coreos-installer.ts';
@@ -13,6 +14,7 @@ import { containerPrograms, imagePrograms } from './commands/containers.ts';
 import { movingPrograms } from './commands/rpm-ostree.ts';
 import { shellPrograms, systemPrograms, transientPrograms } from './commands/system.ts';
 import { unitPrograms } from './commands/systemctl.ts';
+import { readFile } from './files.ts';
 import type { Machine, RanCommand } from './machine.ts';
 
 const bare: Programs = {
@@ -47,6 +49,19 @@ const programs: Programs = { ...bare, ...shellPrograms(inBare), ...transientProg
 /** The stand-in of a program, or undefined if absent. */
 const programNamed = (name: string): Program | undefined => among(programs, name);
 
+/** A script of the host: prints what its lines echo, with its variables in place, and ends as its last line says. */
+async function scriptNamed({ files }: Machine, name: string): Promise<Program | undefined> {
+  const at = await files.real(name);
+  if (!name.startsWith('/') || !existsSync(at)) return undefined;
+  const script = await readFile(at, 'utf8');
+  return (_machine, { out, env }) => {
+    for (const [, text = ''] of script.matchAll(/^echo (.*)$/gm)) {
+      out(`${text.replaceAll(/\$(\w+)/g, (_, variable: string) => env[variable] ?? '')}\n`);
+    }
+    return Number(/^exit (\d+)$/m.exec(script)?.[1] ?? 0);
+  };
+}
+
 /** The options that the agent gives to nsenter before the command. */
 export const nsenterOptions = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'];
 
@@ -60,7 +75,9 @@ export async function runCommand(machine: Machine, call: Call): Promise<number> 
   const record: RanCommand = { argv, env: Object.keys(call.env), at: Date.now() };
   machine.ran.push(record);
   const [name = ''] = argv;
-  const program = isEntered ? programNamed(name) : undefined;
+  const program = isEntered
+    ? (programNamed(name) ?? (await scriptNamed(machine, name)))
+    : undefined;
   if (program === undefined) {
     machine.unknown.push(argv.join(' '));
     call.err(`nsenter: failed to execute ${name}: No such file or directory\n`);

@@ -220,6 +220,15 @@ export const settingTable = {
     rebootMarker: text('file to touch instead of a reboot'),
     clusterHosts: text('file with the hosts of a dry cluster; accepted, not read'),
   },
+  hooks: {
+    before: text(
+      'executable on the host to run before the system is written; if it fails, so does the installation, with the disk unchanged',
+    ),
+    after: text(
+      'executable on the host to run once the system is written, before the logs are sent and the host reboots; if it fails, so does the installation',
+    ),
+    minutes: count('timeout of a hook, in minutes, at most 1440', 30),
+  },
   finish: {
     rebootDelayMinutes: optionalCount(
       'minutes between the last report and the reboot, 0 for none; unset: at once, or after a minute where a bootstrap host did not see etcd leave it',

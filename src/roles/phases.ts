@@ -5,6 +5,7 @@ import { cleanDisk } from '../steps/disk/clean.ts';
 import { formatExtraDisks } from '../steps/disk/format-extra.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
+import { checkHooks, runAfterHook, runBeforeHook } from '../steps/image/hooks.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
 import { checkInputs, chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
@@ -18,6 +19,7 @@ import { findRegistryMedia } from '../steps/registry/find-media.ts';
 /** Checks everything that can be checked before anything is changed. */
 export const preflight = [
   prepareDirectories,
+  checkHooks,
   resolveDisk,
   lockDisk,
   checkDisk,
@@ -29,6 +31,7 @@ export const preflight = [
  * and by then every input has been fetched and checked.
  */
 export const writeSystem = [
+  runBeforeHook,
   checkInputs,
   formatExtraDisks,
   cleanDisk,
@@ -47,8 +50,8 @@ export const makeBootable = [
 /** Completes the written system before its first boot. */
 export const prepareFirstBoot = [overwriteOs, ...makeBootable] as const;
 
-/** Uploads the logs, and finds out who reboots the host. */
-export const sendLogs = [announceLogs, uploadLogs, findIronic] as const;
+/** Runs the last hook, uploads the logs, and finds out who reboots the host. */
+export const sendLogs = [runAfterHook, announceLogs, uploadLogs, findIronic] as const;
 
 /** Leaves the host, by a reboot or to ironic, when what the service did not take is kept. */
 export const keepAndReboot = [keepUnreported, rebootHost] as const;

@@ -110,7 +110,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   sha256sum: coreutils(),
   stat: coreutils('--dereference', '--format'),
   sync: coreutils('--file-system'),
-  test: coreutils('-d', '-f'),
+  test: coreutils('-d', '-f', '-x'),
   touch: coreutils(),
   uname: coreutils('-m'),
 

@@ -35,6 +35,7 @@ export const engineMutants: MutantsByFile = {
  * and by then every input has been fetched and checked.
  */
 export const writeSystem = [
+  runBeforeHook,
   checkInputs,
   formatExtraDisks,
   cleanDisk,

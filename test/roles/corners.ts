@@ -55,6 +55,7 @@ const turns: readonly (readonly [string, ConfigInput])[] = [
     'without a service',
     { service: { url: '' }, ignition: { source: 'file', file: '/opt/host.ign' } },
   ],
+  ['with hooks', { hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' } }],
   ['with a reboot at once', { finish: { rebootDelayMinutes: 0 } }],
 ];
 

@@ -57,6 +57,7 @@ export const faultHosts: readonly FaultHost[] = [
     host: {
       config: cornerOf('arbiter', {
         image: { file: '/run/media/iso/image.raw', sha256: imageSha256 },
+        hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' },
       }),
       plan: { units: ['ironic-agent.service'] },
     },

@@ -183,6 +183,18 @@ const inputs: readonly Input[] = [
     },
   })),
   {
+    name: 'a hook, no such file',
+    code: 'hook.not-executable',
+    config: { hooks: { after: '/opt/hooks/none' } },
+  },
+  {
+    name: 'a hook that fails before the write',
+    code: 'hook.failed',
+    config: { hooks: { before: '/opt/hooks/before' } },
+    spoil: ({ machine }) =>
+      writeFileSync(join(machine.files.root, 'opt/hooks/before'), '#!/bin/sh\nexit 3\n'),
+  },
+  {
     name: 'the image for the running root, not in its registry',
     code: 'command.failed',
     config: { image: { existingRoot: 'registry.example/none:1' } },

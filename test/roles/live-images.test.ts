@@ -34,6 +34,8 @@ const lineOf = (id: string): number =>
 /** Every command that the plan of any corner prints or that a host runs, and the first line that may run it. */
 const known = new Map<string, { readonly argv: readonly string[]; readonly line: number }>();
 const learn = (step: string, argv: readonly string[]): void => {
+  // A hook is the operator's own, not a program of the live image.
+  if (step.endsWith('-hook')) return;
   const key = argv.join(' ');
   known.set(key, {
     argv,

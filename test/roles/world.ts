@@ -71,6 +71,8 @@ const files: Readonly<Record<string, string | Uint8Array>> = {
   'run/media/iso/image.raw': image,
   'ostree/repo/refs/heads/coreos/node-image': '',
   'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
+  'opt/hooks/before': '#!/bin/sh\necho $INSTALL_DISK\n',
+  'opt/hooks/after': '#!/bin/sh\necho $INSTALL_IMAGE\n',
 };
 /** The digest of the image. */
 export const imageSha256 = createHash('sha256').update(image).digest('hex');
@@ -83,7 +85,9 @@ function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
   const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(join(root, dirname(path)), { recursive: true });
-    writeFileSync(join(root, path), content);
+    writeFileSync(join(root, path), content, {
+      mode: path.startsWith('opt/hooks/') ? 0o755 : 0o644,
+    });
   }
   const machine = buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);
   giveControlPlane(machine);

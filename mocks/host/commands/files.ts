@@ -97,6 +97,7 @@ const test: Program = async (machine, call) => {
     '-d': found.isDirectory(),
     '-s': found.size > 0,
     '-r': true,
+    '-x': (found.mode & 0o111) !== 0,
     '-b': machine.devices.byPath(path) !== undefined,
   };
   return isTrue[option] === true ? 0 : 1;

@@ -22,6 +22,7 @@ export const hostCommands: readonly CommandRow[] = [
       'bootstrap/set-hostname': ['hostnamectl'],
       'bootstrap/start-services': ['systemctl start'],
       'finish/leave-host': ['shutdown', 'systemctl stop'],
+      'host/check-hooks': ['test'],
       'host/prepare-directories': ['mkdir'],
       'registry/find-media': ['stat'],
     },
@@ -196,6 +197,17 @@ export const hostCommands: readonly CommandRow[] = [
   {
     where: { 'image/choose': ['od', 'sha256sum', 'stat', 'uname'] },
     endings: needed(1, { garbage: ends('command.unreadable') }),
+  },
+  {
+    where: {
+      'host/run-after-hook': ['/opt/hooks/after'],
+      'host/run-before-hook': ['/opt/hooks/before'],
+    },
+    endings: needed(1, {
+      missing: ends('hook.failed'),
+      fails: ends('hook.failed'),
+      hangs: ends('hook.timed-out'),
+    }),
   },
   {
     where: { 'image/check-inputs': ['skopeo inspect'] },

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import type { TargetDisk } from '../disk/facts.ts';
+import { checkHooks, runAfterHook, runBeforeHook } from './hooks.ts';
+
+const hook = '/opt/raid';
+const config: ConfigInput = {
+  role: 'worker',
+  cluster: { id: 'C', hostId: 'H' },
+  hooks: { before: hook, after: hook, minutes: 2 },
+  proxy: { http: 'http://user:secret@proxy.example:3128', no: 'site.example' },
+};
+const disk: TargetDisk = {
+  ...{ path: '/dev/sda', asked: '/dev/sda', name: 'sda', majorMinor: '8:0', type: 'disk' },
+  ...{ sizeBytes: 1, sectorBytes: 512, serial: '', wwn: '', byId: [] },
+};
+const image = {
+  kind: 'url',
+  url: 'http://h.example/i.raw',
+  source: 'config',
+  because: '',
+} as const;
+const facts = { disk, image };
+
+describe('host/check-hooks', () => {
+  it.each([
+    ['is a program', [0, 0], undefined],
+    ['is no file', [1, 0], '/opt/raid is not a file on the host'],
+    ['may not be run', [0, 1], '/opt/raid is not executable'],
+  ] as const)('a hook that %s', async (_, [file, executable], message) => {
+    const host = fakeHost()
+      .on(['test', '-f', hook])
+      .fails(file)
+      .on(['test', '-x', hook])
+      .fails(executable);
+    const { failure } = await tryStep(checkHooks, { config, host });
+    if (message === undefined) expect(failure).toBeUndefined();
+    else expect(failure).toMatchObject({ code: 'hook.not-executable', message });
+  });
+});
+
+describe.each([
+  ['before', runBeforeHook],
+  ['after', runAfterHook],
+] as const)('hooks.%s', (name, hookStep) => {
+  it('gets what is installed where, and no password', async () => {
+    const host = fakeHost().on([hook]).prints('RAID of http://user:secret@bmc.example is up\n');
+    const { notes } = await runStep(hookStep, { config, facts, host });
+    expect(notes).toEqual(['info: RAID of http://***@bmc.example is up']);
+    const [call] = host.calls;
+    expect(call?.limit).toBe(120_000);
+    expect(call?.env).toMatchObject({
+      INSTALL_HOOK: name,
+      INSTALL_ROLE: 'worker',
+      INSTALL_HOST_ID: 'H',
+      INSTALL_CLUSTER_ID: 'C',
+      INSTALL_DISK: '/dev/sda',
+      INSTALL_IMAGE: 'http://h.example/i.raw',
+      http_proxy: 'http://proxy.example:3128',
+      HTTP_PROXY: 'http://proxy.example:3128',
+    });
+    expect(JSON.stringify(call?.env)).not.toContain('secret');
+  });
+
+  it('knows no disk of an installation into the running root', async () => {
+    const host = fakeHost().on([hook]).succeeds();
+    const running = { ...config, image: { existingRoot: 'registry.example/os:1' } };
+    const none = { disk: undefined, image: undefined };
+    await runStep(hookStep, { config: running, facts: none, host });
+    expect(host.calls[0]?.env).toMatchObject({
+      INSTALL_DISK: '',
+      INSTALL_IMAGE: 'registry.example/os:1',
+    });
+  });
+
+  it('ends the installation when it fails', async () => {
+    const host = fakeHost().on([hook]).fails(3, 'no controller at http://a:b@bmc.example');
+    const { failure } = await tryStep(hookStep, { config, facts, host });
+    expect(failure).toMatchObject({
+      code: 'hook.failed',
+      message: `hooks.${name}: /opt/raid ended with exit code 3: no controller at http://***@bmc.example`,
+      context: { hook: name, path: hook },
+    });
+  });
+
+  it.each([
+    [2, 2],
+    [0, 1],
+    [5000, 1440],
+  ])('ends the installation after its limit of %i min', async (given, effective) => {
+    const clock = fakeClock();
+    const host = fakeHost({ clock }).on([hook]).hangs();
+    const limited = { ...config, hooks: { ...config.hooks, minutes: given } };
+    const { failure } = await tryStep(hookStep, { config: limited, facts, host, clock });
+    expect(failure).toMatchObject({ code: 'hook.timed-out' });
+    expect(clock.elapsed()).toBe(effective * 60_000);
+  });
+});

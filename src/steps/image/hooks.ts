@@ -1,0 +1,154 @@
+import type { Config } from '../../config/schema.ts';
+import { condition } from '../../engine/condition.ts';
+import { ifGiven, type NeedValues } from '../../engine/fact.ts';
+import { proxyEnv } from '../../lib/proxies.ts';
+import { shownText, shownUrl } from '../../lib/shown-url.ts';
+import { hours, minutes } from '../../model/duration.ts';
+import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { TargetDisk } from '../disk/facts.ts';
+import { withHeartbeat } from '../heartbeat.ts';
+import { isTrue } from '../host-commands.ts';
+import { step, type StepScope } from '../step.ts';
+import { ChosenImage } from './facts.ts';
+
+/** Failures of the executables that an operator has run in an installation. */
+export const hookFailures = {
+  'hook.not-executable': {
+    kind: 'input',
+    title: 'A hook is no executable file on the host',
+    hint: 'check hooks.before and hooks.after: paths on the host, not in the container, of files with mode 0755',
+  },
+  'hook.failed': {
+    kind: 'host',
+    title: 'A hook of the installation failed',
+    hint: 'read what the hook printed in the log, correct it, then run again',
+  },
+  'hook.timed-out': {
+    kind: 'limit',
+    title: 'A hook of the installation timed out',
+    hint: 'check what the hook waits for, or raise hooks.minutes',
+  },
+} as const satisfies FailureTable;
+
+const hookFailure = failuresOf(hookFailures);
+
+type Hook = 'before' | 'after';
+
+const isSet = (hook: Hook) =>
+  condition<Config>(`hooks.${hook} is set`, ({ hooks }) => hooks[hook] !== '');
+
+const pathsOf = ({ hooks }: Config): readonly string[] =>
+  [hooks.before, hooks.after].filter((path) => path !== '');
+
+const testArgvs = (path: string): readonly (readonly string[])[] => [
+  ['test', '-f', path],
+  ['test', '-x', path],
+];
+
+/** Checks that each hook can be run, while the disk is unchanged. */
+export const checkHooks = step({
+  id: 'host/check-hooks',
+  title: 'Check that the hooks are executable',
+  uses: ['host'],
+  when: condition<Config>('a hook is set', (config) => pathsOf(config).length > 0),
+  preflight: true,
+  limit: minutes(2),
+  preview: (config) => pathsOf(config).flatMap(testArgvs),
+  run: async (scope) => {
+    for (const path of pathsOf(scope.config)) {
+      for (const argv of testArgvs(path)) {
+        if (await isTrue(scope, argv)) continue;
+        const what = argv.includes('-f') ? 'is not a file on the host' : 'is not executable';
+        throw hookFailure('hook.not-executable', `${path} ${what}`, { context: { path } });
+      }
+    }
+  },
+});
+
+/** Of a system that goes onto a disk. */
+const needs = { disk: ifGiven(TargetDisk), image: ifGiven(ChosenImage) };
+
+/** What is common to both hooks. A hook that an earlier run was stopped in runs again. */
+const hookStep = (hook: Hook) =>
+  ({
+    uses: ['host', 'clock'],
+    needs,
+    when: isSet(hook),
+    // Beyond any limit that hooks.minutes sets; the command has that one.
+    limit: hours(24) + minutes(5),
+    explain: ({ hooks }: Config) =>
+      `${hooks[hook]}, at most ${limitOf(hooks)} min, with INSTALL_HOOK=${hook} in its environment`,
+    preview: ({ hooks }: Config) => [[hooks[hook]]],
+    run: (scope: StepScope<'host' | 'clock'>, facts: NeedValues<typeof needs>) =>
+      runHook(hook, scope, facts),
+  }) as const;
+
+/** Runs the hook of the operator before the system is written. */
+export const runBeforeHook = step({
+  id: 'host/run-before-hook',
+  title: 'Run hooks.before',
+  ...hookStep('before'),
+});
+
+/** Runs the hook of the operator on the live system once the installation is complete, before the reboot. */
+export const runAfterHook = step({
+  id: 'host/run-after-hook',
+  title: 'Run hooks.after',
+  ...hookStep('after'),
+});
+
+const limitOf = ({ minutes: given }: Config['hooks']): number =>
+  Math.min(Math.max(given, 1), 24 * 60);
+
+/**
+ * Runs a hook to its end; what it prints is in the log, each address without its password.
+ * @throws AgentError `hook.failed`, `hook.timed-out`
+ */
+async function runHook(
+  hook: Hook,
+  scope: StepScope<'host' | 'clock'>,
+  facts: NeedValues<typeof needs>,
+): Promise<void> {
+  const { host, config, signal, note } = scope;
+  const path = config.hooks[hook];
+  const run = () =>
+    host.exec([path], {
+      signal,
+      limit: minutes(limitOf(config.hooks)),
+      env: hookEnv(hook, config, facts),
+      onLine: (line) => {
+        if (line.trim() !== '') note('info', shownText(line), { hook });
+      },
+    });
+  try {
+    await withHeartbeat(`hooks.${hook}`, scope, run);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    const code = error.code === 'command.timed-out' ? 'hook.timed-out' : 'hook.failed';
+    const context = { hook, path };
+    throw hookFailure(code, `hooks.${hook}: ${shownText(error.message)}`, {
+      context,
+      cause: error,
+    });
+  }
+}
+
+/** What a hook gets in its environment: nothing of it is secret, and neither are its proxies. */
+function hookEnv(
+  hook: Hook,
+  { role, cluster, image: { existingRoot }, proxy }: Config,
+  { disk, image }: NeedValues<typeof needs>,
+): Readonly<Record<string, string>> {
+  const chosen =
+    image?.kind === 'file' ? image.path : image?.kind === 'url' ? image.url : existingRoot;
+  return {
+    INSTALL_HOOK: hook,
+    INSTALL_ROLE: role,
+    INSTALL_HOST_ID: cluster.hostId,
+    INSTALL_CLUSTER_ID: cluster.id,
+    INSTALL_DISK: disk?.path ?? '',
+    INSTALL_IMAGE: shownUrl(chosen),
+    ...proxyEnv({ http: String(proxy.http), https: String(proxy.https), no: proxy.no }),
+  };
+}
