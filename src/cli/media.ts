@@ -109,12 +109,21 @@ export async function runMedia(call: MediaCall): Promise<number> {
   const command = ['coreos-installer', isIso ? 'iso' : 'pxe', 'customize', ...networkArgv];
   const exitCode = await write(call.out, { command, input, ignition: medium.ignition });
   if (exitCode !== 0) return exitCode;
-  for (const key of ['image.file', 'image.stream'] as const)
+  for (const key of notInMedium)
     if (textIn(settings, key).startsWith('/'))
       printNote('note', `${key} is a path on the live system: it is not in the medium`);
   report(call, { medium, config, image, isIso });
   return 0;
 }
+
+/** Settings whose file an install opens on the live system, where Ignition or its own image puts it. */
+const notInMedium = [
+  'image.file',
+  'image.stream',
+  'network.nmstate',
+  'hooks.before',
+  'hooks.after',
+] as const;
 
 /** What is customized. */
 interface MediaSource {

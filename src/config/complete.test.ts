@@ -122,6 +122,16 @@ describe('requireComplete', () => {
     else expect(check).toThrow(expect.objectContaining({ code, kind: 'input' }) as Error);
   });
 
+  it('refuses nmstate beside keyfiles', () => {
+    const layer = given({ ...service, 'network.keyfiles': '/n', 'network.nmstate': '/n.yaml' });
+    expect(() => requireComplete(layer)).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        context: { settings: 'network.keyfiles, network.nmstate' },
+      }) as Error,
+    );
+  });
+
   it('names the variable where the contract of 2020 lacks the disk', () => {
     const store = { value: 's3', origin: 'environment S3_URL' };
     const layer: Layer = new Map([['ignition.source', store]]);
@@ -247,6 +257,13 @@ describe('derive', () => {
       ) as string,
     });
     expect(derive(given({ 'disk.keep': [] })).has('image.writerArgs')).toBe(false);
+  });
+
+  it('keyfiles are taken along that nmstatectl makes', () => {
+    expect(derive(given({ 'network.nmstate': '/host.yaml' })).get('image.writerArgs')).toEqual({
+      value: ['--copy-network', '--network-dir=/opt/install-dir/network'],
+      origin: 'derived from network.nmstate',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { normalize } from 'node:path/posix';
+import { nmstateFolder } from '../lib/keyfiles.ts';
 import { readWriterArgs, savingOption } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
@@ -32,16 +33,27 @@ export function derive(given: Layer): Layer {
   return new Map([...given, ...derived]);
 }
 
+/** The folder whose keyfiles coreos-installer takes along, with the setting that asks for it; undefined where none does. */
+export function networkFolderOf(
+  given: Layer,
+): { readonly key: SettingKey; readonly folder: string } | undefined {
+  const keyfiles = textIn(given, 'network.keyfiles');
+  if (keyfiles !== '') return { key: 'network.keyfiles', folder: keyfiles };
+  if (textIn(given, 'network.nmstate') === '') return undefined;
+  return { key: 'network.nmstate', folder: nmstateFolder };
+}
+
 /**
- * The arguments by which coreos-installer takes `network.keyfiles` along and keeps the partitions of `disk.keep`, behind those
+ * The arguments by which coreos-installer takes the network of the settings along and keeps the partitions of `disk.keep`, behind those
  * that are given.
  */
 function writerArgsFor(given: Layer): Given | undefined {
   const { value, origin } = given.get('image.writerArgs') ?? { value: [] };
   if (!Array.isArray(value)) return undefined;
   const args = value as readonly string[];
+  const network = networkFolderOf(given);
   const derived = [
-    ['network.keyfiles', networkArgs(textIn(given, 'network.keyfiles'), args)],
+    [network?.key, networkArgs(network?.folder, args)],
     ['disk.keep', keepArgs(given.get('disk.keep')?.value)],
   ] as const;
   const more = derived.filter(([, own]) => own !== undefined);
@@ -53,8 +65,11 @@ function writerArgsFor(given: Layer): Given | undefined {
   };
 }
 
-function networkArgs(folder: string, args: readonly string[]): readonly string[] | undefined {
-  if (folder === '') return undefined;
+function networkArgs(
+  folder: string | undefined,
+  args: readonly string[],
+): readonly string[] | undefined {
+  if (folder === undefined) return undefined;
   const { uses } = readWriterArgs(args.map(String));
   const has = (name: string): boolean => uses.some(({ option }) => option === name);
   return [
@@ -110,9 +125,18 @@ export function missingSettings(given: Layer): readonly MissingSetting[] {
  * @throws AgentError `config.incomplete` that names every missing setting, `config.invalid-value`
  */
 export function requireComplete(given: Layer): void {
-  requireSafeEtcd(given);
+  requireCompatible(given);
   const missing = missingSettings(given);
   if (missing.length > 0) throw incomplete(missing);
+}
+
+/**
+ * Refuses settings of which each is right and that cannot be together.
+ * @throws AgentError `config.invalid-value`
+ */
+export function requireCompatible(given: Layer): void {
+  requireSafeEtcd(given);
+  requireOneNetwork(given);
 }
 
 /** Names settings that are missing. */
@@ -126,7 +150,7 @@ export const incomplete = (missing: readonly MissingSetting[]): AgentError =>
  * With the override, the etcd operator removes the member on the bootstrap host as soon as one other is there
  * (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`): with two masters that one is alone.
  */
-export function requireSafeEtcd(given: Layer): void {
+function requireSafeEtcd(given: Layer): void {
   if (textIn(given, 'bootstrap.etcdOverride') !== 'always') return;
   if (given.get('cluster.controlPlaneCount')?.value !== 2) return;
   throw configFailure(
@@ -135,6 +159,19 @@ export function requireSafeEtcd(given: Layer): void {
     {
       hint: 'leave bootstrap.etcdOverride at auto, or install three masters',
       context: { settings: 'bootstrap.etcdOverride, cluster.controlPlaneCount' },
+    },
+  );
+}
+
+/** The keyfiles of one would replace those of the other. */
+function requireOneNetwork(given: Layer): void {
+  if (isUnset(given, 'network.keyfiles') || isUnset(given, 'network.nmstate')) return;
+  throw configFailure(
+    'config.invalid-value',
+    'network.keyfiles and network.nmstate are both set, and each is the whole network of the installed host',
+    {
+      hint: 'set one of them',
+      context: { settings: 'network.keyfiles, network.nmstate' },
     },
   );
 }

@@ -3,6 +3,7 @@ import { type FileKind, readFileOf, tryToOpen } from '../adapters/file-access.ts
 import { readWriterArgs } from '../lib/writer-args.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
+import { networkFolderOf } from './complete.ts';
 import type { Config } from './schema.ts';
 import {
   type Given,
@@ -71,6 +72,7 @@ export async function requireFiles({
 /** Files and folders that an install opens on the host, and those that the program itself opens where nothing wins over them. */
 const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = {
   ...{ 'image.file': 'host', 'image.stream': 'host', 'network.keyfiles': 'host' },
+  'network.nmstate': 'host',
   ...{ 'hooks.before': 'host', 'hooks.after': 'host' },
   ...{ 'ignition.file': 'host', 'ignition.caFile': 'host', 'service.caFile': 'own' },
   ...{ 'service.tokenFile': 'own', 's3.secretAccessKeyFile': 'own' },
@@ -84,7 +86,7 @@ export async function findUnopened(
   { config, given }: { readonly config: Config; readonly given: Layer },
   known: ReadonlySet<unknown>,
 ): Promise<readonly string[]> {
-  const folder = textIn(given, 'network.keyfiles');
+  const folder = networkFolderOf(given)?.folder;
   const ofWriter = readWriterArgs(config.image.writerArgs).uses.filter(
     ({ option, value }) => fileOptions.includes(option) && value !== folder,
   );

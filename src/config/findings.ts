@@ -1,5 +1,5 @@
 import { AgentError } from '../model/failure.ts';
-import { derive, incomplete, missingSettings, requireSafeEtcd } from './complete.ts';
+import { derive, incomplete, missingSettings, requireCompatible } from './complete.ts';
 import type { Environment } from './environment.ts';
 import { readable, type Refuse } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
@@ -49,7 +49,7 @@ export async function missingIn(
   const mistakes: AgentError[] = [];
   const refuse: Refuse = (mistake) => mistakes.push(mistake);
   readable(refuse, () => {
-    requireSafeEtcd(loaded.given);
+    requireCompatible(loaded.given);
   });
   const missing = missingSettings(loaded.given).filter(({ key }) => !refused.has(key));
   mistakes.push(...missing.map((one) => incomplete([one])));

@@ -81,6 +81,13 @@ it('network.keyfiles is refused beside another folder for coreos-installer', () 
   );
 });
 
+it('network.nmstate is refused beside another folder for coreos-installer', () => {
+  const values = { 'network.nmstate': '/a.yaml', 'image.writerArgs': ['--network-dir=/other'] };
+  expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(
+    expect.objectContaining({ context: { setting: 'network.nmstate' } }),
+  );
+});
+
 describe('what to write instead', () => {
   it.each<[SettingKey, unknown, string]>([
     ['role', 'mastre', 'write master'],

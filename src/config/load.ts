@@ -4,7 +4,7 @@ import { SecretUrl } from '../lib/secret-url.ts';
 import { readWriterArgs } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
-import { derive, requireComplete } from './complete.ts';
+import { derive, networkFolderOf, requireComplete } from './complete.ts';
 import { readable } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
 import { invalid, readValue, requireItems, requireWriterArgs } from './read-value.ts';
@@ -174,13 +174,15 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
     const { value = [] } = given.get('disk.keep') ?? {};
     requireItems('disk.keep', value as readonly string[], place);
   });
-  check('network.keyfiles', (place) => {
-    const folder = textIn(given, 'network.keyfiles');
+  const network = networkFolderOf(given);
+  check(network?.key ?? 'network.keyfiles', (place) => {
     const { value = [] } = given.get('image.writerArgs') ?? {};
     const { uses } = readWriterArgs((value as readonly unknown[]).map(String));
-    const other = uses.find(({ option, value: of }) => option === 'network-dir' && of !== folder);
-    if (folder === '' || other === undefined) return;
-    throw invalid('network.keyfiles', place, {
+    const other = uses.find(
+      ({ option, value: of }) => option === 'network-dir' && of !== network?.folder,
+    );
+    if (network === undefined || other === undefined) return;
+    throw invalid(network.key, place, {
       what: `image.writerArgs has --network-dir ${other.value}`,
       write: 'one of them',
     });

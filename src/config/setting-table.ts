@@ -157,6 +157,9 @@ export const settingTable = {
     keyfiles: text(
       'folder on the host with NetworkManager keyfiles, which become those of the installed host; checked before a disk is changed',
     ),
+    nmstate: text(
+      'file on the host with the network of the installed host as nmstate has it, in place of network.keyfiles; nmstatectl of the live image makes the keyfiles',
+    ),
   },
   ignition: {
     source: word(

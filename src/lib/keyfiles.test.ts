@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keyfileProblems } from './keyfiles.ts';
+import { keyfileProblems, nmstateKeyfiles } from './keyfiles.ts';
 
 const uuid = (digit: number): string => `0000000${digit}-0000-4000-8000-000000000000`;
 const file = (...lines: readonly string[]): string => ['[connection]', ...lines, ''].join('\n');
@@ -52,5 +52,35 @@ describe('the problems of keyfiles', () => {
   it('show no secret of a file', () => {
     const text = '[802-1x]\npassword=planted-secret\nplanted-secret\n';
     expect(keyfileProblems(new Map([['a.nmconnection', text]])).join()).not.toContain('planted');
+  });
+});
+
+describe('the keyfiles that nmstatectl prints', () => {
+  it.each([
+    [
+      "---\nNetworkManager:\n- - a.nmconnection\n  - '[connection]\n\n    id=a\n\n    '\n",
+      '[connection]\nid=a\n',
+    ],
+    [
+      'NetworkManager:\n- - a.nmconnection\n  - |\n    [connection]\n    id=a\n',
+      '[connection]\nid=a\n',
+    ],
+  ])('are read of %j', (printed, text) => {
+    expect(nmstateKeyfiles(printed)).toEqual(new Map([['a.nmconnection', text]]));
+  });
+
+  it('may be none', () => {
+    expect(nmstateKeyfiles('---\nNetworkManager: []\n')).toEqual(new Map());
+  });
+
+  it.each([
+    '',
+    '{}',
+    'a: [',
+    'NetworkManager: x',
+    'NetworkManager: [[a]]',
+    'NetworkManager: [[a, 1]]',
+  ])('are not read of %j', (printed) => {
+    expect(nmstateKeyfiles(printed)).toBeUndefined();
   });
 });

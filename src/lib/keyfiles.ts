@@ -1,3 +1,22 @@
+import { yamlIn } from './yaml-text.ts';
+
+/** Where the keyfiles that `nmstatectl` made of `network.nmstate` are, for coreos-installer. */
+export const nmstateFolder = '/opt/install-dir/network';
+
+/** Whether a value is the pair of a file name and its text. */
+const isFile = (value: unknown): value is readonly [string, string] =>
+  Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
+
+/**
+ * The keyfiles that `nmstatectl gc` printed, by their names; undefined where it printed something else. It is YAML: below
+ * `NetworkManager` pairs of a file name and its text (nmstate 1.0.2 and newer, `rust/src/lib/gen_conf.rs`).
+ */
+export function nmstateKeyfiles(printed: string): ReadonlyMap<string, string> | undefined {
+  const files = (yamlIn(printed) as { readonly NetworkManager?: unknown } | null | undefined)
+    ?.NetworkManager;
+  return Array.isArray(files) && files.every(isFile) ? new Map(files) : undefined;
+}
+
 /** What is read of a NetworkManager keyfile. */
 interface Connection {
   readonly name: string;

@@ -99,7 +99,9 @@ it('static-network.md', async () => {
   mkdirSync(join(place, 'network'), { recursive: true });
   writeFileSync(join(place, 'master.ign'), pointerIgnition);
   const guide = readFileSync(join(guidesFolder, 'static-network.md'), 'utf8');
-  for (const { path, text } of blocksOf(guide).filter((one) => one.path.startsWith('network/')))
+  for (const { path, text } of blocksOf(guide).filter((one) =>
+    /^n(?:etwork\/|mstate)/.test(one.path),
+  ))
     writeFileSync(join(place, path), text, { mode: 0o600 });
   await followGuide('static-network.md', host.environment);
 });

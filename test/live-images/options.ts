@@ -114,6 +114,9 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   touch: coreutils(),
   uname: coreutils('-m'),
 
+  // Generations without it end with network.no-nmstatectl.
+  'nmstatectl gc': { options: {} },
+
   'systemctl daemon-reload': systemctl(),
   'systemctl list-units': systemctl('--no-legend'),
   'systemctl reset-failed': systemctl(),
@@ -155,7 +158,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     from: 'coreos-installer',
     options: {
       ...all('0.1.0', '--image-file', '--image-url', '--insecure', '-i'),
-      ...all('0.2.0', '--copy-network', '--offline'),
+      ...all('0.2.0', '--copy-network', '--network-dir', '--offline'),
       ...all('0.3.0', '--append-karg', '--delete-karg'),
       ...all('0.5.0', '--save-partlabel', '--save-partindex'),
       '--config-file': '0.12.0',

@@ -89,8 +89,18 @@ export const diskMutants: MutantsByFile = {
   'src/steps/image/choose.ts': [
     {
       means: 'keyfiles that changed since the image was chosen are not seen before the first loss',
-      from: 'await checkKeyfiles(scope);\n    if (existingRoot',
-      to: 'if (existingRoot',
+      from: 'await checkKeyfiles(scope);\n    if (config',
+      to: 'if (config',
+    },
+    {
+      means: 'nmstate is read for the first time when the disk is about to be lost',
+      from: "if (scope.config.network.nmstate !== '') await readNmstate(scope);",
+      to: '',
+    },
+    {
+      means: 'keyfiles that nmstatectl made in an earlier run stay beside those of this one',
+      from: 'if (!files.has(name))',
+      to: 'if (name === "")',
     },
   ],
   'src/steps/disk/resolve.ts': [

@@ -55,6 +55,13 @@ const turns: readonly (readonly [string, ConfigInput])[] = [
     'without a service',
     { service: { url: '' }, ignition: { source: 'file', file: '/opt/host.ign' } },
   ],
+  [
+    'with a network by nmstate',
+    {
+      network: { nmstate: '/opt/network.yaml' },
+      image: { writerArgs: ['--copy-network', '--network-dir=/opt/install-dir/network'] },
+    },
+  ],
   ['with hooks', { hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' } }],
   ['with a reboot at once', { finish: { rebootDelayMinutes: 0 } }],
 ];

@@ -58,6 +58,7 @@ export const faultHosts: readonly FaultHost[] = [
       config: cornerOf('arbiter', {
         image: { file: '/run/media/iso/image.raw', sha256: imageSha256 },
         hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' },
+        network: { nmstate: '/opt/network.yaml' },
       }),
       plan: { units: ['ironic-agent.service'] },
     },

@@ -71,6 +71,7 @@ const files: Readonly<Record<string, string | Uint8Array>> = {
   'run/media/iso/image.raw': image,
   'ostree/repo/refs/heads/coreos/node-image': '',
   'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
+  'opt/network.yaml': 'interfaces:\n  - name: eno1\n    type: ethernet\n    state: up\n',
   'opt/hooks/before': '#!/bin/sh\necho $INSTALL_DISK\n',
   'opt/hooks/after': '#!/bin/sh\necho $INSTALL_IMAGE\n',
 };

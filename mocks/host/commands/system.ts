@@ -6,6 +6,19 @@ import { transpose } from './transpose.ts';
 
 const nothing: Program = () => 0;
 
+/** `nmstatectl gc` of an Ethernet interface that is up, in the form of `nmstatectl` 2.2: as much as a keyfile needs. */
+const nmstatectl: Program = async ({ files }, call) => {
+  const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => '');
+  const names = [...text.matchAll(/^ *- name: (\S+)$/gm)].map(([, name = '']) => name);
+  if (names.length === 0) return fail(call, 'NmstateError: InvalidArgument: no interface');
+  const keyfiles = names.map(
+    (name) =>
+      `- - ${name}.nmconnection\n  - |\n    [connection]\n    id=${name}\n    type=ethernet\n    interface-name=${name}\n`,
+  );
+  call.out(`NetworkManager:\n${keyfiles.join('')}`);
+  return 0;
+};
+
 /** Where systemd keeps a shutdown that was ordered for later. */
 const SCHEDULED = '/run/systemd/shutdown/scheduled';
 
@@ -97,6 +110,7 @@ const timedatectl: Program = (_machine, call) => {
 
 /** Programs of the running system. */
 export const systemPrograms: Programs = {
+  nmstatectl,
   shutdown,
   uname,
   logger,

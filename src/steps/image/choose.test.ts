@@ -103,6 +103,61 @@ describe('image/choose', () => {
     expect(failure).toMatchObject({ code: 'network.bad-keyfile' });
   });
 
+  const nmstate: ConfigInput = {
+    image: { file: path, writerArgs: ['--copy-network', '--network-dir=/opt/install-dir/network'] },
+    network: { nmstate: '/opt/host.yaml' },
+  };
+  const gc = ['nmstatectl', 'gc', '/opt/host.yaml'];
+  const printed = (text: string): string =>
+    `---\nNetworkManager:\n- - eth0.nmconnection\n  - |\n${text.replaceAll(/^(?=.)/gm, '    ')}`;
+  const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
+
+  it.each<readonly [string, (host: FakeHost) => FakeHost, string | undefined]>([
+    ['is right', (host) => host.on(gc).prints(printed(keyfile)), undefined],
+    ['lacks its program', (host) => host.on(gc).isMissing(), 'network.no-nmstatectl'],
+    [
+      'is wrong',
+      (host) => host.on(gc).fails(1, 'NmstateError: InvalidArgument'),
+      'network.bad-nmstate',
+    ],
+    [
+      'makes nothing',
+      (host) => host.on(gc).prints('---\nNetworkManager: []'),
+      'network.bad-nmstate',
+    ],
+    ['makes something else', (host) => host.on(gc).prints('usage'), 'network.bad-nmstate'],
+    [
+      'makes keyfiles that are none',
+      (host) => host.on(gc).prints(printed('[connection]\nid=eth0\n')),
+      'network.bad-nmstate',
+    ],
+  ])('looks at nmstate while the disk is as it was: it %s', async (_, prepare, code) => {
+    const host = prepare(hostWithFile());
+    const { failure } = await tryStep(chooseImage, { config: nmstate, facts, host });
+    if (code === undefined) expect(failure).toBeUndefined();
+    else expect(failure).toMatchObject({ code });
+    expect(host.textOf('/opt/install-dir/network/eth0.nmconnection')).toBeUndefined();
+  });
+
+  it('writes the keyfiles of nmstate right before the first loss, and no others', async () => {
+    const folder = '/opt/install-dir/network';
+    const host = fakeHost()
+      .withFile(`${folder}/old.nmconnection`, '')
+      .on(gc)
+      .prints(printed(keyfile))
+      .on(['install', '--directory', '--mode=0700', folder])
+      .succeeds();
+    await runStep(checkInputs, {
+      ...{ config: nmstate, host },
+      facts: {
+        ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
+      },
+    });
+    expect(host.textOf(`${folder}/eth0.nmconnection`)).toBe(keyfile);
+    expect(host.files.get(`${folder}/eth0.nmconnection`)?.mode).toBe(0o600);
+    expect(host.textOf(`${folder}/old.nmconnection`)).toBeUndefined();
+  });
+
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
     const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
     expect(await chosen({}, { host })).toMatchObject({

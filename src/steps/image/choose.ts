@@ -1,5 +1,6 @@
-import { keyfileProblems } from '../../lib/keyfiles.ts';
+import { keyfileProblems, nmstateFolder, nmstateKeyfiles } from '../../lib/keyfiles.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
+import { AgentError } from '../../model/failure.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -48,6 +49,7 @@ export const chooseImage = step({
   limit: minutes(40),
   requires: [chooseImageSource],
   explain: explainImage,
+  preview: ({ network: { nmstate } }) => (nmstate === '' ? [] : [nmstateArgv(nmstate)]),
   programs: ['find', 'od', 'sha256sum', 'stat', 'uname'],
   run: async (scope, { disk }) => {
     const { uses, unknown } = await readWriterSetup(scope);
@@ -66,6 +68,7 @@ export const chooseImage = step({
     await checkNodeImage(scope);
     await checkWriterFiles({ scope, disk }, uses);
     await checkKeyfiles(scope);
+    if (scope.config.network.nmstate !== '') await readNmstate(scope);
     const image = await findImage({ scope, disk }, request);
     scope.note('info', 'the operating system image is chosen', {
       source: image.kind,
@@ -87,14 +90,16 @@ export const checkInputs = step({
   freshUntil: ['disk/format-extra', 'disk/clean', 'image/write', 'image/deploy-to-existing-root'],
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(20),
-  preview: ({ image: { existingRoot }, network: { keyfiles } }) => [
+  preview: ({ image: { existingRoot }, network: { keyfiles, nmstate } }) => [
     ...(keyfiles === '' ? [] : [keyfilesArgv(keyfiles)]),
+    ...(nmstate === '' ? [] : [nmstateArgv(nmstate), makeNmstateFolderArgv]),
     ...(existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)]),
   ],
   run: async (scope, { ignition: { path, origin } }) => {
     const { host, config, signal } = scope;
     const { existingRoot, writerArgs } = config.image;
     await checkKeyfiles(scope);
+    if (config.network.nmstate !== '') await writeNmstate(scope);
     if (existingRoot !== '') {
       const argv = inspectArgv(existingRoot, authFile);
       const { stdout } = await host.exec(argv, { signal, limit: minutes(5) });
@@ -139,6 +144,8 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
   if (own !== undefined) await checkIgnition(scope, { path: own, uses });
   const folder = valueOf(uses, 'network-dir') ?? networkFolder;
   if (valueOf(uses, 'copy-network') === undefined) return;
+  // The keyfiles of nmstate are written right before the write.
+  if (scope.config.network.nmstate !== '') return;
   if ((await host.realPath(folder, signal)) === undefined) {
     throw unreadable(folder, '--copy-network needs it, and it is not on the host');
   }
@@ -172,6 +179,53 @@ async function checkKeyfiles({ host, config, signal }: StepScope<'host'>): Promi
   throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, {
     context: { folder, problems: problems.length },
   });
+}
+
+/** Prints the keyfiles that make the network of a file; it looks at no network (nmstatectl(8)). */
+const nmstateArgv = (path: string): readonly string[] => ['nmstatectl', 'gc', path];
+
+const makeNmstateFolderArgv = [
+  ...['install', '--directory', '--mode=0700', nmstateFolder],
+] as const;
+
+/**
+ * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`.
+ * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
+ */
+async function readNmstate({
+  host,
+  config: {
+    network: { nmstate: path },
+  },
+  signal,
+}: StepScope<'host'>): Promise<ReadonlyMap<string, string>> {
+  const failed = (code: 'network.no-nmstatectl' | 'network.bad-nmstate', what: string): Error =>
+    imageFailure(code, `${path}: ${what}`, { context: { path } });
+  let printed: string;
+  try {
+    printed = (await host.exec(nmstateArgv(path), { signal, limit: minutes(1) })).stdout;
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    if (error.code === 'command.not-found') throw failed('network.no-nmstatectl', error.message);
+    if (error.code === 'command.failed') throw failed('network.bad-nmstate', error.message);
+    throw error;
+  }
+  const files = nmstateKeyfiles(printed);
+  if (files === undefined) throw failed('network.bad-nmstate', 'nmstatectl printed no keyfiles');
+  const problems = keyfileProblems(files);
+  if (problems.length > 0) throw failed('network.bad-nmstate', problems.join('; '));
+  return files;
+}
+
+/** Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an earlier run beside them. */
+async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
+  const { host, signal } = scope;
+  const files = await readNmstate(scope);
+  await host.exec(makeNmstateFolderArgv, { signal, limit: seconds(30) });
+  for (const name of await host.list(nmstateFolder, signal))
+    if (!files.has(name)) await host.remove(`${nmstateFolder}/${name}`, signal);
+  for (const [name, text] of files)
+    await host.writeFile(`${nmstateFolder}/${name}`, text, { signal, mode: 0o600 });
 }
 
 /** coreos-installer takes the last Ignition file of its arguments, and compares its digest when the image is written. */

@@ -22,6 +22,17 @@ export const imageFailures = {
     title: 'NetworkManager of the installed host would not read its keyfiles',
     hint: 'correct the files in network.keyfiles: names in .nmconnection, mode 0600, and sections as in nm-settings-keyfile(5)',
   },
+  'network.no-nmstatectl': {
+    kind: 'host',
+    isFinal: true,
+    title: 'The live image has no nmstatectl',
+    hint: 'boot the host from a live image with nmstate, or write keyfiles and set network.keyfiles in place of network.nmstate',
+  },
+  'network.bad-nmstate': {
+    kind: 'input',
+    title: 'No usable keyfiles can be made of the nmstate file',
+    hint: 'correct the file in network.nmstate; `nmstatectl gc FILE` shows what becomes of it',
+  },
   'image.file-missing': {
     kind: 'input',
     title: 'The image file or the stream metadata was not found on the host',

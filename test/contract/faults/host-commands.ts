@@ -210,6 +210,26 @@ export const hostCommands: readonly CommandRow[] = [
     }),
   },
   {
+    where: { 'image/check-inputs': ['install'] },
+    endings: needed(3),
+  },
+  {
+    where: { 'image/check-inputs': ['nmstatectl'] },
+    endings: needed(1, {
+      missing: ends('network.no-nmstatectl'),
+      fails: ends('network.bad-nmstate'),
+      garbage: ends('network.bad-nmstate'),
+    }),
+  },
+  {
+    where: { 'image/choose': ['nmstatectl'] },
+    endings: needed(1, {
+      missing: ends('network.no-nmstatectl'),
+      fails: ends('network.bad-nmstate'),
+      garbage: ends('network.bad-nmstate'),
+    }),
+  },
+  {
     where: { 'image/check-inputs': ['skopeo inspect'] },
     endings: needed(3, { garbage: ends('os.image-unreachable', 3) }),
   },
