@@ -32,14 +32,14 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_239],
   capi: [49, 8_729],
-  cli: [54, 8_738],
+  cli: [54, 8_744],
   cluster: [18, 2_356],
-  config: [19, 2_642],
+  config: [19, 2_696],
   controllers: [48, 8_645],
   engine: [15, 2_140],
   ignition: [16, 2_430],
   layering: [46, 8_595],
-  lib: [20, 1_446],
+  lib: [20, 1_465],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],
@@ -47,16 +47,16 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   ports: [14, 1_000],
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
-  roles: [8, 402],
-  steps: [101, 17_820],
+  roles: [8, 405],
+  steps: [102, 18_039],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 134, sharedNames: 7, median: 90 },
-  mocks: { lines: 17_948 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 135, sharedNames: 7, median: 90 },
+  mocks: { lines: 17_980 },
   scripts: { lines: 8_677 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
