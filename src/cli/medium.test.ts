@@ -129,6 +129,7 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
       'the disk with serialNumber=S3Z8,rotational=false',
     ],
     ['{ device: /dev/sda, format: [/dev/sdb] }', '/dev/sda, /dev/sdb'],
+    ['{ device: /dev/sda, keep: [data] }', '/dev/sda but for the partitions data'],
     ['{}\nimage: { existingRoot: r.test/os }', 'the running system'],
   ])('names what is lost with disk: %s', (disk, lost) => {
     expect(disksOf(checkConfig([layerOf(`disk: ${disk}`)]).config)).toBe(lost);

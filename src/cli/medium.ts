@@ -140,5 +140,7 @@ const pullArgv = ({ pullSecret, image }: MediumInput): readonly string[] => [
 export function disksOf({ disk, image }: Pick<Config, 'disk' | 'image'>): string {
   const hints = renderDiskHints(disk.hints);
   const install = disk.device === '' ? `the disk with ${hints}` : disk.device;
-  return [image.existingRoot === '' ? install : 'the running system', ...disk.format].join(', ');
+  const kept = disk.keep.length === 0 ? '' : ` but for the partitions ${disk.keep.join(', ')}`;
+  const lost = image.existingRoot === '' ? `${install}${kept}` : 'the running system';
+  return [lost, ...disk.format].join(', ');
 }
