@@ -142,7 +142,7 @@ async function sourceOf({ iso, pxe }: MediaCall): Promise<MediaSource> {
     throw mediaFailure('media.no-initramfs', `${folder} cannot be read`, { cause });
   });
   // As coreos-installer names it: `download` live-initramfs.ARCH.img, `iso extract pxe` NAME-initrd.img.
-  const names = entries.filter((name) => /init(?:ramfs|rd).*\.img$/.test(name));
+  const names = entries.filter((name) => /init(?:ramfs|rd)/.test(name) && name.endsWith('.img'));
   const [name, other] = names;
   if (name !== undefined && other === undefined)
     return { isIso: false, input: resolve(folder, name) };

@@ -123,8 +123,11 @@ const namedFiles = ({ settings, texts }: MediumInput): readonly MediumFile[] =>
 const keyfilesOf = ({ keyfiles }: MediumInput): readonly MediumFile[] =>
   [...keyfiles].map(([name, text]) => ({
     ...{ path: `${keyfileFolder}/${name}`, text, what: 'network.keyfiles' },
-    isSecret: /^\s*[\w-]*(?:psk|password|private-key|wep-key)[\w-]*\s*=/m.test(text),
+    isSecret: text.split('\n').some(isSecretLine),
   }));
+
+const isSecretLine = (line: string): boolean =>
+  line.includes('=') && /psk|password|private-key|wep-key/.test(line.slice(0, line.indexOf('=')));
 
 /** Root alone may read them: NetworkManager takes no other keyfile. */
 const asLiveFile = ({ path, text }: MediumFile): LiveFile => [path, text, 0o600];

@@ -58,7 +58,8 @@ export function savingOption(entry: string): string | undefined {
   const [, from, to = from] = /^(\d*)(?:-(\d*))?$/.exec(entry) ?? [];
   if (entry === '' || entry === '-') return undefined;
   if (from === undefined) {
-    const isLabel = !/[,\p{Cc}]|\*\*|\[(?![^\]]+\])/u.test(entry);
+    const isOpen = entry.lastIndexOf('[') > entry.lastIndexOf(']');
+    const isLabel = !isOpen && !/[,\p{Cc}]|\*\*|\[\]/u.test(entry);
     return isLabel ? `--save-partlabel=${entry}` : undefined;
   }
   const [first, last] = [from === '' ? 1 : Number(from), to === '' ? Infinity : Number(to)];

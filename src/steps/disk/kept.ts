@@ -52,7 +52,7 @@ export async function readTable(
   if (table === undefined) throw unreadableOutput('sfdisk', 'partition table', stdout || stderr);
   if (table.label !== 'gpt') return [];
   return table.partitions.map(({ node, start, size, uuid, name }) => ({
-    number: Number(/\d+$/.exec(node)?.[0]),
+    number: Number(/(?<!\d)\d+$/.exec(node)?.[0]),
     label: name,
     partUuid: uuid.toLowerCase(),
     startBytes: start * sectorBytes,
