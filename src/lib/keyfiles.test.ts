@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { keyfileProblems, nmstateKeyfiles } from './keyfiles.ts';
 
@@ -67,6 +68,19 @@ describe('the keyfiles that nmstatectl prints', () => {
     ],
   ])('are read of %j', (printed, text) => {
     expect(nmstateKeyfiles(printed)).toEqual(new Map([['a.nmconnection', text]]));
+  });
+
+  it('are read of what nmstatectl 2.2.62 printed for a bond and a VLAN', () => {
+    const log = new URL('../../mocks/logs/nmstatectl/bond-vlan.txt', import.meta.url);
+    const files = nmstateKeyfiles(readFileSync(log, 'utf8'));
+    expect([...(files?.keys() ?? [])].map((name) => name.replace('.nmconnection', ''))).toEqual([
+      'bond0',
+      'eno1',
+      'eno2',
+      'bond0.110',
+    ]);
+    expect(files?.get('eno2.nmconnection')).toMatch(/^\[connection\]\n.*^master=bond0$/ms);
+    expect(keyfileProblems(files ?? new Map())).toEqual([]);
   });
 
   it('may be none', () => {
