@@ -81,6 +81,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     values: { '--output': all('2.32.1', 'TYPE', 'OFFSET') },
   },
   blockdev: utilLinux('--rereadpt'),
+  sfdisk: utilLinux('--json'),
   fsfreeze: utilLinux('--freeze', '--unfreeze'),
   mount: { ...utilLinux('-o'), withValue: ['-o'] },
   umount: { from: 'util-linux', options: { '--recursive': '2.32.1', '--quiet': '2.33' } },
