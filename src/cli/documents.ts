@@ -81,6 +81,7 @@ const pool = z.object({
   pool: z.string(),
   isLayered: z.boolean(),
   isPaused: z.boolean(),
+  conditions: z.object({ updated: text, updating: text, degraded: text }),
   rendered: text.describe('the rendered MachineConfig'),
   pushSpec: text,
   build: build.describe('the current build'),

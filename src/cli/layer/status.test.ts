@@ -19,6 +19,7 @@ describe('the text of layer status', () => {
   it('shows all of a pool at rest', () => {
     expect(text().split('\n')).toEqual([
       'pool master',
+      '  state             UPDATED',
       '  run by            the Machine Config Operator: Deployment machine-config-controller is there',
       '  MachineOSConfig   pushes to registry.example.com/ocl/master:latest',
       `  MachineOSBuild    ${masterBuild}: Succeeded`,
@@ -43,6 +44,18 @@ describe('the text of layer status', () => {
     expect(shown).toContain(
       '  to do             unpause the pool: oc patch machineconfigpool/master',
     );
+  });
+
+  it('calls what does not hold while a pool is rolled out no violation', () => {
+    const conditions = { Updated: 'False', Updating: 'True' };
+    const node = { currentImage: 'x' };
+    const shown = text({ node, conditions });
+    expect(shown).toContain('  state             UPDATING\n');
+    expect(shown).toContain('  not yet           I1: node m1 currentImage is x, expected');
+    expect(shown).not.toContain('violation');
+    const degraded = text({ node, conditions: { ...conditions, Degraded: 'True' } });
+    expect(degraded).toContain('  state             UPDATING, DEGRADED\n');
+    expect(degraded).toContain('  violation         I1: node m1 currentImage is x');
   });
 
   it.each([80, 160])('keeps to %i columns, but for names that are longer', (width) => {

@@ -125,6 +125,7 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
   if (!isLayered && !isOnImages) return [title, ['layered', 'no'], ...toDo];
   return [
     title,
+    ['state', stateText(progress)],
     ['run by', runnerText(progress)],
     ['MachineOSConfig', isLayered ? `pushes to ${progress.pushSpec}` : 'none'],
     ['MachineOSBuild', buildText(progress)],
@@ -134,10 +135,23 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
     ['MachineConfig', progress.rendered === '' ? 'not rendered' : progress.rendered],
     ['nodes', countText(progress)],
     ...nodes.map((node): Row => [`  ${node.name}`, nodeText(node, image)]),
-    ...progress.violations.map((one): Row => ['violation', `${violationText(one)} (${one.title})`]),
+    ...progress.violations.map((one): Row => [
+      isRollingOut(progress) ? 'not yet' : 'violation',
+      `${violationText(one)} (${one.title})`,
+    ]),
     ...toDo,
   ];
 }
+
+/** The columns of `oc get mcp` that are true. */
+function stateText({ conditions }: PoolProgress): string {
+  const said = Object.entries(conditions).filter(([, status]) => status === 'True');
+  return said.length === 0 ? 'unknown' : said.map(([type]) => type.toUpperCase()).join(', ');
+}
+
+/** What does not hold during a normal roll-out is to be expected. */
+const isRollingOut = ({ conditions: { updating, degraded } }: PoolProgress): boolean =>
+  updating === 'True' && degraded !== 'True';
 
 const runners: Readonly<Record<string, string>> = {
   'machine-config-operator': 'the Machine Config Operator',

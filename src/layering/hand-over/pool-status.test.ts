@@ -15,6 +15,7 @@ describe('poolStatus', () => {
       pool: 'master',
       isLayered: true,
       isPaused: false,
+      conditions: { updated: 'True', updating: 'False', degraded: 'False' },
       rendered: masterRendered,
       pushSpec: 'registry.example.com/ocl/master:latest',
       build: { name: masterBuild, phase: 'Succeeded' },

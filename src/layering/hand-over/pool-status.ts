@@ -40,6 +40,12 @@ export interface PoolStatus {
   readonly pool: string;
   readonly isLayered: boolean;
   readonly isPaused: boolean;
+  /** The pool's own conditions, as `oc get mcp` shows them; empty where one is missing. */
+  readonly conditions: {
+    readonly updated: string;
+    readonly updating: string;
+    readonly degraded: string;
+  };
   readonly rendered: string;
   /** Where builds of the pool are pushed to; empty for a pool that is not layered. */
   readonly pushSpec: string;
@@ -78,6 +84,11 @@ export function poolStatus(pool: string, cluster: ClusterSnapshot): PoolStatus {
     pool,
     isLayered: osConfig !== undefined,
     isPaused: partOf(machineConfigPool, 'spec', 'paused') === true,
+    conditions: {
+      updated: conditionOf(machineConfigPool, 'Updated').status,
+      updating: conditionOf(machineConfigPool, 'Updating').status,
+      degraded: conditionOf(machineConfigPool, 'Degraded').status,
+    },
     rendered: expected.rendered,
     pushSpec: textAt(osConfig, 'spec', 'renderedImagePushSpec'),
     build: { name: build?.metadata.name ?? '', phase: build === undefined ? '' : phaseOf(build) },
