@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_239],
   capi: [49, 8_729],
-  cli: [54, 8_752],
+  cli: [55, 8_896],
   cluster: [18, 2_356],
   config: [19, 2_696],
   controllers: [48, 8_645],
@@ -55,7 +55,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 135, sharedNames: 7, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 136, sharedNames: 7, median: 90 },
   mocks: { lines: 17_980 },
   scripts: { lines: 8_677 },
   ...Object.fromEntries(

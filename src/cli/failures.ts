@@ -32,6 +32,11 @@ export const cliFailures = {
     title: 'The command does not run in a pod of a cluster',
     hint: 'give --kubeconfig FILE',
   },
+  'cli.not-installed': {
+    kind: 'cluster',
+    title: 'An installation that was waited for did not end well',
+    hint: 'read the reason in the message, and what "bootwright status" says on the host',
+  },
   'cli.old-node': {
     kind: 'unsupported',
     title: 'Node is older than 24',

@@ -118,6 +118,12 @@ export const print = (text: string): void => {
   outputStream('stdout').write(plainText(text, Infinity));
 };
 
+/** Prints lines of what happens, each with the time of now. */
+export function printAt(lines: readonly string[]): void {
+  const at = new Date().toISOString();
+  for (const line of lines) print(`${at} ${line}\n`);
+}
+
 /** The same on standard error. */
 export const printError = (text: string): void => {
   outputStream('stderr').write(plainText(text, Infinity));

@@ -1,5 +1,6 @@
 import { join } from 'node:path/posix';
 import * as z from 'zod';
+import { systemClock } from '../adapters/clock.ts';
 import { readFileOf } from '../adapters/file-access.ts';
 import { readJournalFile } from '../adapters/journal.ts';
 import { processIdentity } from '../adapters/status-file.ts';
@@ -11,26 +12,76 @@ import { parseJournal } from '../engine/journal.ts';
 import { decideRestart, type ResumedStep, type Restart } from '../engine/resume.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { renderDuration } from '../model/duration.ts';
+import { renderDuration, seconds } from '../model/duration.ts';
 import { version } from '../model/version.ts';
 import { type RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { allRoles, chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
-import { print, printJson } from './messages.ts';
+import { print, printAt, printJson } from './messages.ts';
+import { isHostInstalled, statusChanges } from './status-changes.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Arguments of `status`. */
+interface StatusCall extends InstallLine {
+  readonly watch: boolean;
+}
 
 /**
- * Shows how the run on this host stands, whether its agent still runs, and what a restart would do.
- * @throws AgentError `cli.status-not-found` where no agent left a status that can be read
+ * Shows how the run on this host stands, whether its agent still runs, and what a restart would do; with `--watch` each change
+ * of it until the run ends. Resolves with 0, or with the code of a signal.
+ * @throws AgentError `cli.status-not-found` where no agent left a status that can be read; `cli.not-installed` of a watched run
+ * that did not end well
  */
-export async function runStatus({ argv, environment, format }: InstallLine): Promise<number> {
+export async function runStatus({ argv, environment, format, watch }: StatusCall): Promise<number> {
   const { config } = await loadConfig(readSettings(argv, environment));
-  const status = await readRunStatus(config);
-  const shown = { status, agent: agentOf(status), restart: await restartOf(config, status.role) };
-  if (format === 'json') printJson({ v: 1, ...shown });
+  const isJson = format === 'json';
+  if (watch) return follow(config, isJson);
+  const shown = await readShown(config);
+  if (isJson) printJson({ v: 1, ...shown });
   else print(renderStatus(shown, Date.now()));
   return 0;
 }
+
+async function readShown(config: Config): Promise<Shown> {
+  const status = await readRunStatus(config);
+  return { status, agent: agentOf(status), restart: await restartOf(config, status.role) };
+}
+
+/** A write of progress shows once a second too. */
+const pause = seconds(1);
+
+/** Prints what changes until the run ends or a signal comes. */
+async function follow(config: Config, isJson: boolean): Promise<number> {
+  using stop = stopSignal();
+  let before: RunStatus | undefined;
+  let isGone = false;
+  while (!stop.signal.aborted) {
+    const shown = await readShown(config);
+    const { status, agent } = shown;
+    if (isJson) printChange(before, shown);
+    else printAt(statusChanges(before, status));
+    if (isHostInstalled('this host', status)) return 0;
+    // Between the two looks the agent may have written its last status and ended.
+    if (isGone && agent !== 'running')
+      throw cliFailure('cli.not-installed', `this host ${stateLine(shown, agoFrom(Date.now()))}`);
+    isGone = agent !== 'running';
+    before = status;
+    await systemClock.sleep(pause, stop.signal).catch(() => undefined);
+  }
+  return stop.exitCode() ?? rethrow(stop.signal.reason);
+}
+
+/** The document of `status`, in one line. */
+function printChange(before: RunStatus | undefined, shown: Shown): void {
+  const { run, updated } = shown.status;
+  if (run === before?.run && updated === before.updated) return;
+  print(`${JSON.stringify({ v: 1, ...shown })}\n`);
+}
+
+const rethrow = (reason: unknown): never => {
+  throw reason;
+};
 
 /**
  * The status that the last agent left on this host.
@@ -121,7 +172,7 @@ interface Shown {
 
 /** The status for people. */
 export function renderStatus({ status, agent, restart }: Shown, now: number): string {
-  const ago = (at: number): string => renderDuration(Math.max(0, now - at));
+  const ago = agoFrom(now);
   const { role, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
   const lines = [
@@ -134,6 +185,11 @@ export function renderStatus({ status, agent, restart }: Shown, now: number): st
 }
 
 type Ago = (at: number) => string;
+
+const agoFrom =
+  (now: number): Ago =>
+  (at) =>
+    renderDuration(Math.max(0, now - at));
 
 function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, ago: Ago): string {
   const { state, since, updated, reason, process } = status;

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { StatusDocument } from '../../src/cli/status.ts';
@@ -18,6 +20,21 @@ async function status(host: SingleHost): Promise<StatusDocument> {
   return StatusDocument.parse(JSON.parse(stdout));
 }
 
+/** `status --watch`: whether it has printed something, and in the end all of that and the exit code. */
+function watching(host: SingleHost) {
+  const args = [bundle, 'status', '--watch', ...host.words];
+  const ended = Promise.withResolvers<{ readonly text: string; readonly exitCode: unknown }>();
+  const child = execFile(
+    process.execPath,
+    args,
+    { env: host.environment },
+    (error, stdout, stderr) => {
+      ended.resolve({ text: stdout + stderr, exitCode: error === null ? 0 : error.code });
+    },
+  );
+  return { began: once(child.stdout ?? child, 'data'), ended: ended.promise };
+}
+
 it('says how an agent stands while it runs, when it was killed, and at its end', async () => {
   await using host = await openSingleHost({
     ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-test' },
@@ -30,6 +47,8 @@ it('says how an agent stands while it runs, when it was killed, and at its end',
   expect(running.status.running.map(({ step }) => step)).toContain('image/write');
   expect(running.status.running.some(({ percent }) => percent !== undefined)).toBe(true);
 
+  const ofKilled = watching(host);
+  await ofKilled.began;
   agent.kill();
   await agent.ended;
   expect(await status(host)).toMatchObject({
@@ -38,11 +57,21 @@ it('says how an agent stands while it runs, when it was killed, and at its end',
     restart: { kind: 'resume', next: [{ id: 'image/write', action: 'run' }] },
   });
 
-  host.machine.writer.seconds = 0.2;
+  const killed = await ofKilled.ended;
+  expect(killed.exitCode).toBe(8);
+  expect(killed.text).toMatch(/^\S+Z image\/write: Write/m);
+  expect(killed.text).toMatch(/^failed: cli\.not-installed: .*its process is gone/m);
+
+  host.machine.writer.seconds = 1;
   const again = start(host);
+  while ((await status(host)).agent !== 'running') await wait(50);
+  const ofInstalled = watching(host);
   expect((await again.ended).exitCode).toBe(0);
   expect(await status(host)).toMatchObject({
     agent: 'gone',
     status: { state: 'left the host', running: [] },
   });
+  const installed = await ofInstalled.ended;
+  expect(installed).toMatchObject({ exitCode: 0 });
+  expect(installed.text).toMatch(/^\S+Z master, bootwright (?:.*\n)+\S+Z left the host\n$/);
 });

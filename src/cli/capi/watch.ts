@@ -6,7 +6,7 @@ import { flagFailure } from '../../config/failures.ts';
 import { type Millis, renderDuration } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { type ClusterCall, clusterTarget } from '../cluster.ts';
-import { print, printNote } from '../messages.ts';
+import { printAt, printNote } from '../messages.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { printWaiting } from '../waiting.ts';
 import { capiFailure } from './folder.ts';
@@ -47,12 +47,12 @@ export async function runCapiWatch(call: CapiWatchCall): Promise<number> {
     // What is not listed is not there, and what is not watched has not changed.
     if (lastError !== undefined) return;
     seenFirst.resolve();
-    for (const line of changeLines(latest, objects)) printLine(line);
+    printAt(changeLines(latest, objects));
     const ended = clusterEnd(first, objects);
     first ??= objects;
     latest = objects;
     if (ended === 'installed') {
-      printLine(`${title}: installed`);
+      printAt([`${title}: installed`]);
       end();
     } else if (ended !== undefined) {
       const code = ended === 'deleted' ? 'capi.cluster-deleted' : 'capi.cluster-not-found';
@@ -81,10 +81,6 @@ export async function runCapiWatch(call: CapiWatchCall): Promise<number> {
   if (!over.signal.aborted) throw stop.signal.reason;
   return 0;
 }
-
-const printLine = (line: string): void => {
-  print(`${new Date(systemClock.now()).toISOString()} ${line}\n`);
-};
 
 /** Why an installation cannot be waited for any more; undefined where nothing has failed. */
 function failureOf(objects: ClusterObjects): AgentError | undefined {

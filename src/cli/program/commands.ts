@@ -234,8 +234,11 @@ function addObservers(program: ProgramCommand): void {
       'Which step runs, what it waits for, how long the rest takes, and what a restart would do; of a dead agent too.',
     )
     .addOption(format('text', 'json'))
+    .option('--watch', 'print each change, a line each, until the run ends')
     .installFlags()
+    .ends({ 8: 'with --watch: the run failed or was stopped, or its process is gone' })
     .example('bootwright status', 'beside a running agent')
+    .example('bootwright status --watch', 'wait until the host is installed')
     .runs(async () => (await import('../status.ts')).runStatus);
 }
 
