@@ -95,8 +95,11 @@ export const faultHosts: readonly FaultHost[] = [
     code: 'image.disk-error',
   },
   {
-    name: 'a master of Power',
-    host: { config: cornerOf('master', {}), plan: {} },
+    name: 'a master of Power whose disk keeps a partition',
+    host: {
+      config: cornerOf('master', { image: { writerArgs: ['--save-partlabel', 'data'] } }),
+      plan: { disks: [{ name: 'sda', leftovers: 'data' }] },
+    },
     prepare: (world) => {
       const folder = join(world.machine.files.root, 'usr/sbin');
       mkdirSync(folder, { recursive: true });

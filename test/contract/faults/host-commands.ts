@@ -105,6 +105,15 @@ export const hostCommands: readonly CommandRow[] = [
     endings: needed(1, { garbage: ends('disk.unreadable') }),
   },
   {
+    // Only where partitions are kept.
+    where: { 'disk/check': ['sfdisk'], 'disk/resolve': ['sfdisk'] },
+    endings: needed(1, { garbage: ends('command.unreadable') }),
+  },
+  {
+    where: { 'image/write': ['sfdisk'] },
+    endings: needed(3, { garbage: ends('command.unreadable', 3) }),
+  },
+  {
     where: { 'image/write': ['lsblk'], 'registry/copy': ['lsblk'] },
     endings: needed(3, { garbage: ends('disk.unreadable', 3) }),
   },
