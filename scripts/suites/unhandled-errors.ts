@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { Reporter } from 'vitest/node';
 
 /** Where the reporter below writes, for the process that started vitest. */
-export const unhandledErrorsFile = 'BOOTWRIGHT_UNHANDLED_ERRORS';
+export const unhandledErrorsFile = 'UNHANDLED_ERRORS_FILE';
 
 /** Reporter of the errors that belong to no test: they fail a run, and vitest's JSON report has none of them. */
 export default class UnhandledErrors implements Reporter {
