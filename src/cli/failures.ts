@@ -37,6 +37,11 @@ export const cliFailures = {
     title: 'An installation that was waited for did not end well',
     hint: 'read the reason in the message, and what "bootwright status" says on the host',
   },
+  'cli.not-installed-in-time': {
+    kind: 'limit',
+    title: 'An installation that was waited for was not over in time',
+    hint: 'see on the page what it waits for; watch it again with a longer --timeout',
+  },
   'cli.old-node': {
     kind: 'unsupported',
     title: 'Node is older than 24',

@@ -1,5 +1,7 @@
+import { readDuration } from '../capi/control-plane/facts.ts';
+import { flagFailure } from '../config/failures.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { renderDuration, seconds } from '../model/duration.ts';
+import { type Millis, renderDuration, seconds } from '../model/duration.ts';
 import { printError } from './messages.ts';
 
 /** Nobody is left without a word for longer. */
@@ -26,4 +28,17 @@ export async function printWaiting<Result>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * The value of `--timeout`.
+ * @throws AgentError `cli.bad-flag`
+ */
+export function limitIn(text: string | undefined): Millis | undefined {
+  if (text === undefined) return undefined;
+  const limit = readDuration(text);
+  if (limit !== undefined && limit > 0) return limit;
+  throw flagFailure('cli.bad-flag', `--timeout: ${JSON.stringify(text)} is not a duration`, {
+    hint: 'write 90m, 2h or 1h30m',
+  });
 }

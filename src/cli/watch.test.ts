@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { addressIn, watchFlags } from './watch.ts';
+import { minutes } from '../model/duration.ts';
+import { pageAfter } from '../page/fold.ts';
+import { emptyPage, type PageUpdate } from '../page/state.ts';
+import { addressIn, requireInstalled, watchFlags } from './watch.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
@@ -56,4 +59,62 @@ describe('where a page is served', () => {
       expect(() => addressIn(text)).toThrow(/is no address/);
     },
   );
+});
+
+describe('the outcome of a page', () => {
+  const failed: readonly PageUpdate[] = [
+    { kind: 'cluster', at: 1, status: 'installing', info: '' },
+    {
+      kind: 'host',
+      at: 1,
+      id: 'a',
+      name: 'm1',
+      role: 'master',
+      rail: [],
+    },
+    { kind: 'host-end', at: 2, host: 'a', isGood: false, text: 'no token-1 fits' },
+  ];
+  const end = (isGood: boolean): PageUpdate => ({
+    ...{ kind: 'end', at: 3, isGood, text: isGood ? 'installed' : 'error', details: ['why'] },
+  });
+  const outcome = (...updates: readonly PageUpdate[]): void => {
+    const page = updates.reduce(pageAfter, emptyPage('Installation', 'https://s', 0));
+    requireInstalled(page, {
+      limit: minutes(90),
+      mask: (text) => text.replaceAll('token-1', '***'),
+    });
+  };
+
+  it('is good once it says so', () => {
+    expect(() => {
+      outcome(...failed, end(true));
+    }).not.toThrow();
+  });
+
+  it.each<[string, string, readonly PageUpdate[]]>([
+    [
+      'cli.not-installed',
+      'https://s is not installed: error; why; m1: no *** fits',
+      [...failed, end(false)],
+    ],
+    [
+      'cli.not-installed-in-time',
+      'https://s is not installed within 1 h 30 min: installing; m1: no *** fits',
+      failed,
+    ],
+    [
+      'cli.not-installed-in-time',
+      'https://s is not installed within 1 h 30 min: refused',
+      [{ kind: 'source', at: 1, lastError: 'refused' }],
+    ],
+    [
+      'cli.not-installed-in-time',
+      'https://s is not installed within 1 h 30 min: nothing is known of it',
+      [],
+    ],
+  ])('%s: %s', (code, message, updates) => {
+    expect(() => {
+      outcome(...updates);
+    }).toThrow(expect.objectContaining({ code, message }) as Error);
+  });
 });

@@ -14,16 +14,17 @@ import { listenAddressOf } from '../lib/listen-address.ts';
 import { masker } from '../lib/masker.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { secretValues } from '../lib/secret-values.ts';
-import { type Millis, seconds } from '../model/duration.ts';
+import { type Millis, renderDuration, seconds } from '../model/duration.ts';
 import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
-import { caps, emptyPage } from '../page/state.ts';
+import { caps, emptyPage, type PageState } from '../page/state.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type ClusterCall, clusterTarget } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
+import { limitIn } from './waiting.ts';
 
 /** Arguments of `watch`. */
 interface WatchCall extends ClusterCall {
@@ -31,6 +32,10 @@ interface WatchCall extends ClusterCall {
   readonly argv: readonly string[];
   readonly listen: string;
   readonly pageFile?: string;
+  /** End once the installation is over; `installed` is all that can be waited for. */
+  readonly until?: string;
+  /** As 90m; with `until` only, and without it there is no limit. */
+  readonly timeout?: string;
 }
 
 /** As often as the controller asks. */
@@ -39,10 +44,13 @@ const pause: Millis = seconds(20);
 /**
  * Serves the page of the installation that an inventory service has, or the objects of a Cluster, until a signal comes; resolves
  * with the exit code, 0 then too. A source that is away, or refuses, is said on the page and on standard error, and asked again.
- * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`
+ * With `--until` it prints what happens, ends with the installation, and resolves with 0 once that is installed or with the code of a signal.
+ * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`; with `--until`
+ * `cli.not-installed`, `cli.not-installed-in-time`
  */
 export async function runWatch(call: WatchCall): Promise<number> {
   const address = addressIn(call.listen);
+  const limit = limitOf(call);
   await using source = await (call.cluster === undefined ? serviceOf(call) : objectsOf(call));
   const page = livePage(emptyPage('Installation', source.name, Date.now()));
   using stop = stopSignal();
@@ -50,21 +58,90 @@ export async function runWatch(call: WatchCall): Promise<number> {
     throw cliFailure('cli.page-not-served', `${call.listen} cannot be listened on`, { cause });
   });
   print(`page: ${server.url}\n`);
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop.signal, over.signal]);
+  const end = (): void => {
+    over.abort();
+  };
   try {
-    await source.follow(page, stop.signal).catch((thrown: unknown) => {
-      if (!stop.signal.aborted) throw thrown;
+    if (limit !== undefined) void systemClock.sleep(limit, signal).then(end, () => undefined);
+    const followed = call.until === undefined ? page : printing(page, source.mask);
+    await source.follow(followed, signal).catch((thrown: unknown) => {
+      if (!signal.aborted) throw thrown;
     });
-    await untilAborted(stop.signal);
+    if (call.until === undefined) {
+      print(endText(page, source.mask));
+      await untilAborted(stop.signal);
+    }
   } finally {
+    end();
     await server.close();
     if (call.pageFile !== undefined) await savePage(page, call.pageFile);
   }
+  if (call.until === undefined) return 0;
+  if (stop.signal.aborted) return stop.exitCode() ?? 1;
+  requireInstalled(page.state(), { limit, mask: source.mask });
   return 0;
+}
+
+/** @throws AgentError `cli.bad-flag` */
+function limitOf({ until, timeout }: WatchCall): Millis | undefined {
+  if (timeout === undefined || until !== undefined) return limitIn(timeout);
+  throw flagFailure('cli.bad-flag', '`watch`: --timeout needs --until', {
+    hint: 'write --until installed beside it',
+  });
+}
+
+/** A page that is printed too: a line of the log for each that it gets. */
+function printing(page: LivePage, mask: (text: string) => string): LivePage {
+  let printed = 0;
+  return {
+    ...page,
+    update: (update) => {
+      page.update(update);
+      const { lines, lineCount } = page.state();
+      for (const { n, at, source, level, text } of lines) {
+        if (n <= printed || level === 'debug') continue;
+        print(`${new Date(at).toISOString()} ${plainLine(mask(`${source}: ${text}`))}\n`);
+      }
+      printed = lineCount;
+    },
+  };
+}
+
+interface Waited {
+  readonly limit?: Millis | undefined;
+  readonly mask: (text: string) => string;
+}
+
+/**
+ * @param page of an installation that is over, or whose time is
+ * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`
+ */
+export function requireInstalled(page: PageState, { limit = 0, mask }: Waited): void {
+  const { about, cluster, hosts, end, lastError } = page;
+  if (end?.isGood === true) return;
+  const failed = hosts.flatMap(({ name, failure, end: ended }) => {
+    if (failure !== undefined) return [`${name}: ${failure.message}`];
+    return ended?.isGood === false ? [`${name}: ${ended.text}`] : [];
+  });
+  if (end !== undefined) {
+    const why = [end.text, ...end.details, ...failed].join('; ');
+    throw cliFailure('cli.not-installed', plainLine(mask(`${about} is not installed: ${why}`)));
+  }
+  const last = [cluster.status, ...failed, lastError ?? ''].filter((text) => text !== '');
+  const state = last.length === 0 ? 'nothing is known of it' : last.join('; ');
+  throw cliFailure(
+    'cli.not-installed-in-time',
+    plainLine(mask(`${about} is not installed within ${renderDuration(limit)}: ${state}`)),
+  );
 }
 
 /** Where a page has its news from. */
 interface PageSource extends AsyncDisposable {
   readonly name: string;
+  /** Takes secrets out of a text that is printed. */
+  readonly mask: (text: string) => string;
   /** Updates the page until the installation is over or the signal aborts. */
   readonly follow: (page: LivePage, signal: AbortSignal) => Promise<void>;
 }
@@ -80,6 +157,7 @@ export async function serviceOf(call: Omit<WatchCall, 'listen'>): Promise<PageSo
   for (const secret of secretValues(config)) register(secret);
   return {
     name: config.service.url.toString(),
+    mask,
     follow: (page, signal) => follow({ page, inventory, mask, signal }),
     [Symbol.asyncDispose]: () => inventory.close(),
   };
@@ -96,6 +174,7 @@ async function objectsOf(call: WatchCall): Promise<PageSource> {
   const { kube, namespace, name } = target;
   return {
     name: `Cluster ${namespace}/${name}`,
+    mask: (text) => text,
     follow: async (page, signal) => {
       const over = new AbortController();
       const seen = (objects: ClusterObjects, lastError: string | undefined): void => {
@@ -105,7 +184,6 @@ async function objectsOf(call: WatchCall): Promise<PageSource> {
         if (page.state().end !== undefined) over.abort();
       };
       await followCluster(kube, target, { seen, signal: AbortSignal.any([signal, over.signal]) });
-      printEnd(page, plainLine);
     },
     [Symbol.asyncDispose]: () => target[Symbol.asyncDispose](),
   };
@@ -134,7 +212,7 @@ interface Following {
 
 /** Asks again and again, until the installation is over or somebody stops it. */
 async function follow(following: Following): Promise<void> {
-  const { page, mask, signal } = following;
+  const { page, signal } = following;
   while (!signal.aborted && page.state().end === undefined) {
     const at = Date.now();
     const lastError = await readOnce(following, at);
@@ -142,7 +220,6 @@ async function follow(following: Following): Promise<void> {
     printLastError(page, lastError, at);
     if (page.state().end === undefined) await systemClock.sleep(pause, signal);
   }
-  printEnd(page, (text) => plainLine(mask(text)));
 }
 
 /** Why there is no news now, on the page and on standard error. */
@@ -157,9 +234,10 @@ function printLastError(page: LivePage, lastError: string | undefined, at: numbe
   page.update({ kind: 'source', at, lastError });
 }
 
-function printEnd(page: LivePage, shown: (text: string) => string): void {
-  const end = page.state().end;
-  if (end !== undefined) print(`cluster ${shown(end.text)}; the page stays until Ctrl-C\n`);
+function endText(page: LivePage, mask: PageSource['mask']): string {
+  const { end } = page.state();
+  if (end === undefined) return '';
+  return `cluster ${plainLine(mask(end.text))}; the page stays until Ctrl-C\n`;
 }
 
 /** Asks once; why there was no answer, if there was none. */

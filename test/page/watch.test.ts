@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
-import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
+import { clusterSeed, type ClusterStatus, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { axeFindings, openPage, pictures, startBrowser } from './browser.ts';
 import { evilName } from './sample.ts';
@@ -18,12 +19,12 @@ const infraEnvId = '22222222-2222-4222-8222-222222222222';
 const token = issuer.issue({ infra_env_id: infraEnvId });
 const cluster = clusterSeed({ id: '11111111-1111-4111-8111-111111111111' });
 
-/** A service in which four hosts are being installed. */
-function startService(): Promise<InventoryServer> {
+/** A service in which four hosts are being installed, unless the cluster has another status. */
+function startService(status = cluster.status): Promise<InventoryServer> {
   const member = { clusterId: cluster.id, infraEnvId, status: 'installing-in-progress' } as const;
   const times = { stageStartedAt: Date.now() - 60_000, stageUpdatedAt: Date.now() };
   return startInventory({
-    cluster,
+    cluster: { ...cluster, status },
     auth: issuer.auth,
     hosts: [
       hostSeed({
@@ -162,6 +163,62 @@ describe('bootwright watch', () => {
     } finally {
       await service.close();
     }
+  });
+});
+
+/** `watch` until it ends by itself: all that it has printed, and its exit code. */
+async function watchToEnd(args: readonly string[]) {
+  const child = spawn(process.execPath, [bundle, 'watch', ...args], {
+    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: token },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (child.exitCode === null) await once(child, 'exit');
+  return { printed, errors, exitCode: child.exitCode };
+}
+
+describe('bootwright watch --until installed', () => {
+  const until = ['--cluster-id', cluster.id, '--until', 'installed'];
+
+  it.each<[ClusterStatus, number, RegExp]>([
+    ['installed', 0, /^$/],
+    ['cancelled', 8, /^failed: cli\.not-installed: http:\S+ is not installed: cancelled/],
+    ['error', 8, /^failed: cli\.not-installed: http:\S+ is not installed: error/],
+  ])('ends with an installation that is %s by %i', async (status, code, words) => {
+    const service = await startService(status);
+    try {
+      const { printed, errors, exitCode } = await watchToEnd([service.url, ...until]);
+      expect(exitCode).toBe(code);
+      expect(printed).toMatch(new RegExp(`^\\S+Z \\S+: .*${status}`, 'm'));
+      expect(printed).not.toContain('Ctrl-C');
+      expect(errors).toMatch(words);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('ends with 7 when its time is over', async () => {
+    const service = await startService();
+    try {
+      const words = [service.url, ...until, '--timeout', '2s'];
+      const { printed, errors, exitCode } = await watchToEnd(words);
+      expect(exitCode).toBe(7);
+      expect(printed).toMatch(/^\S+Z b1: .*Writing image to disk/m);
+      expect(errors).toMatch(/^failed: cli\.not-installed-in-time: .* within 2 s: /);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it.each([
+    [['--timeout', '2s'], /--timeout needs --until/],
+    [['--until', 'installed', '--timeout', 'soon'], /"soon" is not a duration/],
+    [['--until', 'ready'], /ready/],
+  ])('refuses %j', async (words, why) => {
+    const args = ['http://127.0.0.1:1', '--cluster-id', cluster.id, ...words];
+    const { errors, exitCode } = await watchToEnd(args);
+    expect(exitCode).toBe(2);
+    expect(errors).toMatch(why);
   });
 });
 

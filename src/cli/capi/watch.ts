@@ -1,14 +1,12 @@
 import { systemClock } from '../../adapters/clock.ts';
 import { changeLines, clusterEnd, failureLines } from '../../capi/changes.ts';
 import { type ClusterObjects, followCluster } from '../../capi/cluster-objects.ts';
-import { readDuration } from '../../capi/control-plane/facts.ts';
-import { flagFailure } from '../../config/failures.ts';
-import { type Millis, renderDuration } from '../../model/duration.ts';
+import { renderDuration } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { type ClusterCall, clusterTarget } from '../cluster.ts';
 import { printAt, printNote } from '../messages.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { printWaiting } from '../waiting.ts';
+import { limitIn, printWaiting } from '../waiting.ts';
 import { capiFailure } from './folder.ts';
 
 /** Arguments of `capi watch`. */
@@ -90,14 +88,4 @@ function failureOf(objects: ClusterObjects): AgentError | undefined {
     'capi.installation-failed',
     lines.map((line) => line.replace(/^failed: /, '')).join('; '),
   );
-}
-
-/** @throws AgentError `cli.bad-flag` */
-function limitIn(text: string | undefined): Millis | undefined {
-  if (text === undefined) return undefined;
-  const limit = readDuration(text);
-  if (limit !== undefined && limit > 0) return limit;
-  throw flagFailure('cli.bad-flag', `--timeout: ${JSON.stringify(text)} is not a duration`, {
-    hint: 'write 90m, 2h or 1h30m',
-  });
 }

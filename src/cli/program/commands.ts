@@ -249,7 +249,7 @@ function addWatch(program: ProgramCommand): void {
       'watch',
       'serve a page of the installation that a service has',
       'Each host as a rail of its stages, what it waits for, the operators, a log with a filter, and a time line. The page can only be read.',
-      'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. After the installation has ended nothing is asked any more.',
+      'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. After the installation has ended nothing is asked any more. With --until installed it ends with the installation, and the exit code is the outcome. A host of a Cluster may try again after a failure, so that only --timeout ends such a wait.',
     )
     .argument(
       '[URL]',
@@ -260,6 +260,12 @@ function addWatch(program: ProgramCommand): void {
       'where the page is served; port 0 takes a free one',
       '127.0.0.1:0',
     )
+    .addOption(
+      new Option('--until <STATE>', 'print what happens, and end with the installation').choices([
+        'installed',
+      ]),
+    )
+    .option('--timeout <DURATION>', 'with --until: end after so long, as 90m')
     .option('--page-file <FILE>', 'write the page, with its time line, to this file at the end')
     .option(
       '--cluster <NAMESPACE/NAME>',
@@ -274,6 +280,14 @@ function addWatch(program: ProgramCommand): void {
     .example(
       'bootwright watch https://service:6008 --cluster-id ID --cacert ca.pem',
       'follow an installation in a browser',
+    )
+    .ends({
+      7: 'with --until: the time is over',
+      8: 'with --until: the installation failed or was cancelled',
+    })
+    .example(
+      'bootwright watch https://service:6008 --cluster-id ID --until installed --timeout 90m',
+      'wait for the end in a script',
     )
     .example(
       'bootwright watch https://service:6008 --cluster-id ID --page-file run.html',
