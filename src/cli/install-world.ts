@@ -32,6 +32,8 @@ export interface RunWorld extends AsyncDisposable {
   readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
   readonly mask: Mask;
+  /** Shows the status of the run, JSON, to who watches it from elsewhere. */
+  readonly showStatus: (text: string) => void;
   /** Sends what watchers of the run have not got yet; resolves after two seconds at the latest. */
   readonly flush: () => Promise<void>;
 }
@@ -94,6 +96,7 @@ export async function openWorld(
   const all = opened.move();
   return {
     ...{ ports, hub, mask },
+    showStatus: (text) => watchers?.showStatus(text),
     flush: async () => watchers?.flush(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

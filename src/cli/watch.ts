@@ -25,6 +25,7 @@ import { print, printNote } from './messages.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 import { limitIn } from './waiting.ts';
+import { statusUrlsIn, watchHosts } from './watch-hosts.ts';
 
 /** Arguments of `watch`. */
 interface WatchCall extends ClusterCall {
@@ -44,13 +45,19 @@ const pause: Millis = seconds(20);
 /**
  * Serves the page of the installation that an inventory service has, or the objects of a Cluster, until a signal comes; resolves
  * with the exit code, 0 then too. A source that is away, or refuses, is said on the page and on standard error, and asked again.
+ * The hosts of URLs that end in `/status` are watched without a page, until their runs have ended.
  * With `--until` it prints what happens, ends with the installation, and resolves with 0 once that is installed or with the code of a signal.
  * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`; with `--until`
  * `cli.not-installed`, `cli.not-installed-in-time`
  */
 export async function runWatch(call: WatchCall): Promise<number> {
-  const address = addressIn(call.listen);
   const limit = limitOf(call);
+  const urls = statusUrlsIn(call.argv);
+  if (urls.length > 0) {
+    requireAlone(urls, call.argv);
+    return watchHosts({ urls, limit, environment: call.environment });
+  }
+  const address = addressIn(call.listen);
   await using source = await (call.cluster === undefined ? serviceOf(call) : objectsOf(call));
   const page = livePage(emptyPage('Installation', source.name, Date.now()));
   using stop = stopSignal();
@@ -135,6 +142,15 @@ export function requireInstalled(page: PageState, { limit = 0, mask }: Waited): 
     'cli.not-installed-in-time',
     plainLine(mask(`${about} is not installed within ${renderDuration(limit)}: ${state}`)),
   );
+}
+
+/** @throws AgentError `cli.bad-flag` */
+function requireAlone(urls: readonly string[], argv: readonly string[]): void {
+  const other = argv.find((word) => !urls.includes(word));
+  if (other === undefined) return;
+  throw flagFailure('cli.bad-flag', `\`watch\`: hosts are watched without ${other}`, {
+    hint: 'give the URLs of hosts alone, http://HOST:PORT/status each, or that of a service',
+  });
 }
 
 /** Where a page has its news from. */

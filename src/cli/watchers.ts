@@ -17,6 +17,8 @@ export interface Watchers {
   readonly sinks: readonly Sink[];
   /** Tells the service manager that the program is at work, where that is before its run begins. */
   readonly ready: () => void;
+  /** Serves the status of the run, JSON, beside its metrics. */
+  readonly showStatus: (text: string) => void;
   /** Sends the spans that have ended; resolves after two seconds at the latest. */
   readonly flush: () => Promise<void>;
   /** Ends them all; resolves after two seconds at the latest. */
@@ -57,6 +59,7 @@ export async function openWatchers(options: WatchersOptions): Promise<Watchers> 
       ...(traces === undefined ? [] : [traces.sink]),
     ],
     ready: () => manager?.notify({ READY: '1' }),
+    showStatus: (text) => scraped?.showStatus(text),
     flush: async () => {
       await traces?.flush();
     },

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -52,6 +53,46 @@ const portIn = (log: string): string | undefined =>
   /serving metrics.*"port":(\d+)|"port":(\d+).*serving metrics/.exec(log)?.slice(1).find(Boolean);
 
 const scrape = async (port: string): Promise<Response> => fetch(`http://127.0.0.1:${port}/metrics`);
+
+describe('the status of an install', () => {
+  it('is watched from elsewhere to its end, by which the watch ends', async () => {
+    let watched: Promise<{ readonly text: string; readonly exitCode: unknown }> | undefined;
+    const { exitCode } = await runUnder({
+      plan: { write: { seconds: 1, flushSeconds: 0, lineMillis: 50 } },
+      words: ['--metrics', '127.0.0.1:0'],
+      beside: async ({ folder: host }) => {
+        const read = (): string => logOf(join(host, 'agent.log'));
+        await becomes(() => portIn(read()) !== undefined);
+        const url = `http://127.0.0.1:${portIn(read())}/status`;
+        const args = [bundle, 'watch', url, '--until', 'installed', '--timeout', '10m'];
+        const ended = Promise.withResolvers<{ text: string; exitCode: unknown }>();
+        execFile(process.execPath, args, { env: {} }, (error, stdout, stderr) => {
+          ended.resolve({ text: stdout + stderr, exitCode: error === null ? 0 : error.code });
+        });
+        watched = ended.promise;
+        await watched;
+      },
+    });
+    expect(exitCode).toBe(0);
+    const { text = '', exitCode: outcome } = (await watched) ?? {};
+    expect(text).toMatch(/^\S+Z 127\.0\.0\.1:\d+: image\/write: Write/m);
+    expect(text).toMatch(/^\S+Z 127\.0\.0\.1:\d+: left the host\n$/m);
+    expect(outcome).toBe(0);
+  });
+
+  it.each([
+    [['http://127.0.0.1:1/status', '--until', 'installed', '--timeout', '2s'], 7, /1 of 1 hosts/],
+    [['http://127.0.0.1:1/status', '--cluster-id', 'x'], 2, /without --cluster-id/],
+  ])('of no host: %j ends with %i', async (words, exitCode, said) => {
+    const ended = Promise.withResolvers<{ stderr: string; code: unknown }>();
+    execFile(process.execPath, [bundle, 'watch', ...words], { env: {} }, (error, _, stderr) => {
+      ended.resolve({ stderr, code: error?.code });
+    });
+    const { stderr, code } = await ended.promise;
+    expect(stderr).toMatch(said);
+    expect(code).toBe(exitCode);
+  });
+});
 
 describe('metrics', () => {
   it('of an install are text of Prometheus while it writes, and end with it', async () => {

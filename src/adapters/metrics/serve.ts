@@ -1,10 +1,11 @@
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { posix } from 'node:path';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RunEventBody, Sink, Progress, RunEvent } from '../../engine/events.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
+import { seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { CountedHost, ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { limitedServer } from '../http-server.ts';
@@ -12,7 +13,9 @@ import { limitedServer } from '../http-server.ts';
 /** A server of metrics. */
 export interface MetricsServer {
   readonly sink: Sink;
-  /** Ends it; who reads just then gets no more. */
+  /** Serves a text, JSON, at `/status` from now on. */
+  readonly showStatus: (text: string) => void;
+  /** Ends it; who reads just then gets no more. Who has read the status lately gets two seconds to read its last. */
   readonly close: () => Promise<void>;
 }
 
@@ -30,20 +33,59 @@ const metricsFailure = failuresOf(metricsFailures);
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
+/** Who watches a host reads its status each second. */
+const watchesFor = seconds(10);
+const longestLastRead = seconds(2);
+
+/** The newest status of a run, and whether it was read. */
+function shownStatus() {
+  let text: string | undefined;
+  let isRead = true;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let notify = (): void => undefined;
+  return {
+    show: (now: string): void => {
+      text = now;
+      isRead = false;
+    },
+    read: (): string | undefined => {
+      isRead = true;
+      readAt = performance.now();
+      notify();
+      return text;
+    },
+    /** Resolves once the last one was read, where anybody reads it. */
+    lastRead: (): Promise<void> =>
+      new Promise((resolve) => {
+        if (isRead || performance.now() - readAt > watchesFor) {
+          resolve();
+          return;
+        }
+        // Nothing else of the server keeps the program.
+        const timer = setTimeout(resolve, longestLastRead);
+        notify = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+  };
+}
+
 /** Who scrapes needs one; more would only hold memory. */
 const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
 
 /**
- * Serves the metrics of a run, and more where a program has more, at `/metrics`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
+ * Serves the metrics of a run, and more where a program has more, at `/metrics`, and its status at `/status`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
  */
 export async function serveMetrics(
   { listen, more }: { readonly listen: ListenAddress; readonly more?: () => Promise<string> },
   emit: (body: RunEventBody) => void,
 ): Promise<MetricsServer> {
   const { sink, text } = runMetrics(() => Date.now());
+  const status = shownStatus();
   const { server } = limitedServer(
     limits,
-    answer(async () => `${await text()}${(await more?.()) ?? ''}`),
+    answer(async () => `${await text()}${(await more?.()) ?? ''}`, status.read),
   );
   // Nobody who asks for metrics keeps the program from its end.
   server.on('connection', (socket) => socket.unref());
@@ -59,13 +101,18 @@ export async function serveMetrics(
   }
   return {
     sink,
-    close: () =>
-      new Promise((resolve) => {
+    showStatus: status.show,
+    close: async () => {
+      await status.lastRead();
+      // The answer to that read is on its way.
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise<void>((resolve) => {
         server.close(() => {
           resolve();
         });
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }
 
@@ -80,12 +127,13 @@ const listening = (server: Server, listen: ListenAddress): Promise<void> =>
   });
 
 const answer =
-  (text: () => Promise<string>): RequestListener =>
+  (text: () => Promise<string>, status: () => string | undefined): RequestListener =>
   (request, response) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const [path] = (request.url ?? '').split('?');
     if (!isRead) response.writeHead(405, { allow: 'GET, HEAD' }).end();
-    else if (path !== '/metrics') response.writeHead(404).end('see /metrics\n');
+    else if (path === '/status') answerStatus(response, status());
+    else if (path !== '/metrics') response.writeHead(404).end('see /metrics and /status\n');
     else {
       text().then(
         (body) => response.writeHead(200, { 'content-type': contentType }).end(body),
@@ -93,6 +141,11 @@ const answer =
       );
     }
   };
+
+function answerStatus(response: ServerResponse, text: string | undefined): void {
+  if (text === undefined) response.writeHead(404).end('no run has begun\n');
+  else response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+}
 
 type Fields = Extract<RunEventBody, { readonly type: 'note' }>['fields'];
 

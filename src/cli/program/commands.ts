@@ -252,8 +252,8 @@ function addWatch(program: ProgramCommand): void {
       'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. After the installation has ended nothing is asked any more. With --until installed it ends with the installation, and the exit code is the outcome. A host of a Cluster may try again after a failure, so that only --timeout ends such a wait.',
     )
     .argument(
-      '[URL]',
-      'inventory service; with /api/assisted-install/v2/clusters/ID no --cluster-id is needed',
+      '[URL...]',
+      'inventory service; with /api/assisted-install/v2/clusters/ID no --cluster-id is needed. Or hosts that report to none: what their agents serve with --metrics, http://HOST:PORT/status each',
     )
     .option(
       '--listen <ADDRESS:PORT>',
@@ -288,6 +288,10 @@ function addWatch(program: ProgramCommand): void {
     .example(
       'bootwright watch https://service:6008 --cluster-id ID --until installed --timeout 90m',
       'wait for the end in a script',
+    )
+    .example(
+      'bootwright watch http://m1:9110/status http://m2:9110/status --until installed --timeout 90m',
+      'wait for hosts without a service',
     )
     .example(
       'bootwright watch https://service:6008 --cluster-id ID --page-file run.html',

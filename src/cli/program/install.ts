@@ -1,5 +1,5 @@
 import { fileJournal } from '../../adapters/journal.ts';
-import { processIdentity, type StatusFile, statusFile } from '../../adapters/status-file.ts';
+import { processIdentity, statusFile } from '../../adapters/status-file.ts';
 import { journalPathFor, statusPathFor } from '../../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../../config/load.ts';
 import type { RunEventBody, Sink } from '../../engine/events.ts';
@@ -125,7 +125,7 @@ async function runAlone(run: Run): Promise<void> {
   const status = statusFile(statusPathFor(config));
   try {
     const bootId = await setUp(run, { reporter, journal });
-    hub.add(statusSink(status, role));
+    hub.add(statusSink([status.show, run.world.showStatus], role));
     await runRole({
       role,
       config,
@@ -161,8 +161,8 @@ async function runAlone(run: Run): Promise<void> {
 /** How often progress is shown in the status file; whatever else changes is shown at once. */
 const progressEvery = seconds(1);
 
-/** Keeps the status of the run in a file, for `bootwright status`. */
-function statusSink(file: StatusFile, role: Role<InstallWorld>): Sink {
+/** Shows the status of the run as it changes: in a file, for `bootwright status`, and to who watches it from elsewhere. */
+function statusSink(shows: readonly ((text: string) => void)[], role: Role<InstallWorld>): Sink {
   const follow = runStatusOf(new Set(mainLine(role).map(({ step }) => step.id)));
   const process = processIdentity();
   let shownAt = Number.NEGATIVE_INFINITY;
@@ -171,7 +171,8 @@ function statusSink(file: StatusFile, role: Role<InstallWorld>): Sink {
     if (status === undefined) return;
     if (event.type === 'step.progress' && event.at - shownAt < progressEvery) return;
     shownAt = event.at;
-    file.show(JSON.stringify(process === undefined ? status : { ...status, process }));
+    const text = JSON.stringify(process === undefined ? status : { ...status, process });
+    for (const show of shows) show(text);
   };
 }
 

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../test/support/fake-clock.ts';
+import { seconds } from '../model/duration.ts';
+import type { RunStatus } from '../reporting/run-status.ts';
+import { type HostOutcome, statusUrlsIn, watchHost } from './watch-hosts.ts';
+
+const status = (change: Partial<RunStatus> = {}): RunStatus => ({
+  ...{ v: 1, run: 'r', role: 'master', version: '1.1.0', isResumed: false },
+  ...{ state: 'running', since: 0, updated: 1, steps: 20, ended: 3 },
+  running: [{ step: 'image/write', title: 'Write the image', since: 0, attempt: 1 }],
+  ...change,
+});
+const leaving = status({
+  running: [{ step: 'finish/leave-host', title: 'Reboot the host', since: 0, attempt: 1 }],
+});
+const failed = status({ state: 'failed', running: [], reason: 'disk.busy: mounted' });
+const again = status({ run: 'r2', running: [] });
+const installed = status({ run: 'r2', state: 'left the host', running: [] });
+const away = new Error('connect ECONNREFUSED');
+
+/** Watches a host that answers so, one after the other; the last answer stays. */
+async function watched(answers: readonly (RunStatus | Error)[], abortAfter = seconds(600)) {
+  const clock = fakeClock();
+  const stop = new AbortController();
+  const printed: string[] = [];
+  let count = 0;
+  const outcome: HostOutcome = await watchHost({
+    ...{ name: 'm1', clock, signal: stop.signal },
+    read: () => {
+      const answer = answers[Math.min(count, answers.length - 1)];
+      count += 1;
+      if (clock.elapsed() >= abortAfter) stop.abort(new Error('in time'));
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? status());
+    },
+    print: (lines) => void printed.push(...lines),
+  });
+  return { outcome, printed, elapsed: clock.elapsed() };
+}
+
+describe('a watched host', () => {
+  it('is waited for until it is reached, and installed once it says so', async () => {
+    const { outcome, printed } = await watched([away, away, status(), away, status(), installed]);
+    expect(outcome).toEqual({ kind: 'installed' });
+    expect(printed).toEqual([
+      'm1: not reached yet: connect ECONNREFUSED',
+      'm1: master, bootwright 1.1.0: 3 of 20 steps ended',
+      'm1: image/write: Write the image',
+      'm1: no answer: connect ECONNREFUSED',
+      'm1: answers again',
+      'm1: master, bootwright 1.1.0: 3 of 20 steps ended',
+      'm1: left the host',
+    ]);
+  });
+
+  it('is installed where it stops answering while it reboots', async () => {
+    expect((await watched([status(), leaving, away])).outcome).toEqual({ kind: 'installed' });
+  });
+
+  it('is not installed where it stops answering before', async () => {
+    const { outcome } = await watched([status(), away], seconds(60));
+    expect(outcome).toEqual({
+      kind: 'unknown',
+      text: 'm1: image/write; connect ECONNREFUSED',
+    });
+  });
+
+  it('has failed two minutes later, unless its agent was started again', async () => {
+    const { outcome, elapsed } = await watched([status(), failed, away]);
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      failure: { code: 'cli.not-installed', message: 'm1 failed: disk.busy: mounted' },
+    });
+    expect(elapsed).toBe(seconds(121));
+    const restarted = await watched([status(), failed, away, again, installed]);
+    expect(restarted.outcome).toEqual({ kind: 'installed' });
+  });
+
+  it('has failed where its time is over before', async () => {
+    expect((await watched([failed], seconds(10))).outcome).toMatchObject({ kind: 'failed' });
+  });
+});
+
+it('URLs of hosts end in /status', () => {
+  const urls = ['http://m1:9110/status', 'https://[2001:db8::1]:9110/status'];
+  const others = ['http://service:6008', 'http://service:6008/api/status', '--status'];
+  expect(statusUrlsIn([...others, ...urls])).toEqual(urls);
+});

@@ -1,0 +1,173 @@
+import { systemClock } from '../adapters/clock.ts';
+import { web } from '../adapters/http/web.ts';
+import { systemRandom } from '../adapters/random.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
+import { asAgentError } from '../engine/failures.ts';
+import { jsonIn } from '../lib/json.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { readUpTo } from '../lib/read-up-to.ts';
+import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Web } from '../ports/web.ts';
+import { RunStatus } from '../reporting/run-status.ts';
+import { cliFailure } from './failures.ts';
+import { printAt } from './messages.ts';
+import { isHostInstalled, statusChanges } from './status-changes.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Words of a command line that name what agents serve beside their metrics. */
+export const statusUrlsIn = (argv: readonly string[]): readonly string[] =>
+  argv.filter((word) => /^https?:\/\/[^/]+\/status$/i.test(word));
+
+/** How often a host is asked. */
+const pause = seconds(1);
+
+/** A host that answers does so at once. */
+const answersWithin = seconds(5);
+
+/** A unit that starts a failed agent again has done so by then. */
+const restartsWithin = minutes(2);
+
+const mostBytes = 1024 ** 2;
+
+/** Hosts whose agents are watched. */
+export interface HostsCall {
+  readonly urls: readonly string[];
+  /** From now; none unless given. */
+  readonly limit: Millis | undefined;
+  readonly environment: Environment;
+}
+
+/**
+ * Prints each change of the runs on hosts, a line each, until all have ended. Resolves with 0 once all are installed, or with the
+ * code of a signal.
+ * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`
+ */
+export async function watchHosts({ urls, limit, environment }: HostsCall): Promise<number> {
+  using stop = stopSignal();
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop.signal, over.signal]);
+  const end = (): void => {
+    over.abort(new Error('the watch is over'));
+  };
+  if (limit !== undefined) void systemClock.sleep(limit, signal).then(end, () => undefined);
+  const reader = web({
+    ...{ clock: systemClock, random: systemRandom, openLimit: answersWithin },
+    connection: { proxies: proxiesIn(environment) },
+  });
+  try {
+    const outcomes = await Promise.all(
+      urls.map((url) =>
+        watchHost({
+          ...{ name: new URL(url).host, signal, clock: systemClock, print: printAt },
+          read: () => readStatus(reader, url, signal),
+        }),
+      ),
+    );
+    if (stop.signal.aborted) return stop.exitCode() ?? 1;
+    requireAllInstalled(outcomes, limit);
+    return 0;
+  } finally {
+    end();
+    await reader.close();
+  }
+}
+
+async function readStatus(
+  reader: Pick<Web, 'open'>,
+  url: string,
+  signal: AbortSignal,
+): Promise<RunStatus> {
+  const { body } = await reader.open(url, { signal });
+  const text = (await readUpTo(body, mostBytes))?.toString() ?? '';
+  const { data } = RunStatus.safeParse(jsonIn(text));
+  if (data !== undefined) return data;
+  throw cliFailure('cli.status-not-found', `${url} serves no status of a run`);
+}
+
+/** How a watched host came out. */
+export type HostOutcome =
+  | { readonly kind: 'installed' }
+  | { readonly kind: 'failed'; readonly failure: AgentError }
+  /** The watch ended before its run. */
+  | { readonly kind: 'unknown'; readonly text: string };
+
+/** What a host is watched by. */
+export interface HostWatch {
+  readonly name: string;
+  readonly read: () => Promise<RunStatus>;
+  readonly print: (lines: readonly string[]) => void;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Follows one host until it is installed, its run failed and no other one began in two minutes, or the signal aborts. A host that
+ * does not answer is asked again: nothing counts as installed but what the host says, or that it was about to reboot.
+ */
+export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
+  const { name, read, print, clock, signal } = watch;
+  const emit = (lines: readonly string[]): void => print(lines.map((line) => `${name}: ${line}`));
+  let before: RunStatus | undefined;
+  let lastError: string | undefined;
+  let failed: { readonly at: Millis; readonly failure: AgentError } | undefined;
+  while (!signal.aborted) {
+    try {
+      const now = await read();
+      emit([...(lastError === undefined || before === undefined ? [] : ['answers again'])]);
+      emit(statusChanges(before, now));
+      if (now.run !== before?.run) failed = undefined;
+      [before, lastError] = [now, undefined];
+      const failure = failureOf(name, now);
+      if (failure === 'installed') return { kind: 'installed' };
+      if (failure !== undefined) failed ??= { at: clock.elapsed(), failure };
+    } catch (thrown) {
+      if (signal.aborted) break;
+      if (before !== undefined && isLeaving(before)) {
+        emit(['does not answer any more, and was about to reboot']);
+        return { kind: 'installed' };
+      }
+      const text = plainLine(asAgentError(thrown).message);
+      if (text !== lastError)
+        emit([`${before === undefined ? 'not reached yet' : 'no answer'}: ${text}`]);
+      lastError = text;
+    }
+    if (failed !== undefined && clock.elapsed() - failed.at >= restartsWithin)
+      return { kind: 'failed', failure: failed.failure };
+    await clock.sleep(pause, signal).catch(() => undefined);
+  }
+  if (failed !== undefined) return { kind: 'failed', failure: failed.failure };
+  return { kind: 'unknown', text: `${name}: ${lastKnown(before, lastError)}` };
+}
+
+/** Undefined while its run continues. */
+function failureOf(name: string, status: RunStatus): AgentError | 'installed' | undefined {
+  try {
+    return isHostInstalled(name, status) ? 'installed' : undefined;
+  } catch (thrown) {
+    return asAgentError(thrown);
+  }
+}
+
+/** Its last step, which reboots it, has begun: everything else is done. */
+const isLeaving = ({ state, running }: RunStatus): boolean =>
+  state === 'running' && running.some(({ step }) => step === 'finish/leave-host');
+
+function lastKnown(status: RunStatus | undefined, lastError: string | undefined): string {
+  const steps = status?.running.map(({ step, wait }) =>
+    plainLine(wait === undefined ? step : `${step}, waits until ${wait.sentence}: ${wait.status}`),
+  );
+  const error = lastError === undefined ? [] : [lastError];
+  return [...(steps ?? ['never reached']), ...error].join('; ') || 'between two steps';
+}
+
+/** @throws AgentError `cli.not-installed`, `cli.not-installed-in-time` */
+function requireAllInstalled(outcomes: readonly HostOutcome[], limit: Millis = 0): void {
+  const failed = outcomes.flatMap((one) => (one.kind === 'failed' ? [one.failure.message] : []));
+  if (failed.length > 0) throw cliFailure('cli.not-installed', failed.join('; '));
+  const unknown = outcomes.flatMap((one) => (one.kind === 'unknown' ? [one.text] : []));
+  if (unknown.length === 0) return;
+  const said = `${unknown.length} of ${outcomes.length} hosts are not installed within ${renderDuration(limit)}: ${unknown.join('; ')}`;
+  throw cliFailure('cli.not-installed-in-time', said);
+}
