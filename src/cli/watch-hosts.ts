@@ -102,43 +102,75 @@ export interface HostWatch {
   readonly signal: AbortSignal;
 }
 
+/** What is known of a host that is watched. */
+interface Known {
+  readonly status?: RunStatus;
+  /** Why it does not answer now. */
+  readonly lastError?: string;
+  readonly failed?: { readonly at: Millis; readonly failure: AgentError };
+  readonly isInstalled?: boolean;
+}
+
 /**
  * Follows one host until it is installed, its run failed and no other one began in two minutes, or the signal aborts. A host that
  * does not answer is asked again: nothing counts as installed but what the host says, or that it was about to reboot.
  */
 export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const { name, read, print, clock, signal } = watch;
-  const emit = (lines: readonly string[]): void => print(lines.map((line) => `${name}: ${line}`));
-  let before: RunStatus | undefined;
-  let lastError: string | undefined;
-  let failed: { readonly at: Millis; readonly failure: AgentError } | undefined;
-  while (!signal.aborted) {
-    try {
-      const now = await read();
-      emit([...(lastError === undefined || before === undefined ? [] : ['answers again'])]);
-      emit(statusChanges(before, now));
-      if (now.run !== before?.run) failed = undefined;
-      [before, lastError] = [now, undefined];
-      const failure = failureOf(name, now);
-      if (failure === 'installed') return { kind: 'installed' };
-      if (failure !== undefined) failed ??= { at: clock.elapsed(), failure };
-    } catch (thrown) {
-      if (signal.aborted) break;
-      if (before !== undefined && isLeaving(before)) {
-        emit(['does not answer any more, and was about to reboot']);
-        return { kind: 'installed' };
-      }
-      const text = plainLine(asAgentError(thrown).message);
-      if (text !== lastError)
-        emit([`${before === undefined ? 'not reached yet' : 'no answer'}: ${text}`]);
-      lastError = text;
-    }
-    if (failed !== undefined && clock.elapsed() - failed.at >= restartsWithin)
-      return { kind: 'failed', failure: failed.failure };
+  const isOver = (): boolean => signal.aborted;
+  let known: Known = {};
+  while (!isOver()) {
+    const { lines, ...now } = await read().then(
+      (status) => afterAnswer(known, status, { name, at: clock.elapsed() }),
+      (thrown: unknown) => afterError(known, plainLine(asAgentError(thrown).message)),
+    );
+    // A read that was aborted says nothing of the host.
+    if (isOver()) break;
+    known = now;
+    print(lines.map((line) => `${name}: ${line}`));
+    if (known.isInstalled === true) return { kind: 'installed' };
+    if (known.failed !== undefined && clock.elapsed() - known.failed.at >= restartsWithin) break;
     await clock.sleep(pause, signal).catch(() => undefined);
   }
-  if (failed !== undefined) return { kind: 'failed', failure: failed.failure };
-  return { kind: 'unknown', text: `${name}: ${lastKnown(before, lastError)}` };
+  const { failed } = known;
+  return failed === undefined
+    ? { kind: 'unknown', text: `${name}: ${lastKnown(known)}` }
+    : { kind: 'failed', failure: failed.failure };
+}
+
+interface Heard extends Known {
+  readonly lines: readonly string[];
+}
+
+function afterAnswer(
+  { status: before, lastError, failed: earlier }: Known,
+  status: RunStatus,
+  { name, at }: { readonly name: string; readonly at: Millis },
+): Heard {
+  const failure = failureOf(name, status);
+  const isSameRun = before?.run === status.run;
+  const failed =
+    failure === undefined || failure === 'installed'
+      ? undefined
+      : ((isSameRun ? earlier : undefined) ?? { at, failure });
+  const isBack = lastError !== undefined && before !== undefined;
+  return {
+    status,
+    lines: [...(isBack ? ['answers again'] : []), ...statusChanges(before, status)],
+    ...(failure === 'installed' ? { isInstalled: true } : {}),
+    ...(failed === undefined ? {} : { failed }),
+  };
+}
+
+function afterError(known: Known, lastError: string): Heard {
+  const { status } = known;
+  if (status !== undefined && isLeaving(status)) {
+    const lines = ['does not answer any more, and was about to reboot'];
+    return { ...known, lines, isInstalled: true };
+  }
+  const what = status === undefined ? 'not reached yet' : 'no answer';
+  const lines = lastError === known.lastError ? [] : [`${what}: ${lastError}`];
+  return { ...known, lastError, lines };
 }
 
 /** Undefined while its run continues. */
@@ -154,7 +186,7 @@ function failureOf(name: string, status: RunStatus): AgentError | 'installed' | 
 const isLeaving = ({ state, running }: RunStatus): boolean =>
   state === 'running' && running.some(({ step }) => step === 'finish/leave-host');
 
-function lastKnown(status: RunStatus | undefined, lastError: string | undefined): string {
+function lastKnown({ status, lastError }: Known): string {
   const steps = status?.running.map(({ step, wait }) =>
     plainLine(wait === undefined ? step : `${step}, waits until ${wait.sentence}: ${wait.status}`),
   );
