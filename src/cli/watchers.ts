@@ -21,7 +21,7 @@ export interface Watchers {
   readonly showStatus: (text: string) => void;
   /** Sends the spans that have ended; resolves after two seconds at the latest. */
   readonly flush: () => Promise<void>;
-  /** Ends them all; resolves after two seconds at the latest. */
+  /** Ends them all; resolves after two seconds at the latest, after four where somebody reads the status. */
   readonly close: () => Promise<void>;
 }
 

@@ -64,7 +64,7 @@ describe('the status of an install', () => {
         const read = (): string => logOf(join(host, 'agent.log'));
         await becomes(() => portIn(read()) !== undefined);
         const url = `http://127.0.0.1:${portIn(read())}/status`;
-        const args = [bundle, 'watch', url, '--until', 'installed', '--timeout', '10m'];
+        const args = [bundle, 'watch', url, '--until', 'installed', '--timeout', '2m'];
         const ended = Promise.withResolvers<{ text: string; exitCode: unknown }>();
         execFile(process.execPath, args, { env: {} }, (error, stdout, stderr) => {
           ended.resolve({ text: stdout + stderr, exitCode: error === null ? 0 : error.code });

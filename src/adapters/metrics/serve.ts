@@ -15,7 +15,7 @@ export interface MetricsServer {
   readonly sink: Sink;
   /** Serves a text, JSON, at `/status` from now on. */
   readonly showStatus: (text: string) => void;
-  /** Ends it; who reads just then gets no more. Who has read the status lately gets two seconds to read its last. */
+  /** Ends it; who reads just then gets no more. Who has read the status lately gets four seconds to read its last. */
   readonly close: () => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Who watches a host reads its status each second. */
 const watchesFor = seconds(10);
-const longestLastRead = seconds(2);
+const longestLastRead = seconds(4);
 
 /** The newest status of a run, and whether it was read. */
 function shownStatus() {
