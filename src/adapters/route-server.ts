@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { type FSWatcher, watch } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
-import { type AddressInfo, isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path/posix';
+import { hostInUrl } from '../lib/address.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { type FailureContext, failuresOf, type FailureTable } from '../model/failure.ts';
 import { type Millis, minutes, seconds } from '../model/duration.ts';
@@ -91,7 +92,7 @@ export async function serveRoutes(served: RoutesToServe, note: Note): Promise<Ro
 
 function urlOf(server: Server, scheme: string, host = '127.0.0.1'): string {
   const { port } = server.address() as AddressInfo;
-  return `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${hostInUrl(host)}:${port}`;
 }
 
 interface TlsParts {

@@ -6,6 +6,7 @@ import { type KubeCluster, kubeCluster, type KubeOptions } from '../adapters/kub
 import { systemRandom } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { configFailure, flagFailure } from '../config/failures.ts';
+import { hostInUrl } from '../lib/address.ts';
 import type { Kube } from '../ports/kube.ts';
 import { kept } from '../reconcile/kept.ts';
 import { cliFailure } from './failures.ts';
@@ -24,7 +25,7 @@ function serverIn(environment: Environment): string {
     );
   }
   const port = environment['KUBERNETES_SERVICE_PORT'] ?? '443';
-  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `https://${hostInUrl(host)}:${port}`;
 }
 
 /**

@@ -51,7 +51,7 @@ function waitOf(before: RunningStep | undefined, { wait }: RunningStep): readonl
 }
 
 /**
- * Whether a host says that it is installed; false while its run goes on. A host says so before it reboots, and nothing else counts.
+ * Whether a host says that it is installed; false while its run continues. A host says so before it reboots, and nothing else counts.
  * @param who the host, for the message
  * @throws AgentError `cli.not-installed` where its run ended otherwise
  */

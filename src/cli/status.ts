@@ -69,7 +69,7 @@ async function follow(config: Config, isJson: boolean): Promise<number> {
     before = status;
     await systemClock.sleep(pause, stop.signal).catch(() => undefined);
   }
-  return stop.exitCode() ?? rethrow(stop.signal.reason);
+  return stop.endCode();
 }
 
 /** The document of `status`, in one line. */
@@ -78,10 +78,6 @@ function printChange(before: RunStatus | undefined, shown: Shown): void {
   if (run === before?.run && updated === before.updated) return;
   print(`${JSON.stringify({ v: 1, ...shown })}\n`);
 }
-
-const rethrow = (reason: unknown): never => {
-  throw reason;
-};
 
 /**
  * The status that the last agent left on this host.

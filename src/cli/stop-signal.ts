@@ -14,6 +14,11 @@ export interface StopSignal extends Disposable {
   readonly signal: AbortSignal;
   /** 128 and the number of the signal, once one came. */
   readonly exitCode: () => number | undefined;
+  /**
+   * The exit code of a program that was stopped.
+   * @throws what stopped it, where no signal did
+   */
+  readonly endCode: () => number;
   /** From now on signals change nothing: the host goes away, and that is why they come. */
   readonly ignore: () => void;
 }
@@ -45,6 +50,10 @@ export function stopSignal(): StopSignal {
   return {
     signal: control.signal,
     exitCode: () => exitCode,
+    endCode: () => {
+      if (exitCode === undefined) throw control.signal.reason;
+      return exitCode;
+    },
     ignore: () => {
       isIgnored = true;
     },

@@ -1,3 +1,4 @@
+import { systemClock } from '../adapters/clock.ts';
 import { readDuration } from '../capi/control-plane/facts.ts';
 import { flagFailure } from '../config/failures.ts';
 import { plainLine } from '../lib/plain-text.ts';
@@ -28,6 +29,22 @@ export async function printWaiting<Result>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A signal that can be let go of. */
+interface LimitedSignal extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+/** Aborts with a signal, or once a limit is over; without a limit with the signal alone. */
+export function limitedBy(stop: AbortSignal, limit: Millis | undefined): LimitedSignal {
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop, over.signal]);
+  const end = (): void => {
+    over.abort(new Error('the time is over'));
+  };
+  if (limit !== undefined) void systemClock.sleep(limit, signal).then(end, () => undefined);
+  return { signal, [Symbol.dispose]: end };
 }
 
 /**

@@ -15,6 +15,7 @@ import { cliFailure } from './failures.ts';
 import { printAt } from './messages.ts';
 import { isHostInstalled, statusChanges } from './status-changes.ts';
 import { stopSignal } from './stop-signal.ts';
+import { limitedBy } from './waiting.ts';
 
 /** Words of a command line that name what agents serve beside their metrics. */
 export const statusUrlsIn = (argv: readonly string[]): readonly string[] =>
@@ -46,12 +47,8 @@ export interface HostsCall {
  */
 export async function watchHosts({ urls, limit, environment }: HostsCall): Promise<number> {
   using stop = stopSignal();
-  const over = new AbortController();
-  const signal = AbortSignal.any([stop.signal, over.signal]);
-  const end = (): void => {
-    over.abort(new Error('the watch is over'));
-  };
-  if (limit !== undefined) void systemClock.sleep(limit, signal).then(end, () => undefined);
+  using limited = limitedBy(stop.signal, limit);
+  const { signal } = limited;
   const reader = web({
     ...{ clock: systemClock, random: systemRandom, openLimit: answersWithin },
     connection: { proxies: proxiesIn(environment) },
@@ -65,11 +62,10 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
         }),
       ),
     );
-    if (stop.signal.aborted) return stop.exitCode() ?? 1;
+    if (stop.signal.aborted) return stop.endCode();
     requireAllInstalled(outcomes, limit);
     return 0;
   } finally {
-    end();
     await reader.close();
   }
 }

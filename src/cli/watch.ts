@@ -24,7 +24,7 @@ import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
-import { limitIn } from './waiting.ts';
+import { limitedBy, limitIn } from './waiting.ts';
 import { statusUrlsIn, watchHosts } from './watch-hosts.ts';
 
 /** Arguments of `watch`. */
@@ -65,13 +65,9 @@ export async function runWatch(call: WatchCall): Promise<number> {
     throw cliFailure('cli.page-not-served', `${call.listen} cannot be listened on`, { cause });
   });
   print(`page: ${server.url}\n`);
-  const over = new AbortController();
-  const signal = AbortSignal.any([stop.signal, over.signal]);
-  const end = (): void => {
-    over.abort();
-  };
+  using limited = limitedBy(stop.signal, limit);
+  const { signal } = limited;
   try {
-    if (limit !== undefined) void systemClock.sleep(limit, signal).then(end, () => undefined);
     const followed = call.until === undefined ? page : printing(page, source.mask);
     await source.follow(followed, signal).catch((thrown: unknown) => {
       if (!signal.aborted) throw thrown;
@@ -81,12 +77,11 @@ export async function runWatch(call: WatchCall): Promise<number> {
       await untilAborted(stop.signal);
     }
   } finally {
-    end();
     await server.close();
     if (call.pageFile !== undefined) await savePage(page, call.pageFile);
   }
   if (call.until === undefined) return 0;
-  if (stop.signal.aborted) return stop.exitCode() ?? 1;
+  if (stop.signal.aborted) return stop.endCode();
   requireInstalled(page.state(), { limit, mask: source.mask });
   return 0;
 }
@@ -107,8 +102,9 @@ function printing(page: LivePage, mask: (text: string) => string): LivePage {
     update: (update) => {
       page.update(update);
       const { lines, lineCount } = page.state();
-      for (const { n, at, source, level, text } of lines) {
-        if (n <= printed || level === 'debug') continue;
+      const known = Math.max(0, lines.length - (lineCount - printed));
+      for (const { at, source, level, text } of lines.slice(known)) {
+        if (level === 'debug') continue;
         print(`${new Date(at).toISOString()} ${plainLine(mask(`${source}: ${text}`))}\n`);
       }
       printed = lineCount;

@@ -73,10 +73,8 @@ export async function runCapiWatch(call: CapiWatchCall): Promise<number> {
     ),
     followCluster(target.kube, target, { seen, signal }),
   ]);
-  const exitCode = stop.exitCode();
-  if (exitCode !== undefined) return exitCode;
+  if (stop.exitCode() !== undefined || !over.signal.aborted) return stop.endCode();
   if (failure !== undefined) throw failure;
-  if (!over.signal.aborted) throw stop.signal.reason;
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it keeps anew behind the
+// The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it keeps again behind the
 // partitions of its image; so what a number meant before the first write may be the image's own partition afterwards.
 import * as z from 'zod';
 import type { WriterUse } from '../../lib/writer-args.ts';
