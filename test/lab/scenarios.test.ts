@@ -35,9 +35,7 @@ describe('the schema of a report', () => {
 async function expectAsPlanned(name: string): Promise<LabReport> {
   const options = ['--scenario', name, '--agent', bundlePath];
   const { exitCode, output, report: seen } = await runLab(options);
-  const { expect: planned, faults, dayAfter, usualSeconds = 0 } = await readScenario(name);
-  // Suites that share the machine slow it down.
-  expect(seen.seconds, output).toBeLessThan(4 * usualSeconds + 20);
+  const { expect: planned, faults, dayAfter } = await readScenario(name);
   expect(seen.differences, output).toEqual([]);
   expect(seen.outcome).toBe(planned.outcome);
   expect(seen.dayAfter === undefined, 'it had the day after').toBe(dayAfter === undefined);
