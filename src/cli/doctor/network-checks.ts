@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { proxyFor } from '../../adapters/http/proxies.ts';
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { registryConfigArgv } from '../../layering/build/container-tools.ts';
 import { revealedProxies } from '../../lib/proxies.ts';
 import type { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
@@ -15,7 +16,6 @@ import {
 } from '../../steps/bootstrap/fetch-ignition.ts';
 import { readHostIgnition, type ValidIgnition } from '../../steps/ignition/fetch-host.ts';
 import { chooseSource } from '../../steps/ignition/sources.ts';
-import { inspectNodeImageArgv } from '../../steps/image/release.ts';
 import { type CheckAnswer, type Check, type NetworkScope, ok, warning } from './check.ts';
 
 /** What an install with this configuration reaches by itself. */
@@ -123,10 +123,9 @@ function ignitionCheck(
 /** The images that the commands of a role pull, as far as they are configured. */
 const imagesOf = ({ role, images, image }: Config): readonly string[] => [
   ...new Set(
-    [
-      ...(role === 'bootstrap' ? [images.mco, images.controller] : []),
-      ...[image.nodeImage, image.existingRoot],
-    ].filter((name) => name !== ''),
+    [...(role === 'bootstrap' ? [images.mco, images.controller] : []), image.existingRoot].filter(
+      (name) => name !== '',
+    ),
   ),
 ];
 
@@ -134,7 +133,7 @@ const imageCheck = (image: string): Check => ({
   name: `image ${image}`,
   ask: async ({ host, signal }) => {
     try {
-      await host.exec(inspectNodeImageArgv(image), { signal, limit: seconds(15) });
+      await host.exec(registryConfigArgv({ image }), { signal, limit: seconds(15) });
       return ok('can be pulled');
     } catch (thrown) {
       signal.throwIfAborted();

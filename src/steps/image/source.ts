@@ -131,12 +131,11 @@ function placeOf(request: ImageRequest): string {
 export function explainImage(config: Config): string {
   try {
     const request = chooseImageSource(config);
-    const { sha256, nodeImage } = config.image;
+    const { sha256 } = config.image;
     return [
       `from ${placeOf(request)}: ${request.because}`,
       ...(sha256 === '' && request.kind !== 'stream' ? [] : ['its sha256 is enforced']),
       ...[whyUnverified(config, request) ?? []].flat().map((why) => `nothing verifies it: ${why}`),
-      ...(nodeImage === '' ? [] : [`${nodeImage} is checked against the release`]),
     ].join('; ');
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
