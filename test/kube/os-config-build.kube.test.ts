@@ -28,7 +28,7 @@ describe('the objects of a hand-over', () => {
       pushSpec: 'registry.example.com/ocl/infra:latest',
       pushSecret: 'push',
     });
-    const config = readMachineOSConfig(lineless(made as never, 'made'));
+    const config = readMachineOSConfig(lineless(made, 'made'));
     const renderedConfig = `rendered-infra-${'0'.repeat(32)}`;
     const empty = {
       apiVersion: '',

@@ -71,15 +71,8 @@ export function hashedTexts({ config, pool, images }: BuildInputs): readonly str
 }
 
 /** Go leaves empty fields of a reference out. */
-const referenceFields = (reference: PoolReference): Record<string, string | undefined> => ({
-  apiVersion: present(reference.apiVersion),
-  fieldPath: present(reference.fieldPath),
-  kind: present(reference.kind),
-  name: present(reference.name),
-  namespace: present(reference.namespace),
-  resourceVersion: present(reference.resourceVersion),
-  uid: present(reference.uid),
-});
+const referenceFields = (reference: PoolReference): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(reference).map(([name, text]) => [name, present(text)]));
 
 const present = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 

@@ -8,12 +8,12 @@ export type YamlValue =
  * counts; it is no general writer of YAML.
  */
 export function goYaml(value: YamlValue): string {
-  const writer = openWriter();
+  const writer = new Writer();
   emit(writer, value, { isMember: false });
   // The end of a document begins a line.
   writer.indent = -1;
   writer.putIndent();
-  return writer.text();
+  return writer.text;
 }
 
 function emit(
@@ -22,7 +22,9 @@ function emit(
   { isMember }: { readonly isMember: boolean },
 ): void {
   if (value === null) {
-    writeWord(writer, 'null');
+    writer.putSpace();
+    writer.put('null');
+    writer.endScalar();
   } else if (typeof value === 'string') {
     indented(writer, deeper(writer.indent, 2), () => writeString(writer, value));
   } else if (isList(value)) {
@@ -43,7 +45,7 @@ function emitList(writer: Writer, items: readonly YamlValue[], isMember: boolean
     writer.putIndicator(']');
     return;
   }
-  const isFlush = isMember && !writer.isIndention() && writer.indent >= 0;
+  const isFlush = isMember && !writer.isIndention && writer.indent >= 0;
   indented(writer, isFlush ? writer.indent : deeper(writer.indent, 0), () => {
     for (const item of items) {
       writer.putIndent();
@@ -86,95 +88,69 @@ function indented(writer: Writer, indent: number, write: () => void): void {
 const WIDTH = 80;
 
 /** What the emitter of yaml.v2 knows of what it has written; every choice of a space or line break hangs on it. */
-interface Writer {
+class Writer {
+  text = '';
   /** Column of nested content; -1 before the first collection. */
-  indent: number;
-  readonly put: (text: string) => void;
-  /** A line feed of the document itself. */
-  readonly putBreak: () => void;
-  /** A line break of the text. */
-  readonly putTextBreak: (character: string) => void;
-  /** Begins a line at the indent, unless it has just begun. */
-  readonly putIndent: () => void;
-  /** A sign such as `:` or `-`, with a space before it where one is needed. */
-  readonly putIndicator: (sign: string, then?: Partial<Indicator>) => void;
-  /** A space, unless the last thing was one. */
-  readonly putSpace: () => void;
-  readonly isWide: () => boolean;
+  indent = -1;
   /** What a line holds so far is indentation and signs of block collections only. */
-  readonly setIndention: (isIndention: boolean) => void;
-  readonly setWhitespace: (isWhitespace: boolean) => void;
-  readonly isIndention: () => boolean;
-  readonly text: () => string;
+  isIndention = true;
+  isWhitespace = true;
+  #column = 0;
+
+  put(text: string): void {
+    this.text += text;
+    this.#column += Array.from(text).length;
+  }
+
+  /** A line feed of the document itself, or a line break of the text. */
+  putBreak(character = '\n'): void {
+    this.text += character;
+    this.#column = 0;
+  }
+
+  /** Begins a line at the indent, unless it has just begun. */
+  putIndent(): void {
+    const indent = Math.max(this.indent, 0);
+    const isPast = this.#column > indent || (this.#column === indent && !this.isWhitespace);
+    if (!this.isIndention || isPast) this.putBreak();
+    this.put(' '.repeat(indent - this.#column));
+    this.isWhitespace = true;
+    this.isIndention = true;
+  }
+
+  /** A sign such as `:` or `-`, with a space before it where one is needed. */
+  putIndicator(sign: string, { needsSpace = false, keepsIndention = false } = {}): void {
+    if (needsSpace) this.putSpace();
+    this.put(sign);
+    this.isWhitespace = false;
+    this.isIndention &&= keepsIndention;
+  }
+
+  /** A space, unless the last thing was one. */
+  putSpace(): void {
+    if (!this.isWhitespace) this.put(' ');
+  }
+
+  get isWide(): boolean {
+    return this.#column > WIDTH;
+  }
+
+  endScalar(): void {
+    this.isWhitespace = false;
+    this.isIndention = false;
+  }
 }
 
-interface Indicator {
-  readonly needsSpace: boolean;
-  readonly keepsIndention: boolean;
-}
-
-/** An empty document. */
-function openWriter(): Writer {
-  const parts: string[] = [];
-  let column = 0;
-  let isWhitespace = true;
-  let isIndention = true;
-  const writer: Writer = {
-    indent: -1,
-    put: (text) => {
-      parts.push(text);
-      column += Array.from(text).length;
-    },
-    putBreak: () => {
-      parts.push('\n');
-      column = 0;
-    },
-    putTextBreak: (character) => {
-      parts.push(character);
-      column = 0;
-    },
-    putIndent: () => {
-      const indent = Math.max(writer.indent, 0);
-      if (!isIndention || column > indent || (column === indent && !isWhitespace)) {
-        writer.putBreak();
-      }
-      writer.put(' '.repeat(indent - column));
-      isWhitespace = true;
-      isIndention = true;
-    },
-    putIndicator: (sign, { needsSpace = false, keepsIndention = false } = {}) => {
-      if (needsSpace) writer.putSpace();
-      writer.put(sign);
-      isWhitespace = false;
-      isIndention = isIndention && keepsIndention;
-    },
-    putSpace: () => {
-      if (!isWhitespace) writer.put(' ');
-    },
-    isWide: () => column > WIDTH,
-    setIndention: (is) => {
-      isIndention = is;
-    },
-    setWhitespace: (is) => {
-      isWhitespace = is;
-    },
-    isIndention: () => isIndention,
-    text: () => parts.join(''),
-  };
-  return writer;
-}
-
-/** Writes a string in the style that yaml.v2 chooses, folded where a line is longer than 80 columns. */
 function writeString(writer: Writer, text: string): void {
   const characters = Array.from(text);
   switch (scalarStyle(characters)) {
     case 'plain':
       writer.putSpace();
-      writeFolding(writer, characters, { isQuoted: false });
+      writeText(writer, characters);
       break;
     case 'single':
       writer.putIndicator("'", { needsSpace: true });
-      writeFolding(writer, characters, { isQuoted: true });
+      writeText(writer, characters, { isQuoted: true });
       writer.putIndicator("'");
       break;
     case 'double':
@@ -184,46 +160,37 @@ function writeString(writer: Writer, text: string): void {
       writeLiteral(writer, characters);
       return;
   }
-  writer.setWhitespace(false);
-  writer.setIndention(false);
+  writer.endScalar();
 }
 
-/** Writes a word that is no string, such as null. */
-function writeWord(writer: Writer, word: string): void {
-  writer.putSpace();
-  writer.put(word);
-  writer.setWhitespace(false);
-  writer.setIndention(false);
-}
-
-interface Quoting {
-  readonly isQuoted: boolean;
-}
-
-/** Plain text and single quotes: a single space beyond the width becomes a line break. */
-function writeFolding(writer: Writer, characters: readonly string[], quoting: Quoting): void {
-  let isAfterBreak = false;
+/** Plain text, single quotes and literal blocks; but for these a single space beyond the width becomes a line break. */
+function writeText(
+  writer: Writer,
+  characters: readonly string[],
+  { isQuoted = false, isLiteral = false } = {},
+): void {
+  let isAfterBreak = isLiteral;
   for (const [index, character] of characters.entries()) {
-    if (character === ' ') {
-      if (writer.isWide() && isFoldable(characters, index, quoting)) writer.putIndent();
-      else writer.put(' ');
+    if (!isLiteral && writer.isWide && isFoldable(characters, index, isQuoted)) {
+      writer.putIndent();
     } else if (isBreak(character)) {
-      writer.putTextBreak(character);
-      writer.setIndention(true);
+      writer.putBreak(character);
+      writer.isIndention = true;
       isAfterBreak = true;
     } else {
       if (isAfterBreak) writer.putIndent();
-      writer.put(quoting.isQuoted && character === "'" ? "''" : character);
-      writer.setIndention(false);
+      writer.put(isQuoted && character === "'" ? "''" : character);
+      writer.isIndention = false;
       isAfterBreak = false;
     }
   }
 }
 
 /** A space alone, and within quotes neither the first nor the last character. */
-function isFoldable(characters: readonly string[], index: number, { isQuoted }: Quoting): boolean {
+function isFoldable(characters: readonly string[], index: number, isQuoted: boolean): boolean {
   const isInside = !isQuoted || (index > 0 && index < characters.length - 1);
-  return isInside && characters[index - 1] !== ' ' && characters[index + 1] !== ' ';
+  const isAlone = characters[index - 1] !== ' ' && characters[index + 1] !== ' ';
+  return characters[index] === ' ' && isInside && isAlone;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -263,7 +230,7 @@ function writeDouble(writer: Writer, characters: readonly string[]): void {
 /** The first of several spaces may become a line break too; the next is then marked as one of the text. */
 function writeQuotedSpace(writer: Writer, characters: readonly string[], index: number): void {
   const isInside = index > 0 && index < characters.length - 1;
-  if (!isInside || characters[index - 1] === ' ' || !writer.isWide()) {
+  if (!isInside || characters[index - 1] === ' ' || !writer.isWide) {
     writer.put(' ');
     return;
   }
@@ -287,21 +254,9 @@ function writeLiteral(writer: Writer, characters: readonly string[]): void {
   const hint = chomping(characters);
   if (hint !== '') writer.putIndicator(hint);
   writer.putBreak();
-  writer.setIndention(true);
-  writer.setWhitespace(true);
-  let isAfterBreak = true;
-  for (const character of characters) {
-    if (isBreak(character)) {
-      writer.putTextBreak(character);
-      writer.setIndention(true);
-      isAfterBreak = true;
-    } else {
-      if (isAfterBreak) writer.putIndent();
-      writer.put(character);
-      writer.setIndention(false);
-      isAfterBreak = false;
-    }
-  }
+  writer.isIndention = true;
+  writer.isWhitespace = true;
+  writeText(writer, characters, { isLiteral: true });
 }
 
 /** What a reader keeps of the line breaks at the end: none, one, all. */
@@ -314,10 +269,8 @@ function chomping(characters: readonly string[]): '' | '-' | '+' {
 const isBreak = (character: string | undefined): boolean =>
   character !== undefined && /^[\r\n\u0085\u2028\u2029]$/.test(character);
 
-/** A space or a tab. */
 const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';
 
-/** A blank, a line break, or NUL. */
 const isBlankOrBreak = (character: string | undefined): boolean =>
   isBlank(character) || isBreak(character) || character === '\0';
 
@@ -409,7 +362,6 @@ function isTime(text: string): boolean {
   );
 }
 
-/** Whether each part of a clock is at most what it may be. */
 const isClock = (text: string, most: readonly number[]): boolean =>
   text.split(':').every((part, index) => Number(part) <= (most[index] ?? 0));
 
@@ -420,16 +372,13 @@ function isDay(year: number, month: number, day: number): boolean {
   return day <= (lengths[month - 1] ?? 0);
 }
 
-/** How a string is written. */
-type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
-
 /**
  * The style that yaml.v2 chooses for a string: a literal block for one with line feeds, plain for one that
  * reads back as a string, otherwise double quotes; and where the characters do not allow it, the next
  * stronger one. Single quotes come where only indicators or other line breaks forbid plain.
  * @param characters the code points of the string
  */
-function scalarStyle(characters: readonly string[]): ScalarStyle {
+function scalarStyle(characters: readonly string[]): 'plain' | 'single' | 'double' | 'literal' {
   const allowed = allowedStyles(characters);
   if (characters.includes('\n')) return allowed.isLiteral ? 'literal' : 'double';
   if (!readsAsString(characters.join(''))) return 'double';
@@ -437,13 +386,7 @@ function scalarStyle(characters: readonly string[]): ScalarStyle {
   return allowed.isSingle ? 'single' : 'double';
 }
 
-interface Allowed {
-  readonly isPlain: boolean;
-  readonly isSingle: boolean;
-  readonly isLiteral: boolean;
-}
-
-function allowedStyles(characters: readonly string[]): Allowed {
+function allowedStyles(characters: readonly string[]) {
   const isSpecial = characters.some((character) => !isPrintable(character));
   const isBreakThenSpace = characters.some((at, i) => at === ' ' && isBreak(characters[i - 1]));
   const isSpaceThenBreak = characters.some((at, i) => isBreak(at) && characters[i - 1] === ' ');

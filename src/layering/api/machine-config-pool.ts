@@ -4,16 +4,13 @@ import type { SourceObject } from './source-object.ts';
 import { annotationOf, partOf, textAt } from './cluster-object.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from './schema.ts';
 
+const referenceFields = [
+  ...(['apiVersion', 'fieldPath', 'kind', 'name', 'namespace'] as const),
+  ...(['resourceVersion', 'uid'] as const),
+] as const;
+
 /** A reference to an object in a pool; fields that are not set are empty. */
-export interface PoolReference {
-  readonly apiVersion: string;
-  readonly fieldPath: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly resourceVersion: string;
-  readonly uid: string;
-}
+export type PoolReference = Readonly<Record<(typeof referenceFields)[number], string>>;
 
 /** What layering needs of a MachineConfigPool. */
 export interface MachineConfigPool {
@@ -21,16 +18,6 @@ export interface MachineConfigPool {
   /** The rendered MachineConfig, and what it was rendered from. */
   readonly configuration: PoolReference & { readonly source: readonly PoolReference[] };
 }
-
-const members = [
-  'apiVersion',
-  'fieldPath',
-  'kind',
-  'name',
-  'namespace',
-  'resourceVersion',
-  'uid',
-] as const;
 
 /** Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or there is no pool. */
 export const renderedNameOf = (pool: KubeObject | undefined): string =>
@@ -126,10 +113,10 @@ export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   };
 }
 
-function referenceOf(value: Fields): PoolReference {
-  const read = members.map((member) => [member, textOf(value[member])] as const);
-  return Object.fromEntries(read) as unknown as PoolReference;
-}
+const referenceOf = (value: Fields): PoolReference =>
+  Object.fromEntries(
+    referenceFields.map((name) => [name, textOf(value[name])]),
+  ) as unknown as PoolReference;
 
 const wrong = (message: string): Error => layeringFailure('layering.wrong-object', message);
 

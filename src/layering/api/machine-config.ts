@@ -99,12 +99,9 @@ export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, st
   const found = BUILD_SETTINGS.flatMap((name) => {
     const file = files.find((one) => fieldsOf(one)['path'] === `/etc/containers/${name}`);
     const contents = fieldsOf(fieldsOf(file)['contents']);
-    if (typeof contents['source'] !== 'string') return [];
-    const compression = textOf(contents['compression']);
-    const content = decodeResource({
-      source: contents['source'],
-      ...(compression === '' ? {} : { compression }),
-    });
+    const { source, compression } = contents;
+    if (typeof source !== 'string') return [];
+    const content = decodeResource({ source, compression: textOf(compression) });
     return [[name, Buffer.from(content).toString('utf8')] as const];
   });
   return new Map(found);
@@ -140,7 +137,6 @@ const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
   ['usbguard', ['usbguard']],
 ]);
 
-/** The kernels that a MachineConfig can ask for. */
 const kernels = ['default', 'realtime', '64k-pages'] as const;
 
 /** A kernel by its name. */
@@ -206,10 +202,7 @@ const kubeconfig = /^[ \t]*(?:client-key-data|token|password):\s{0,200}\S/m;
 
 function holdsCredentials({ source, compression }: Fields): boolean {
   if (typeof source !== 'string') return false;
-  const text = decoded({
-    source,
-    ...(typeof compression === 'string' && compression !== '' ? { compression } : {}),
-  });
+  const text = decoded({ source, compression: textOf(compression) });
   if (text === undefined) return false;
   if (privateKey.test(text) || kubeconfig.test(text)) return true;
   const json = jsonIn(text);

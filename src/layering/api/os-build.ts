@@ -4,7 +4,6 @@ import type { MachineOSConfig } from './os-config.ts';
 
 const prefix = 'machineconfiguration.openshift.io';
 
-/** A MachineOSBuild, as objects name their kind. */
 const machineOSBuildKind = { kind: 'MachineOSBuild', apiVersion: `${prefix}/v1` } as const;
 
 /** Names of labels and annotations around a build. */
@@ -112,21 +111,22 @@ export const buildConditions = [
   'Succeeded',
 ] as const;
 
-type ConditionType = (typeof buildConditions)[number];
-
 /** The phase of a build. */
 export type BuildPhase =
   'initial' | 'queued' | 'running' | 'succeeded' | 'failed' | 'interrupted' | 'seeded';
 
-interface PhaseRow {
-  /** The condition that is true. */
-  readonly type?: ConditionType;
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** What the operator writes in each phase (`pkg/apihelpers`), and for an image that was built elsewhere. */
-const phases: Readonly<Record<BuildPhase, PhaseRow>> = {
+const phases: Readonly<
+  Record<
+    BuildPhase,
+    {
+      /** The condition that is true. */
+      readonly type?: (typeof buildConditions)[number];
+      readonly reason: string;
+      readonly message: string;
+    }
+  >
+> = {
   initial: { reason: 'Initialized', message: 'Not started' },
   queued: { type: 'Prepared', reason: 'Prepared', message: 'Build Prepared and Pending' },
   running: { type: 'Building', reason: 'Building', message: 'Image Build In Progress' },

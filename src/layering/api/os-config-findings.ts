@@ -8,8 +8,6 @@ import { isLabelValue, isPullSpec } from './schema.ts';
 export interface OSConfigFinding {
   readonly path: string;
   readonly message: string;
-  /** A build is possible nevertheless. */
-  readonly isWarning: boolean;
 }
 
 const SOME_DIGEST = `sha256:${'0'.repeat(64)}`;
@@ -142,11 +140,7 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-const error = (path: string, message: string): OSConfigFinding => ({
-  path,
-  message,
-  isWarning: false,
-});
+const error = (path: string, message: string): OSConfigFinding => ({ path, message });
 
 /** A field that no cluster knows. */
 export interface UnknownFinding {

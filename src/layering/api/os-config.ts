@@ -77,7 +77,6 @@ export function kindFinding({ value, place }: SourceObject): SourceFinding | und
 const wordFor = (word: Value | undefined, member: string): string =>
   typeof word === 'string' ? word : `something without ${member}`;
 
-/** A checked object as a value of its type. */
 function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
   const { name, annotations } = fieldsOf(metadata);
   const texts = Object.entries(fieldsOf(annotations)).flatMap(([key, value]) =>
@@ -105,32 +104,21 @@ export interface DefaultConfigRequest {
   readonly pushSpec: string;
   /** Secret with the right to push, in `openshift-machine-config-operator`. */
   readonly pushSecret: string;
-  /** Secret to pull the base image with; the cluster's own pull secret without it. */
-  readonly pullSecret?: string;
 }
 
 /** The Containerfile of a layered pool without one of its own: the image is that of its MachineConfig. */
 export const defaultContainerfile = 'FROM configs AS final\nRUN ostree container commit\n';
 
 /** A MachineOSConfig for a pool that has none, as an object for the API server. */
-export function defaultMachineOSConfig(request: DefaultConfigRequest): {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly spec: object;
-} {
-  const { pool, pushSpec, pushSecret, pullSecret } = request;
-  return {
-    apiVersion: machineOSConfigKind.apiVersion,
-    kind: machineOSConfigKind.kind,
-    metadata: { name: pool },
-    spec: {
-      machineConfigPool: { name: pool },
-      imageBuilder: { imageBuilderType: 'Job' },
-      ...(pullSecret === undefined ? {} : { baseImagePullSecret: { name: pullSecret } }),
-      renderedImagePushSecret: { name: pushSecret },
-      renderedImagePushSpec: pushSpec,
-      containerFile: [{ containerfileArch: 'NoArch', content: defaultContainerfile }],
-    },
-  };
-}
+export const defaultMachineOSConfig = ({ pool, pushSpec, pushSecret }: DefaultConfigRequest) => ({
+  apiVersion: machineOSConfigKind.apiVersion,
+  kind: machineOSConfigKind.kind,
+  metadata: { name: pool },
+  spec: {
+    machineConfigPool: { name: pool },
+    imageBuilder: { imageBuilderType: 'Job' },
+    renderedImagePushSecret: { name: pushSecret },
+    renderedImagePushSpec: pushSpec,
+    containerFile: [{ containerfileArch: 'NoArch', content: defaultContainerfile }],
+  },
+});

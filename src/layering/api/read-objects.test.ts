@@ -53,12 +53,11 @@ describe('readMachineOSConfig', () => {
       pool: 'infra',
       pushSpec: 'r.example.com/ocl/infra:latest',
       pushSecret: 'push',
-      pullSecret: 'pull',
     });
-    const config = read(made as unknown as Fields);
+    const config = read(made);
     expect(config).toMatchObject({
       name: 'infra',
-      spec: { baseImagePullSecret: { name: 'pull' } },
+      spec: { renderedImagePushSecret: { name: 'push' } },
     });
     expect(userContainerfile(config)).toMatch(/^FROM configs AS final\n/);
   });
