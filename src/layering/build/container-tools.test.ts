@@ -74,7 +74,7 @@ const digest = `sha256:${'a'.repeat(64)}`;
 it('copies byte by byte, each side with its own credentials', () => {
   const from = { image: `r.example.com/a@${digest}`, authFile: '/pull' };
   const to = { image: '192.0.2.2:5000/b:1', authFile: '/push', certificates: '/certs' };
-  expect(copyImageArgv({ from, to })).toEqual([
+  expect(copyImageArgv(from, to)).toEqual([
     ...['skopeo', 'copy', '--quiet', '--preserve-digests', '--src-authfile', '/pull'],
     ...['--dest-authfile', '/push', '--dest-cert-dir', '/certs'],
     ...[`docker://r.example.com/a@${digest}`, 'docker://192.0.2.2:5000/b:1'],

@@ -102,7 +102,6 @@ export const localConfigArgv = (builder: Builder, tag: string): readonly string[
   ...['skopeo', 'inspect', '--config', localImage(builder, tag)],
 ];
 
-/** An image of the store as skopeo names it. */
 function localImage({ store }: Builder, tag: string): string {
   const place = store === undefined ? '' : `[overlay@${store.storage}+${store.run}]`;
   return `containers-storage:${place}${tag}`;
@@ -136,19 +135,10 @@ export interface ImageAt extends RegistryAccess {
 }
 
 /** Copies an image from one registry to another, byte by byte: its digests stay. */
-export const copyImageArgv = ({
-  from,
-  to,
-  digestFile,
-}: {
-  readonly from: ImageAt;
-  readonly to: ImageAt;
-  readonly digestFile?: string;
-}): readonly string[] => [
+export const copyImageArgv = (from: ImageAt, to: ImageAt): readonly string[] => [
   ...[...skopeo(from), 'copy', '--quiet', '--preserve-digests'],
   ...accessArgs('src-', from),
   ...accessArgs('dest-', to),
-  ...(digestFile === undefined ? [] : ['--digestfile', digestFile]),
   `docker://${from.image}`,
   `docker://${to.image}`,
 ];

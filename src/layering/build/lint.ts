@@ -100,9 +100,9 @@ export const lintFindingOf = ({ place, problem }: SourceFinding): LintFinding =>
 /** What only the operator rejects can be found in a valid object only. */
 function operatorFindings(source: SourceObject, isAccepted: boolean): readonly LintFinding[] {
   if (!isAccepted) return [];
-  return osConfigFindings(readMachineOSConfig(source)).map(({ path, message, isWarning }) => ({
+  return osConfigFindings(readMachineOSConfig(source)).map(({ path, message }) => ({
     place: source.place(segmentsOf(path)),
-    severity: isWarning ? 'warning' : 'error',
+    severity: 'error',
     message: `${path}: ${message}`,
   }));
 }

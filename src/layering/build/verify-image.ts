@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { layeringFailure } from '../failures.ts';
-import { buildArgv, type Builder } from './container-tools.ts';
 
 /** Prefix of each line about the content of an image. */
 const MARK = 'bootwright-saw';
@@ -45,17 +44,6 @@ export const lookInsideContainerfile = (image: string): string =>
     `    echo ${MARK} end`,
     '',
   ].join('\n');
-
-/** Runs the inspection; its image is deleted. */
-export const lookInsideArgv = (
-  builder: Builder,
-  {
-    context,
-    containerfile,
-    tag,
-  }: { readonly context: string; readonly containerfile: string; readonly tag: string },
-): readonly string[] =>
-  buildArgv(builder, { context, containerfile, tag, buildArguments: [], volumes: [] });
 
 /** Collects what the build prints, line by line. */
 export function insideReader(): {

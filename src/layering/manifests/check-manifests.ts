@@ -85,14 +85,13 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   const { spec } = config;
   const base = spec.baseImagePullSecret?.name;
   requireKnownSpec(found);
-  const findings = [
+  const [finding] = [
     ...osConfigFindings(config),
     ...referenceFindings(withoutMadeSecret(config), {
       pools: [...operatorPools, ...pools],
       secrets: secrets.map(({ secret }) => secret),
     }),
   ];
-  const [finding] = findings.filter(({ isWarning }) => !isWarning);
   if (finding !== undefined) {
     const place = object.place(segmentsOf(finding.path));
     throw invalid(`${place}: ${finding.path}: ${finding.message}`);

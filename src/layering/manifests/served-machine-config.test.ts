@@ -40,8 +40,8 @@ describe('servedMachineConfig', () => {
   it('changes two places and nothing else', () => {
     expect(served(rendered)).toBe(
       rendered
-        .replace('quay.io/r/os@sha256:aa', `"${image}"`)
-        .replace('    machineconfiguration.openshift.io/gen', `    "${key}": "${image}"\n$&`),
+        .replace('quay.io/r/os@sha256:aa', image)
+        .replace('image-version: 4.23.0', `$&\n    ${key}: ${image}`),
     );
   });
 
@@ -89,7 +89,7 @@ describe('servedMachineConfig', () => {
     ['what is no YAML', 'a: b: c\n\t'],
     ['another object', 'kind: A\n'],
     ['a list', '- a\n'],
-    ['what it cannot edit by place', 'x: &a {osImageURL: a}\nmetadata:\n  name: r\nspec: *a\n'],
+    ['an alias in place of its spec', 'x: &a {osImageURL: a}\nmetadata:\n  name: r\nspec: *a\n'],
   ])('refuses %s', (...[, text]) => {
     expect(() => served(text)).toThrow(
       expect.objectContaining({ code: 'layering.machine-config-invalid' }),
