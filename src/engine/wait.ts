@@ -40,7 +40,7 @@ export type WaitLimits = {
  */
 export type Until = <T>(
   sentence: string,
-  poll: (signal: AbortSignal) => Promise<PollResult<T>>,
+  poll: (signal: AbortSignal) => PollResult<T> | Promise<PollResult<T>>,
   limits: WaitLimits,
 ) => Promise<T>;
 

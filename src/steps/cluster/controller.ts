@@ -36,15 +36,15 @@ export const waitForController = step({
     const followedEvents = followed(kube, { kind: events, namespace: controllerNamespace });
     const followedPods = followed(kube, controllerPods);
     const noteNew = noteOnce(scope);
-    const poll = (): Promise<PollResult<true>> => {
+    const poll = (): PollResult<true> => {
       const view = followedEvents.view();
       noteNew(view.objects);
       const controllers = followedPods.view().objects;
       if (isControllerReady(view.objects) || hasControllerRun(controllers, scope.clock.now())) {
-        return Promise.resolve({ done: true });
+        return { done: true };
       }
       const obstacle = controllerObstacle(controllers);
-      return Promise.resolve({ status: gapIn(view) ?? obstacle ?? statusOf(view.objects) });
+      return { status: gapIn(view) ?? obstacle ?? statusOf(view.objects) };
     };
     await until('the controller is ready', poll, {
       watch: together(followedEvents.watch, followedPods.watch),
@@ -52,12 +52,15 @@ export const waitForController = step({
       within: longestWait,
     });
     if (!isActive(hasService, scope.config)) return;
-    await announceLogs(scope);
+    try {
+      await scope.inventory.clusterLogsState('requested', scope.signal);
+    } catch (error) {
+      noteFailed(scope, 'could not announce the cluster logs to the inventory service', error);
+    }
     await uploadControllerLogs(scope);
   },
 });
 
-/** The pods of the controller's job. */
 const controllerPods = {
   kind: pods,
   namespace: controllerNamespace,
@@ -83,18 +86,6 @@ function statusOf(objects: readonly KubeObject[]): string {
   return `events in ${controllerNamespace}, but no AssistedControllerIsReady yet`;
 }
 
-async function announceLogs({ inventory, signal, note }: StepScope<'inventory'>): Promise<void> {
-  try {
-    await inventory.clusterLogsState('requested', signal);
-  } catch (error) {
-    noteFailed(
-      { signal, note },
-      'could not announce the cluster logs to the inventory service',
-      error,
-    );
-  }
-}
-
 const uploadEvery = minutes(5);
 
 /** Uploads the log of the controller regularly while the host is installed. */
@@ -114,24 +105,22 @@ export const followControllerLogs = step({
   },
 });
 
-/** How far back the log of the controller is read. */
 const sinceSeconds = 3600;
-
-/** The ports that the upload uses. */
-type LogScope = StepScope<'kube' | 'inventory' | 'host' | 'clock'>;
 
 /**
  * Uploads the log of the controller, if the controller runs. A failure is noted and otherwise
  * ignored.
  */
-async function uploadControllerLogs(scope: LogScope): Promise<void> {
-  const { kube, inventory, signal, note } = scope;
+async function uploadControllerLogs(
+  scope: StepScope<'kube' | 'inventory' | 'host' | 'clock'>,
+): Promise<void> {
+  const { kube, inventory, signal } = scope;
   try {
     const pod = runningController(await kube.list(controllerPods, signal));
     if (pod === undefined) return;
     const archive = await controllerLogArchive(scope, { pod, sinceSeconds });
     await inventory.uploadControllerLogs(archive, signal);
   } catch (error) {
-    noteFailed({ signal, note }, 'could not upload the controller log', error);
+    noteFailed(scope, 'could not upload the controller log', error);
   }
 }

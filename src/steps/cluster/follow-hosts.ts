@@ -1,6 +1,6 @@
 import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
 import { blockedControllerConfig, formerlyBlocked } from '../../layering/manifests/delivery.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -54,36 +54,30 @@ const hasIgnition: ReadonlySet<string> = new Set<Stage>([
 const stageOf = ({ role }: InventoryHost): Stage =>
   role === 'worker' ? 'Waiting for ignition' : 'Configuring';
 
-interface Following {
-  readonly poll: (signal: AbortSignal) => Promise<PollResult<true>>;
-  readonly watch: Watch;
-  readonly close: () => Promise<void>;
-}
-
-function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Following {
+function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
   let notify = (): void => undefined;
   const tasks = tasksOf(scope, () => notify());
   const known = knownHostsOf(scope, tasks);
   const reports = hostReportsOf(scope, tasks);
-  const logs = mcsLogsOf(scope);
+  const readLogs = mcsLogsOf(scope);
   const files = changingWatch(scope, () => notify());
-  const addresses = knownAddressesOf(known);
-  const block = blockOf(scope);
+  const hostsAt = knownAddressesOf(known);
+  const isBlocked = blockOf(scope);
   /** How often the service had listed its hosts when the report of a host was sent. */
   const sentAfter = new Map<string, number>();
   const isServed = (host: InventoryHost): boolean =>
     hasIgnition.has(host.stage ?? '') || reports.endOf(host) === 'accepted';
 
   const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
-    const { paths, asked } = await logs.read(signal);
+    const { paths, asked } = await readLogs(signal);
     files.set([containerLogs, ...paths]);
     const hosts = known.hosts();
     if (hosts === undefined) {
       known.ask();
       return { status: 'the inventory service has not listed its hosts yet' };
     }
-    const found = [...addresses.hostsAt(asked)].filter((host) => !isServed(host));
-    if (found.length > 0 && (await block.isOn(signal))) {
+    const found = [...hostsAt(asked)].filter((host) => !isServed(host));
+    if (found.length > 0 && (await isBlocked(signal))) {
       return { status: 'hosts that requested Ignition are blocked until their image is built' };
     }
     for (const host of found) {
@@ -99,12 +93,12 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
       ? { done: true }
       : { status: `not requested yet by ${waiting.join(', ')}` };
   };
+  const watch: Watch = (changed, signal) => {
+    notify = changed;
+    return untilAborted(signal);
+  };
   return {
-    poll,
-    watch: (changed, signal) => {
-      notify = changed;
-      return untilAborted(signal);
-    },
+    ...{ poll, watch },
     close: async () => {
       await Promise.all([files.close(), tasks.close()]);
     },
@@ -121,77 +115,59 @@ export async function blockedConfig({
   return undefined;
 }
 
-interface ConfigServerBlock {
-  /** Whether the machine-config-server of this host serves nobody. */
-  readonly isOn: (signal: AbortSignal) => Promise<boolean>;
-}
-
 /**
+ * Whether the machine-config-server of this host serves nobody.
  * The server logs each request before it answers, and its log of a failed answer names no host. So the block is read
  * from the file that is missing from its place while images are built. Once the block is over it never returns, and
  * each waiting host gets its Ignition within five seconds: Ignition retries that often.
  */
-function blockOf({ host, note, config }: StepScope<'host'>): ConfigServerBlock {
+function blockOf({
+  host,
+  note,
+  config,
+}: StepScope<'host'>): (signal: AbortSignal) => Promise<boolean> {
   let isOver = !isActive(buildsOsImages, config);
-  return {
-    isOn: async (signal) => {
-      if (isOver) return false;
-      try {
-        isOver = (await blockedConfig({ host, signal })) === undefined;
-      } catch (error) {
-        signal.throwIfAborted();
-        const { code, message } = asAgentError(error);
-        note('debug', 'cannot read whether the config server is blocked', {
-          code,
-          reason: message,
-        });
-      }
-      return !isOver;
-    },
+  return async (signal) => {
+    if (isOver) return false;
+    try {
+      isOver = (await blockedConfig({ host, signal })) === undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message: reason } = asAgentError(error);
+      note('debug', 'cannot read whether the config server is blocked', { code, reason });
+    }
+    return !isOver;
   };
-}
-
-interface KnownAddresses {
-  /** The hosts at these addresses. For an unknown address the service is asked once more. */
-  readonly hostsAt: (asked: ReadonlySet<string>) => ReadonlySet<InventoryHost>;
-}
-
-/** Remembers the addresses that the service does not know, so that it is not asked for them again. */
-function knownAddressesOf(known: KnownHosts): KnownAddresses {
-  const unknownForGood = new Set<string>();
-  let answers = 0;
-  return {
-    hostsAt: (asked) => {
-      const index = known.index();
-      const found = new Map([...asked].map((address) => [address, index?.at(address)]));
-      const unknown = [...found].filter(([, host]) => host === undefined).map(([at]) => at);
-      // The first answer was requested before any host had come.
-      if (answers > 0 && known.answers() > answers)
-        for (const one of unknown) unknownForGood.add(one);
-      answers = known.answers();
-      if (unknown.some((address) => !unknownForGood.has(address))) known.ask();
-      return new Set([...found.values()].filter((host) => host !== undefined));
-    },
-  };
-}
-
-/** The logs of the machine-config-server on this host, read to their present end. */
-interface McsLogs {
-  /**
-   * Reads what is new in each log. Returns the files to watch, and every address that ever requested
-   * Ignition, in canonical form.
-   */
-  readonly read: (signal: AbortSignal) => Promise<{
-    readonly paths: readonly string[];
-    readonly asked: ReadonlySet<string>;
-  }>;
 }
 
 /**
- * Makes a reader of the logs. Each instance of the pod has its own log. Its name is a link into the
+ * The hosts at some addresses. For an unknown one the service is asked once more: those that it does not know then are
+ * remembered, so that it is not asked for them again.
+ */
+function knownAddressesOf(
+  known: KnownHosts,
+): (asked: ReadonlySet<string>) => ReadonlySet<InventoryHost> {
+  const unknownForGood = new Set<string>();
+  let answers = 0;
+  return (asked) => {
+    const index = known.index();
+    const found = new Map([...asked].map((address) => [address, index?.at(address)]));
+    const unknown = [...found].filter(([, host]) => host === undefined).map(([at]) => at);
+    // The first answer was requested before any host had come.
+    if (answers > 0 && known.answers() > answers)
+      for (const one of unknown) unknownForGood.add(one);
+    answers = known.answers();
+    if (unknown.some((address) => !unknownForGood.has(address))) known.ask();
+    return new Set([...found.values()].filter((host) => host !== undefined));
+  };
+}
+
+/**
+ * Reads what is new in each log of the machine-config-server on this host. Returns the files to watch, and every address
+ * that ever requested Ignition, in canonical form. Each instance of the pod has its own log. Its name is a link into the
  * directory of the pod, which is followed each time because a rotation may move the file.
  */
-function mcsLogsOf({ host, note }: StepScope<'host'>): McsLogs {
+function mcsLogsOf({ host, note }: StepScope<'host'>) {
   const logs = new Map<string, McsLog>();
   const noted = new Set<string>();
   let asked: ReadonlySet<string> = new Set();
@@ -222,45 +198,25 @@ function mcsLogsOf({ host, note }: StepScope<'host'>): McsLogs {
     return path;
   };
 
-  return {
-    read: async (signal) => {
-      const list = (): Promise<readonly string[]> => host.list(containerLogs, signal);
-      const names = ((await trying(containerLogs, signal, list)) ?? []).filter(isMcsLog);
-      const paths = await Promise.all(
-        names.map((name) => trying(name, signal, () => readOne(name, signal))),
-      );
-      return { paths: paths.filter((path) => path !== undefined), asked };
-    },
+  return async (signal: AbortSignal) => {
+    const list = (): Promise<readonly string[]> => host.list(containerLogs, signal);
+    const names = ((await trying(containerLogs, signal, list)) ?? []).filter(isMcsLog);
+    const paths = await Promise.all(
+      names.map((name) => trying(name, signal, () => readOne(name, signal))),
+    );
+    return { paths: paths.filter((path) => path !== undefined), asked };
   };
 }
 
-/** A watch of files whose list changes. */
-interface ChangingWatch {
-  /** Watches exactly these paths from now on. */
-  readonly set: (paths: readonly string[]) => void;
-  /** Ends every watch and waits for it. */
-  readonly close: () => Promise<void>;
-}
-
 /** Makes a watch of a changing list of files; one that fails is noted, and the others continue. */
-function changingWatch(
-  { host, signal, note }: StepScope<'host'>,
-  changed: () => void,
-): ChangingWatch {
-  const watches = new Map<
-    string,
-    { readonly end: AbortController; readonly ended: Promise<void> }
-  >();
+function changingWatch({ host, signal, note }: StepScope<'host'>, changed: () => void) {
+  const watches = new Map<string, { end: AbortController; ended: Promise<void> }>();
   const start = (path: string): void => {
     const end = new AbortController();
     const either = AbortSignal.any([signal, end.signal]);
     const ended = host.watch([path], changed, either).catch((error: unknown) => {
       if (either.aborted) return;
-      const { code, message } = asAgentError(error);
-      note('warn', `cannot watch ${path}; polling it every 30 s`, {
-        code,
-        reason: message,
-      });
+      noteFailed({ signal, note }, `cannot watch ${path}; polling it every 30 s`, error);
     });
     watches.set(path, { end, ended });
   };
@@ -269,11 +225,12 @@ function changingWatch(
     watches.delete(path);
   };
   return {
-    set: (paths) => {
+    /** Watches exactly these paths from now on. */
+    set: (paths: readonly string[]): void => {
       for (const path of watches.keys()) if (!paths.includes(path)) stop(path);
       for (const path of paths) if (!watches.has(path)) start(path);
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       const all = [...watches];
       for (const [path] of all) stop(path);
       await Promise.all(all.map(([, { ended }]) => ended));

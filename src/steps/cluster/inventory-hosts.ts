@@ -6,7 +6,6 @@ import type { InventoryHost } from '../../ports/inventory.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
-/** The shortest time between two requests for the hosts. */
 const askHostsEvery: Millis = seconds(30);
 
 /** The other hosts of the cluster, as the inventory service listed them last. */
@@ -50,29 +49,19 @@ export function knownHostsOf(scope: StepScope<'inventory'>, tasks: Tasks): Known
   };
 }
 
-/** A report that failed is sent again after this time. */
 const reportAgainAfter: Millis = seconds(5);
 
 /** How a report ended: `refused` is an answer too (409). */
 export type ReportEnd = 'accepted' | 'refused' | { readonly failed: string };
 
-/** Reports stages of other hosts in the background, so that none delays another. */
-interface HostReports {
-  /** How the report of a host ended; undefined before its first report has ended. */
-  readonly endOf: (host: InventoryHost) => ReportEnd | undefined;
-  /** Reports the stage of a host, unless that was tried a short time ago. */
-  readonly send: (host: InventoryHost, stage: Stage) => void;
-}
-
-/** Makes the reports of one wait. */
-export function hostReportsOf(
-  { inventory, note }: StepScope<'inventory'>,
-  tasks: Tasks,
-): HostReports {
+/** Reports stages of other hosts in the background of one wait, so that none delays another. */
+export function hostReportsOf({ inventory, note }: StepScope<'inventory'>, tasks: Tasks) {
   const ends = new Map<string, ReportEnd>();
   return {
-    endOf: ({ id }) => ends.get(id),
-    send: (host, stage) => {
+    /** How the report of a host ended; undefined before its first report has ended. */
+    endOf: ({ id }: InventoryHost): ReportEnd | undefined => ends.get(id),
+    /** Reports the stage of a host, unless that was tried a short time ago. */
+    send: (host: InventoryHost, stage: Stage): void => {
       tasks.run(`report ${host.id}`, reportAgainAfter, async (signal) => {
         const { infraEnvId, id: hostId } = host;
         const name = host.name === '' ? hostId : host.name;

@@ -1,7 +1,7 @@
-import type { Watch } from '../../engine/wait.ts';
-import { hours } from '../../model/duration.ts';
+import type { PollResult, Until, Watch } from '../../engine/wait.ts';
+import { hours, seconds } from '../../model/duration.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
-import type { Kube, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
+import type { Kube, KubeObject, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
 
 /** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
 export const longestWait = hours(24);
@@ -37,6 +37,22 @@ export const followedOne = (kube: Kube, { kind, name, namespace }: KubeRef): Fol
     fieldSelector: `metadata.name=${name}`,
   });
 
+/** Waits for objects that are followed, at most `longestWait`; a gap in what is followed is the status meanwhile. */
+export const untilSeen =
+  (until: Until, { view, watch }: Followed) =>
+  <T>(
+    sentence: string,
+    poll: (objects: readonly KubeObject[]) => PollResult<T> | Promise<PollResult<T>>,
+  ): Promise<T> =>
+    until(
+      sentence,
+      () => {
+        const gap = gapIn(view());
+        return gap === undefined ? poll(view().objects) : { status: gap };
+      },
+      { watch, every: seconds(30), within: longestWait },
+    );
+
 /** Several watches as one. */
 export const together =
   (...watches: readonly Watch[]): Watch =>
@@ -48,32 +64,27 @@ export const together =
 export const gapAmong = (...all: readonly Followed[]): string | undefined =>
   all.map(({ view }) => gapIn(view())).find((gap) => gap !== undefined);
 
-/** A selection whose first view can be awaited. */
-interface FirstView {
-  readonly watch: Watch;
-  /** The latest view; waits for the first one, or for the end of the watch. */
-  readonly view: () => Promise<KubeView>;
-}
-
 /** Follows a selection for a wait that has no status before the first view. */
-export function fromFirstView(kube: Kube, selection: KubeSelection): FirstView {
-  const { view, watch } = followed(kube, selection);
+export function fromFirstView(kube: Kube, selection: KubeSelection) {
+  const { view, watch: watchAll } = followed(kube, selection);
   const opened = Promise.withResolvers<undefined>();
+  const watch: Watch = async (changed, signal) => {
+    const open = (): void => {
+      opened.resolve(undefined);
+      changed();
+    };
+    try {
+      await watchAll(open, signal);
+    } finally {
+      opened.resolve(undefined);
+    }
+  };
   return {
-    view: async () => {
+    watch,
+    /** The latest view; waits for the first one, or for the end of the watch. */
+    view: async (): Promise<KubeView> => {
       await opened.promise;
       return view();
-    },
-    watch: async (changed, signal) => {
-      const open = (): void => {
-        opened.resolve(undefined);
-        changed();
-      };
-      try {
-        await watch(open, signal);
-      } finally {
-        opened.resolve(undefined);
-      }
     },
   };
 }

@@ -27,7 +27,6 @@ export const UnreportedMasters = fact('cluster.unreported-masters', ReadyNodesSc
 /** Arbiters whose report is still due. */
 export const UnreportedArbiters = fact('cluster.unreported-arbiters', ReadyNodesSchema);
 
-/** How often the service is asked while reports are due. */
 const askEvery = seconds(30);
 
 /** Reports the masters that joined while the service did not answer. */

@@ -37,17 +37,17 @@ export function requestBudget(): RequestBudget {
   };
 }
 
-/** Gives hosts the names that the list of a wait lacks. */
-type GiveNames = (
-  role: RoleName,
-  hosts: readonly InventoryHost[],
-  signal: AbortSignal,
-) => Promise<readonly InventoryHost[]>;
-
-/** Names for people; they are asked for once, as the answer is large, and nobody waits for them. */
-export function hostNames(inventory: Inventory, budget: RequestBudget): GiveNames {
+/**
+ * Gives hosts the names that the list of a wait lacks, for people; they are asked for once, as the answer is large, and
+ * nobody waits for them.
+ */
+export function hostNames(inventory: Inventory, budget: RequestBudget) {
   const names = new Map<string, string>();
-  return async (role, hosts, signal) => {
+  return async (
+    role: RoleName,
+    hosts: readonly InventoryHost[],
+    signal: AbortSignal,
+  ): Promise<readonly InventoryHost[]> => {
     if (hosts.some(({ id, name }) => name === '' && !names.has(id))) {
       budget.spend();
       try {
@@ -68,11 +68,8 @@ export function failureNotes({ note }: Pick<StepScope<never>, 'note'>) {
   let noted: string | undefined;
   return (failure: AgentError | undefined): void => {
     if (failure !== undefined && failure.code !== noted) {
-      const { code, message } = failure;
-      note('warn', 'the inventory service cannot be asked; asking again', {
-        code,
-        reason: message,
-      });
+      const { code, message: reason } = failure;
+      note('warn', 'the inventory service cannot be asked; asking again', { code, reason });
     }
     noted = failure?.code;
   };

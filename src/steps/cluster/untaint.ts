@@ -27,24 +27,20 @@ import type { Tasks } from './tasks.ts';
 type UntaintScope = StepScope<'kube' | 'inventory' | 'clock'>;
 type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config'>;
 
-/** The shortest time between two attempts. */
 const retryAfter: Millis = seconds(5);
 
 /** How long the service may take; the install-config is enough without it. */
 const serviceLimit: Millis = seconds(30);
 
-/** Removes the cloud provider taint from nodes that are not Ready, where nobody else does. */
-interface Untaint {
-  /** Starts in the background what these nodes need. */
-  readonly start: (seen: readonly KubeObject[]) => void;
-}
-
-/** Makes the untaint of one wait. What fails is noted, and tried again. */
+/**
+ * Removes the cloud provider taint from nodes that are not Ready, where nobody else does: starts in the background of one
+ * wait what the given nodes need. What fails is noted, and tried again.
+ */
 export function untaintOf(
   scope: UntaintScope,
   tasks: Tasks,
   installConfig: InstallConfig,
-): Untaint {
+): (seen: readonly KubeObject[]) => void {
   let isWanted: boolean | undefined;
   const noted = new Set<string>();
   const trying = async (
@@ -75,19 +71,17 @@ export function untaintOf(
       scope.note('info', `removed the cloud provider taint from ${name}`);
     });
   };
-  return {
-    start: (seen) => {
-      const tainted = seen.filter((node) => !readinessOf(node).isReady && hasCloudTaint(node));
-      if (tainted.length === 0 || isWanted === false) return;
-      if (isWanted === undefined) tasks.run('decide on the taint', retryAfter, decide);
-      else
-        for (const node of tainted) {
-          const { name, resourceVersion = '' } = node.metadata;
-          tasks.run(`untaint ${name} ${resourceVersion}`, retryAfter, (signal) =>
-            untaint(node, signal),
-          );
-        }
-    },
+  return (seen) => {
+    const tainted = seen.filter((node) => !readinessOf(node).isReady && hasCloudTaint(node));
+    if (tainted.length === 0 || isWanted === false) return;
+    if (isWanted === undefined) tasks.run('decide on the taint', retryAfter, decide);
+    else
+      for (const node of tainted) {
+        const { name, resourceVersion = '' } = node.metadata;
+        tasks.run(`untaint ${name} ${resourceVersion}`, retryAfter, (signal) =>
+          untaint(node, signal),
+        );
+      }
   };
 }
 

@@ -96,32 +96,30 @@ function pollOf({ host, note }: StepScope<'host'>): (signal: AbortSignal) => Pro
   };
 }
 
-/** bootkube during another wait, for what it brings about. */
-interface FollowedBootkube {
-  /** Ends the wait with the failure of a bootkube that systemd has given up; notifies when it was started again. */
-  readonly watch: Watch;
-  /** A status with the word that bootkube failed and was started again, where it was. */
-  readonly withFailure: (status: string) => string;
-}
-
-/** Follows bootkube for another wait. */
-export function followedBootkube(scope: StepScope<'host' | 'clock'>): FollowedBootkube {
+/** Follows bootkube for another wait, for what it brings about. */
+export function followedBootkube(scope: StepScope<'host' | 'clock'>) {
   let failure: string | undefined;
   const poll = pollOf(scope);
+  const watch: Watch = async (changed, signal) => {
+    const until = untilOf(scope.clock, signal, silently);
+    const limits = { every: pollInterval, within: Number.POSITIVE_INFINITY };
+    const pollOnce = async (inner: AbortSignal): Promise<PollResult<true>> => {
+      const result = await poll(inner);
+      const now = 'status' in result && result.failed ? result.status : undefined;
+      if (now !== failure) changed();
+      failure = now;
+      return result;
+    };
+    await until('bootkube has finished', pollOnce, {
+      ...limits,
+      watch: unitWatch(scope.host, [unit]),
+    });
+  };
   return {
-    watch: async (changed, signal) => {
-      const until = untilOf(scope.clock, signal, silently);
-      const limits = { every: pollInterval, within: Number.POSITIVE_INFINITY };
-      const watch = unitWatch(scope.host, [unit]);
-      const pollOnce = async (inner: AbortSignal): Promise<PollResult<true>> => {
-        const result = await poll(inner);
-        const now = 'status' in result && result.failed ? result.status : undefined;
-        if (now !== failure) changed();
-        failure = now;
-        return result;
-      };
-      await until('bootkube has finished', pollOnce, { ...limits, watch });
-    },
-    withFailure: (status) => (failure === undefined ? status : `${status}; ${failure}`),
+    /** Ends the wait with the failure of a bootkube that systemd has given up; notifies when it was started again. */
+    watch,
+    /** A status with the word that bootkube failed and was started again, where it was. */
+    withFailure: (status: string): string =>
+      failure === undefined ? status : `${status}; ${failure}`,
   };
 }

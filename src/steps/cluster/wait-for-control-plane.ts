@@ -49,7 +49,6 @@ const isGivenUp = (host: InventoryHost): boolean =>
 
 type WaitScope = StepScope<'inventory' | 'reports' | 'clock'>;
 
-/** What is remembered between polls. */
 interface Known {
   /** Read until it succeeds, then never again. */
   isDayTwo?: boolean;
@@ -131,18 +130,11 @@ async function arbiters(
 /** So many control-plane hosts must be done before a worker reboots (assisted-installer, same rule). */
 const enough = 2;
 
-/** How far the control plane is. */
-interface ControlPlaneProgress {
-  readonly isReady: boolean;
-  /** What is missing, for people: `1 of 2 masters are done: m2 is Joined`. */
-  readonly status: string;
-}
-
 /**
  * Decides whether the wait ends. Arbiters count as masters: of two masters and an arbiter the bootstrap
- * host is one, and it cannot be done before the others.
+ * host is one, and it cannot be done before the others. The status is for people: `1 of 2 masters are done: m2 is Joined`.
  */
-export function controlPlaneProgress(hosts: readonly InventoryHost[]): ControlPlaneProgress {
+export function controlPlaneProgress(hosts: readonly InventoryHost[]) {
   const done = hosts.filter(({ stage }) => stage === 'Done').length;
   const others = hosts
     .filter(({ stage }) => stage !== 'Done')

@@ -138,12 +138,12 @@ export const waitForEtcdHandover = step({
   },
 });
 
-function pollHandover(etcds: Followed): Promise<PollResult<boolean>> {
+function pollHandover(etcds: Followed): PollResult<boolean> {
   const view = etcds.view();
   const gap = gapIn(view);
-  if (gap !== undefined) return Promise.resolve({ status: gap });
+  if (gap !== undefined) return { status: gap };
   const [etcd] = view.objects;
-  if (etcd === undefined) return Promise.resolve({ done: false });
+  if (etcd === undefined) return { done: false };
   const { isReached, status } = etcdHandover(etcd);
-  return Promise.resolve(isReached ? { done: true } : { status });
+  return isReached ? { done: true } : { status };
 }

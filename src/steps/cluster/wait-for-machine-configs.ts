@@ -7,6 +7,7 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
 import { followed, longestWait } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
 
 /**
  * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap host
@@ -62,23 +63,13 @@ async function findNamed(
   return undefined;
 }
 
-const prefix = 'machineconfiguration.openshift.io';
-
-/** Label of the nodes whose configurations are compared. */
 const masterLabel = 'node-role.kubernetes.io/master';
 
-interface NodeConfigs {
-  readonly node: string;
-  /** Name of the MachineConfig that the node has; empty without one. */
-  readonly current: string;
-  /** Name of the MachineConfig that the node is to have; empty without one. */
-  readonly desired: string;
-}
-
-const configsOf = ({ metadata: { name, annotations } }: KubeObject): NodeConfigs => ({
+/** Names of the MachineConfigs that a node has and is to have; empty without one. */
+const configsOf = ({ metadata: { name, annotations } }: KubeObject) => ({
   node: name,
-  current: annotations?.[`${prefix}/currentConfig`] ?? '',
-  desired: annotations?.[`${prefix}/desiredConfig`] ?? '',
+  current: annotations?.[nodeKeys.currentConfig] ?? '',
+  desired: annotations?.[nodeKeys.desiredConfig] ?? '',
 });
 
 /** Names of the MachineConfigs that nodes have or desire, each once. */
@@ -87,7 +78,6 @@ export function namedConfigs(nodes: readonly KubeObject[]): readonly string[] {
   return [...new Set(names)].filter((name) => name !== '').sort();
 }
 
-/** Whether the configurations of the masters agree, and what is missing. */
 interface Agreement {
   readonly isAgreed: boolean;
   readonly status: string;

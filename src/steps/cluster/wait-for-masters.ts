@@ -73,79 +73,44 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
     return { nodes: [] };
   }
   const bootkube = followedBootkube(scope);
-  const { withFailure } = bootkube;
-  const wait = nodeWait(scope, { role, target, installConfig, withFailure });
-  try {
-    await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, wait.poll, {
-      within: longestWait - (scope.clock.elapsed() - since),
-      every: pollInterval,
-      watch: together(wait.watch, bootkube.watch),
-    });
-  } finally {
-    await wait.close();
-  }
-  return { nodes: wait.unreported() };
-}
-
-interface NodeWait {
-  /** After the wait is closed: nothing is under way then. */
-  readonly unreported: Joining['unreported'];
-  readonly poll: () => Promise<PollResult<true>>;
-  readonly watch: Watch;
-  readonly close: () => Promise<void>;
-}
-
-function nodeWait(
-  scope: NodeWaitScope,
-  {
-    role,
-    target,
-    installConfig,
-    withFailure,
-  }: {
-    readonly role: ControlPlaneRole;
-    readonly target: number;
-    readonly installConfig: InstallConfig;
-    /** Adds that bootkube failed, to the word that its API server does not answer. */
-    readonly withFailure: (status: string) => string;
-  },
-): NodeWait {
-  const selection = { kind: nodes, labelSelector: nodeLabel(role) };
-  const { view, watch } = fromFirstView(scope.kube, selection);
+  const ofRole = fromFirstView(scope.kube, { kind: nodes, labelSelector: nodeLabel(role) });
   let notify = (): void => undefined;
   const tasks = tasksOf(scope, () => notify());
   const joining = joiningOf(scope, tasks);
   const untaint = untaintOf(scope, tasks, installConfig);
   const beat = heartbeatOf(scope);
   let reported: string | undefined;
-
   const poll = async (): Promise<PollResult<true>> => {
-    const seen = await view();
-    const { objects } = seen;
+    const seen = await ofRole.view();
     joining.prepare();
-    untaint.start(objects);
-    const { isDone, status } = nodeProgress(role, target, objects.map(joining.statusOf));
+    untaint(seen.objects);
+    const { isDone, status } = nodeProgress(role, target, seen.objects.map(joining.statusOf));
     if (isDone) return { done: true };
     const gap = gapIn(seen);
     // A status that only says that work has just started would change in a moment.
     if (reported === undefined || !tasks.isNewRunning()) {
-      reported = gap === undefined ? status : withFailure(`${status}; ${gap}`);
+      reported = gap === undefined ? status : bootkube.withFailure(`${status}; ${gap}`);
     }
     if (gap === undefined) beat();
     return { status: reported };
   };
-  return {
-    poll,
-    watch: (changed, signal) => {
-      notify = changed;
-      return watch(changed, signal);
-    },
-    close: tasks.close,
-    unreported: joining.unreported,
+  const watch: Watch = (changed, signal) => {
+    notify = changed;
+    return ofRole.watch(changed, signal);
   };
+  try {
+    await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, poll, {
+      within: longestWait - (scope.clock.elapsed() - since),
+      every: pollInterval,
+      watch: together(watch, bootkube.watch),
+    });
+  } finally {
+    await tasks.close();
+  }
+  // Nothing is under way by now.
+  return { nodes: joining.unreported() };
 }
 
-/** Waits for the install-config in the cluster, and reads it. */
 async function knownInstallConfig(
   scope: StepScope<'kube' | 'clock' | 'host'>,
   within: Millis,
@@ -178,19 +143,15 @@ export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): numbe
   return Math.max(0, Math.min(config.controlPlaneReplicas - 1, enoughMasters));
 }
 
-/** How far the nodes of a role are. */
-interface NodeProgress {
-  readonly isDone: boolean;
-  /** For people: `1 of 2 masters ready; m2: NotReady, container network is not ready`. */
-  readonly status: string;
-}
-
-/** Decides whether the wait ends: `target` nodes count. Else its status names what is missing. */
+/**
+ * Decides whether the wait ends: `target` nodes count. Else its status names what is missing, for people:
+ * `1 of 2 masters ready; m2: NotReady, container network is not ready`.
+ */
 export function nodeProgress(
   role: ControlPlaneRole,
   target: number,
   nodes: readonly JoiningNode[],
-): NodeProgress {
+): { readonly isDone: boolean; readonly status: string } {
   const counted = nodes.filter(({ missing }) => missing === undefined).length;
   const others = nodes.flatMap(({ name, missing }) =>
     missing === undefined ? [] : [`${name}: ${missing}`],

@@ -100,18 +100,12 @@ const ended: ReadonlySet<string> = new Set([
   'added-to-existing-cluster',
 ]);
 
-/** How far the workers are. */
-interface WorkerProgress {
-  readonly isDone: boolean;
-  /** For people: `1 of 2 workers rebooted or failed; w2 is Installing`. */
-  readonly status: string;
-}
-
 /**
  * Decides whether the wait ends: no worker needs the service any more. A worker that still writes its
- * disk needs it, and one without a stage; a failed worker does not.
+ * disk needs it, and one without a stage; a failed worker does not. The status is for people: `1 of 2 workers rebooted or
+ * failed; w2 is Installing`.
  */
-export function workerProgress(workers: readonly InventoryHost[]): WorkerProgress {
+export function workerProgress(workers: readonly InventoryHost[]) {
   const waiting = workers.filter(
     ({ stage = '', status }) => !rebooted.has(stage) && stage !== 'Failed' && !ended.has(status),
   );
