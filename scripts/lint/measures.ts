@@ -32,13 +32,13 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_293],
   capi: [49, 8_729],
-  cli: [56, 9_241],
+  cli: [56, 9_240],
   cluster: [18, 2_356],
-  config: [19, 2_696],
+  config: [19, 2_695],
   controllers: [48, 8_646],
   engine: [15, 2_140],
   ignition: [16, 2_430],
-  layering: [46, 8_606],
+  layering: [46, 8_390],
   lib: [20, 1_466],
   'main.ts': [1, 36],
   model: [6, 277],
@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
   roles: [8, 405],
-  steps: [102, 18_039],
+  steps: [101, 17_627],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import { fieldsOf, textOf } from '../../layering/api/schema.ts';
-import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
+import { readObjects } from '../../layering/api/source-object.ts';
 import {
   type BuildPlan,
   containerfileFile,
@@ -22,7 +22,6 @@ import {
   classifyPullError,
 } from '../../layering/build/container-tools.ts';
 import {
-  lookInsideArgv,
   lookTag,
   type Inside,
   insideReader,
@@ -54,7 +53,7 @@ import {
   stderrOf,
   unreadable,
 } from './image-work.ts';
-import { pullSecretFor, withAuthFile } from './manifests.ts';
+import { pullSecretFor, withAuthFile, readManifest } from './manifests.ts';
 import { digestAt, pushImage } from './publish-images.ts';
 import {
   keepRegistry,
@@ -142,10 +141,12 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
   const { request, rendered, registry, builder } = job;
   const scratch = `${placesIn(dirname(registry.data)).scratch}/${request.pool}`;
   const work = imageWork(scope);
-  const text = await pullSecretFor(scope, request, [registry.authFile]);
+  const text = await pullSecretFor(scope, request.baseSecret, [registry.authFile]);
   const inputs = {
     config: request.config,
-    machineConfig: readMachineConfig(await readOne(scope, rendered.file)),
+    machineConfig: readMachineConfig(
+      await readManifest(scope, { path: rendered.file, kind: 'MachineConfig' }),
+    ),
     caBundle: await trustedCertificates(scope),
   };
   const staged = await baseInStaging(scope, job);
@@ -176,13 +177,6 @@ async function baseInStaging(
   return exitCode === 0 ? image : undefined;
 }
 
-async function readOne({ host, signal }: BuildScope, path: string): Promise<SourceObject> {
-  const text = await host.readText(path, signal);
-  const [object] = text === undefined ? [] : readObjects({ path, text });
-  if (object !== undefined) return object;
-  throw layeringFailure('layering.build-failed', `${path} is missing`);
-}
-
 /** PEM certificates; empty when the cluster trusts no others than the system. */
 async function trustedCertificates({ host, signal }: BuildScope): Promise<string> {
   const text = await host.readText(trustManifest, signal);
@@ -191,7 +185,6 @@ async function trustedCertificates({ host, signal }: BuildScope): Promise<string
   return textOf(fieldsOf(object?.value['data'])['ca-bundle.crt']);
 }
 
-/** What is built, with what, and where. */
 interface ImageBuild extends PlanRequest {
   readonly builder: Builder;
   /** Folder that is this build's own. */
@@ -371,7 +364,6 @@ function explained(
   return layeringFailure(code, message, { cause: error, context: { ...error.context, log } });
 }
 
-/** An image of the store, and what it has to be. */
 interface ImageToVerify {
   readonly builder: Builder;
   readonly scratch: string;
@@ -424,9 +416,9 @@ async function lookInside(
   await host.exec(['mkdir', '-p', context], { signal, limit: minutes(1) });
   await host.writeFile(containerfile, lookInsideContainerfile(tag), { signal, mode: 0o644 });
   const reader = insideReader();
-  const argv = lookInsideArgv(builder, { context, containerfile, tag: looked });
+  const call = { context, containerfile, tag: looked, buildArguments: [], volumes: [] };
   try {
-    await host.exec(argv, {
+    await host.exec(buildArgv(builder, call), {
       signal,
       limit: longestPoll,
       env: { TMPDIR: scratch },

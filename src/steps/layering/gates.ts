@@ -76,9 +76,9 @@ async function waitForPool(
   const all = Object.values(selections);
   const objectsOf = (name: keyof typeof selections): readonly KubeObject[] =>
     selections[name].view().objects;
-  const poll = (): Promise<PollResult<true>> => {
+  const poll = (): PollResult<true> => {
     const gap = gapAmong(...all);
-    if (gap !== undefined) return Promise.resolve({ status: gap });
+    if (gap !== undefined) return { status: gap };
     const snapshot = poolSnapshot(pool, {
       pools: objectsOf('pools'),
       osConfigs: objectsOf('osConfigs'),
@@ -86,15 +86,14 @@ async function waitForPool(
       nodes: objectsOf('nodes'),
       jobs: objectsOf('jobs'),
     });
-    if (pool === mastersPool && snapshot.nodes.length === 0) {
-      return Promise.resolve({ status: 'there is no master node yet' });
-    }
+    if (pool === mastersPool && snapshot.nodes.length === 0)
+      return { status: 'there is no master node yet' };
     // The cluster may have rendered it again since, and keeps the image then.
     const rendered = renderedNameOf(snapshot.machineConfigPool);
     const [first, ...others] = violationsOf(snapshot, { image: final, rendered });
-    if (first === undefined) return Promise.resolve({ done: true });
+    if (first === undefined) return { done: true };
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
-    return Promise.resolve({ status: `${violationText(first)}${more}` });
+    return { status: `${violationText(first)}${more}` };
   };
   await until(`the nodes of pool ${pool} run their OS image and the pool is updated`, poll, {
     watch: together(...all.map(({ watch }) => watch)),

@@ -12,6 +12,7 @@ import {
   osConfigRequest,
   ownershipPatch,
   buildStatusOf,
+  type LeftImage,
 } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -25,12 +26,6 @@ import { isConflict } from '../../ports/kube-failures.ts';
 
 type BuildScope = StepScope<'kube' | 'clock'>;
 
-/** A build to be handed over, and the image it is to stand for. */
-interface BuildHandOver {
-  readonly wanted: MachineOSBuildObject;
-  readonly image: string;
-}
-
 /** How long the builder may take to start a job for what it saw: its queue holds an object for five seconds. */
 const jobComesWithin = seconds(12);
 
@@ -41,12 +36,19 @@ const jobComesWithin = seconds(12);
  * off is taken up again.
  * @throws AgentError `layering.build-in-the-way`, `layering.not-kept`, `kube.*`
  */
-export async function putBuild(scope: BuildScope, { wanted, image }: BuildHandOver): Promise<void> {
+export async function putBuild(
+  scope: BuildScope,
+  wanted: MachineOSBuildObject,
+  image: string,
+): Promise<void> {
   const { clock, kube, signal, note } = scope;
   const ref = buildRef(wanted);
   const request = wanted as unknown as KubeObject;
   const found = await createUnlessThere(scope, ref, request);
-  const state = statusUnlessInTheWay(found, { wanted, image });
+  const state = buildStatusOf(found, { wanted, image });
+  if (state.kind === 'in-the-way') {
+    throw layeringFailure('layering.build-in-the-way', `MachineOSBuild ${ref.name}: ${state.why}`);
+  }
   if (!state.isFinished) {
     const status = finishedStatus(found, { image, at: new Date(clock.now()) });
     await keepStatus(scope, ref, { found, status });
@@ -61,13 +63,6 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildHandOv
   const body = { metadata: { labels, annotations } };
   await kube.patch(ref, { type: 'merge', body }, signal);
   await requireKept(scope, ref, body);
-}
-
-function statusUnlessInTheWay(found: KubeObject, request: BuildHandOver) {
-  const state = buildStatusOf(found, request);
-  if (state.kind !== 'in-the-way') return state;
-  const { name } = request.wanted.metadata;
-  throw layeringFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${state.why}`);
 }
 
 /**
@@ -115,14 +110,6 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
   return true;
 }
 
-/** A MachineOSConfig with the build and the image that are its own from the start. */
-interface OsConfigHandOver {
-  /** As its manifest holds it. */
-  readonly osConfig: Fields;
-  readonly build: string;
-  readonly image: string;
-}
-
 /**
  * Puts the user's MachineOSConfig there with its image. Nobody else writes the status when the builder starts after
  * the build was finished, and without it the pool waits for ever.
@@ -131,11 +118,11 @@ interface OsConfigHandOver {
  */
 export async function putOsConfig(
   scope: StepScope<'kube'>,
-  { osConfig, build, image }: OsConfigHandOver,
+  { osConfig, build, image }: Pick<LeftImage, 'osConfig' | 'image'> & { readonly build: string },
 ): Promise<string> {
   const { kube, signal } = scope;
   const ref = osConfigRef(osConfig);
-  const found = await findOrMake(scope, osConfig, build);
+  const found = await submitOsConfig(scope, osConfig, build);
   const body = annotationPatch(found, build);
   if (body !== undefined) await kube.patch(ref, { type: 'merge', body }, signal);
   const generation = countAt(found, 'metadata', 'generation');
@@ -148,31 +135,22 @@ export async function putOsConfig(
 }
 
 /**
- * Puts the user's MachineOSConfig there without a build: the cluster makes one as soon as it can. One that is there
- * stays unchanged.
+ * Puts the user's MachineOSConfig there, without a build unless one is given: the cluster makes one as soon as it can. One
+ * that is there stays unchanged.
  * @throws AgentError `layering.os-config-differs`, `kube.*`
  */
-export async function submitOsConfig(scope: StepScope<'kube'>, osConfig: Fields): Promise<void> {
-  await findOrMake(scope, osConfig);
-}
-
-function requireSame(osConfig: Fields, found: KubeObject): void {
-  if (asksTheSame(osConfig, found)) return;
-  throw layeringFailure(
-    'layering.os-config-differs',
-    `MachineOSConfig ${found.metadata.name} in the cluster has another spec than that of the installation`,
-  );
-}
-
-async function findOrMake(
+export async function submitOsConfig(
   scope: StepScope<'kube'>,
   osConfig: Fields,
   build?: string,
 ): Promise<KubeObject> {
-  const ref = osConfigRef(osConfig);
-  const found = await createUnlessThere(scope, ref, osConfigRequest(osConfig, build));
-  requireSame(osConfig, found);
-  return found;
+  const request = osConfigRequest(osConfig, build);
+  const found = await createUnlessThere(scope, osConfigRef(osConfig), request);
+  if (asksTheSame(osConfig, found)) return found;
+  throw layeringFailure(
+    'layering.os-config-differs',
+    `MachineOSConfig ${found.metadata.name} in the cluster has another spec than that of the installation`,
+  );
 }
 
 const osConfigRef = (osConfig: Fields): KubeRef => ({

@@ -128,12 +128,6 @@ export async function stageImage(scope: HandOverScope, pool: PoolHandOver): Prom
   return { ...image, isTagged: false };
 }
 
-/** How an image is handed over. */
-interface HandOverManner extends Pick<PoolHandOver, 'delivery'> {
-  /** The MachineOSConfig of the image as the API server would keep it. */
-  readonly config?: MachineOSConfig;
-}
-
 /**
  * Hands an image over, once its Secrets are there.
  * @throws AgentError `layering.*`, `kube.*`
@@ -144,10 +138,13 @@ export async function handOverImage(
   {
     delivery,
     config = readMachineOSConfig(lineless(osConfig, `MachineOSConfig ${pool}`)),
-  }: HandOverManner,
+  }: Pick<PoolHandOver, 'delivery'> & {
+    /** The MachineOSConfig of the image as the API server would keep it. */
+    readonly config?: MachineOSConfig;
+  },
 ): Promise<void> {
   const wanted = machineOSBuildObject(config, { name: build, renderedConfig });
-  await putBuild(scope, { wanted, image });
+  await putBuild(scope, wanted, image);
   const uid = await putOsConfig(scope, { osConfig, build, image });
   await tieBuild(scope, wanted, { name: config.name, uid });
   // Up to 4.20, which has the other delivery, the builder knows no image that was built before.
@@ -165,15 +162,11 @@ const tagOf = ({ image, machineOSBuild }: LeftImage, { pushSecret }: PoolRequest
 });
 
 /** An image that can be handed over for what its pool is rendered as now. */
-interface PreparedImage extends Pick<RenderedPool, 'difference' | 'isImageForBoth'> {
-  readonly image: LeftImage;
-}
-
 async function prepareImage(
   scope: HandOverScope,
   { request, rendered, why, image: { final: image } }: PoolHandOver,
   other: OtherRendering,
-): Promise<PreparedImage> {
+): Promise<Omit<RenderedPool, 'pool'> & { readonly image: LeftImage }> {
   const { pool, config, object: osConfig } = request;
   const found = await waitForRendering(scope, rendered, other);
   const reason = why === undefined ? '' : `: ${why}`;

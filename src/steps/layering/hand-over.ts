@@ -1,5 +1,5 @@
 import { isActive } from '../../engine/condition.ts';
-import type { FactValue, NeedValues } from '../../engine/fact.ts';
+import type { NeedValues } from '../../engine/fact.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -29,7 +29,6 @@ import {
 import { type HeldPools, pausePools, reportLostImages, unpausePool } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 
-/** The facts that a hand-over needs. */
 const handOverNeeds = {
   request: BuildRequest,
   rendered: RenderedConfigs,
@@ -38,15 +37,11 @@ const handOverNeeds = {
 
 /** What the steps that hand over are made of; each adds when there is nothing to do. */
 const handingOver = {
-  id: 'layering/hand-over',
-  title: 'Hand the built OS images over to the cluster',
-  uses: ['host', 'kube', 'clock'],
   when: buildsOsImages,
   // The API server goes away for a while whenever etcd gets or loses a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
   waitsFor: 'the cluster to render each MachineConfigPool as this host did',
-  programs: ['skopeo'],
 } as const;
 
 async function handOver(
@@ -62,7 +57,7 @@ async function handOver(
   }
   if (why !== undefined)
     scope.note('info', `the OS images are handed over before this host leaves: ${why}`);
-  const made = poolsOf(request, { rendered, images: published.images });
+  const made = poolsOf(request, rendered, published.images);
   const pools = why === undefined ? made : made.map((pool) => ({ ...pool, why }));
   const names = pools.map((pool) => pool.request.pool);
   const held: HeldPools = new Map();
@@ -83,18 +78,14 @@ async function handOver(
   }
 }
 
-interface MadeForPools {
-  readonly rendered: readonly RenderedConfig[];
-  readonly images: readonly PublishedImage[];
-}
-
 /**
  * The pools that are ordered, each with what was made for it.
  * @throws AgentError `layering.no-image`
  */
 const poolsOf = (
   { pools, delivery }: Extract<BuildRequest, { kind: 'on' }>,
-  { rendered, images }: MadeForPools,
+  rendered: readonly RenderedConfig[],
+  images: readonly PublishedImage[],
 ): readonly PoolHandOver[] =>
   pools.map((request) => {
     const config = rendered.find(({ pool }) => pool === request.pool);
@@ -115,8 +106,12 @@ const poolsOf = (
  */
 export const handOverServed = step({
   ...handingOver,
+  id: 'layering/hand-over',
+  title: 'Hand the built OS images over to the cluster',
+  uses: ['host', 'kube', 'clock'],
   needs: handOverNeeds,
   skipIf: unlessServed,
+  programs: ['skopeo'],
   run: (scope, needs) => handOver(scope, needs),
 });
 
@@ -128,6 +123,8 @@ export const handOverToRollOut = step({
   ...handingOver,
   id: 'layering/hand-over-to-roll-out',
   title: 'Hand the OS images over for the cluster to roll out',
+  uses: ['host', 'kube', 'clock'],
+  programs: ['skopeo'],
   needs: { ...handOverNeeds, by: HandOverBy },
   skipIf: (needs) => {
     if (needs.by.kind === 'controller') return 'the controller does it once etcd has three members';
@@ -142,16 +139,12 @@ export const handOverToRollOut = step({
  * of one of two masters takes etcd along, and there are three when this host is away. Secrets and tags are there before.
  */
 export const leaveHandOver = step({
+  ...handingOver,
   id: 'layering/leave-hand-over',
   title: 'Leave a record of this host and of the OS images that are handed over later',
   uses: ['kube', 'host', 'inventory', 'clock'],
-  needs: { request: BuildRequest, rendered: RenderedConfigs, published: PublishedImages },
+  needs: handOverNeeds,
   gives: HandOverBy,
-  when: buildsOsImages,
-  // The API server goes away for a while whenever etcd gets or loses a member.
-  retry: { attempts: 10, every: seconds(15) },
-  limit: longestWait + minutes(30),
-  waitsFor: 'the cluster to render each MachineConfigPool as this host did',
   explain: (config) =>
     isActive(leavesRecord, config)
       ? `the controller hands them over; it runs ${config.images.self}`
@@ -170,20 +163,14 @@ export const leaveHandOver = step({
 
 const byHost = (why: string) => ({ kind: 'host' as const, why });
 
-interface Made {
-  readonly request: FactValue<typeof BuildRequest>;
-  readonly rendered: readonly RenderedConfig[];
-  readonly published: PublishedImages;
-}
-
 async function imagesToStage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
-  { request, rendered, published }: Made,
+  { request, rendered, published }: NeedValues<typeof handOverNeeds>,
 ): Promise<readonly LeftImage[]> {
   if (request.kind === 'off' || !joinsWithReleaseImage(request) || published.kind === 'release')
     return [];
   const images: LeftImage[] = [];
-  for (const pool of poolsOf(request, { rendered, images: published.images })) {
+  for (const pool of poolsOf(request, rendered, published.images)) {
     images.push(await stageImage(scope, pool));
   }
   return images;

@@ -31,7 +31,6 @@ export function stderrOf(error: unknown): string | undefined {
   return typeof stderr === 'string' ? `${stderr}\n${error.message}` : error.message;
 }
 
-/** What is tried, and what it means when it fails for good. */
 interface Tried {
   /** `copying the base image`: begins the message. */
   readonly what: string;
@@ -92,7 +91,6 @@ export const imageWork = (scope: StepScope<'host' | 'clock'>): ImageWork => {
   return { host, clock, signal, progress, alive, note, buildArguments };
 };
 
-/** The programs that are looked for. */
 const builderNames: readonly BuilderName[] = ['buildah', 'podman'];
 
 /**

@@ -103,19 +103,14 @@ export async function withAuthFile<T>(
   }
 }
 
-/** Where the base is pulled with. */
-interface BaseCredentials {
-  /** Manifest of a Secret; the pull secret of the cluster without it. */
-  readonly baseSecret?: string | undefined;
-}
-
 /**
  * The credentials by which the base is pulled, with further ones beside them.
+ * @param baseSecret manifest of a Secret; the pull secret of the cluster without it
  * @throws AgentError `layering.bad-credentials`
  */
 export async function pullSecretFor(
   scope: StepScope<'host'>,
-  { baseSecret }: BaseCredentials,
+  baseSecret: string | undefined,
   more: readonly string[] = [],
 ): Promise<string> {
   const texts = [{ from: PULL_SECRET_PATH, text: await textOf(scope, PULL_SECRET_PATH) }];
@@ -211,7 +206,6 @@ async function write(
   await host.writeFile(path, `${JSON.stringify(object, null, 2)}\n`, { signal, mode: 0o600 });
 }
 
-/** The manifest that names the image repository of a pool. */
 const repositoryManifest = (pool: string): string => `${folder}/${repositoryConfigName(pool)}.yaml`;
 
 /**

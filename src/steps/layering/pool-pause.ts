@@ -8,15 +8,14 @@ import {
   pausedSince,
 } from '../../layering/api/machine-config-pool.ts';
 import { nodesAtRisk, nodesWithout } from '../../layering/hand-over/pool-status.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, longestWait } from '../cluster/kube-watch.ts';
+import { followed, untilSeen } from '../cluster/kube-watch.ts';
 import { changePause } from '../cluster/pool-pause.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { unlessServed } from './conditions.ts';
 import { BuildRequest, type PublishedImage, PublishedImages } from './facts.ts';
-import { gapIn } from '../../ports/kube-failures.ts';
 
 /** Pools that we have paused, each with the time of its pause. */
 export type HeldPools = Map<string, string>;
@@ -37,8 +36,7 @@ export async function pausePools(
   pools: readonly string[],
   held: HeldPools,
 ): Promise<void> {
-  const { kube, clock, signal, until, note, onExit } = scope;
-  const all = followed(kube, { kind: machineConfigPools });
+  const { kube, clock, signal, note, onExit } = scope;
   const settled = new Set<string>();
   const now = new Date(clock.now()).toISOString();
   const nameHeld = (): void => {
@@ -68,21 +66,15 @@ export async function pausePools(
     // It was removed, and comes again.
     else settled.delete(name);
   };
-  const poll = async (): Promise<PollResult<true>> => {
-    const view = all.view();
-    const gap = gapIn(view);
-    if (gap !== undefined) return { status: gap };
-    const there = view.objects.filter(({ metadata: { name } }) => pools.includes(name));
+  const poll = async (objects: readonly KubeObject[]): Promise<PollResult<true>> => {
+    const there = objects.filter(({ metadata: { name } }) => pools.includes(name));
     await Promise.all(there.filter(({ metadata: { name } }) => !settled.has(name)).map(pause));
     const missing = pools.filter((name) => !settled.has(name));
     if (missing.length === 0) return { done: true };
     return { status: `MachineConfigPool ${missing.join(', ')} does not exist yet` };
   };
-  await until(`MachineConfigPools ${pools.join(', ')} exist`, poll, {
-    watch: all.watch,
-    every: seconds(30),
-    within: longestWait,
-  });
+  const until = untilSeen(scope.until, followed(kube, { kind: machineConfigPools }));
+  await until(`MachineConfigPools ${pools.join(', ')} exist`, poll);
 }
 
 /**

@@ -24,10 +24,8 @@ import { readArchitecture, unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback, unlessStaged } from './conditions.ts';
 import {
-  type BuiltImage,
   BuiltImages,
   BuildRequest,
-  type PoolRequest,
   type PublishedImage,
   PublishedImages,
   RenderedConfigs,
@@ -35,7 +33,7 @@ import {
 } from './facts.ts';
 import { imageWork, withTries, factsOf, type ImageWork, stderrOf } from './image-work.ts';
 import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
-import { keepRegistry, type RunningRegistry, stagingRepository } from './staging-registry.ts';
+import { keepRegistry, stagingRepository } from './staging-registry.ts';
 
 /**
  * Copies the operating system of the release into the registry of this host, digests kept, and nothing else of the
@@ -58,33 +56,21 @@ export const copyBase = step({
       const copied = new Set<string>();
       for (const { pool, osImage } of rendered) {
         if (copied.has(osImage)) continue;
-        const from = request.pools.find((one) => one.pool === pool);
-        await copyBaseOf(scope, { registry, osImage, baseSecret: from?.baseSecret });
+        const baseSecret = request.pools.find((one) => one.pool === pool)?.baseSecret;
+        const text = await pullSecretFor(scope, baseSecret);
+        const { authFile, certificates } = registry;
+        await withAuthFile(scope, { name: 'base', text }, (baseAuth) =>
+          copyBaseImage(imageWork(scope), {
+            base: { image: osImage, authFile: baseAuth },
+            repository: stagingRepository(registry),
+            access: { authFile, certificates },
+          }),
+        );
         copied.add(osImage);
       }
     });
   },
 });
-
-interface BaseToCopy extends Pick<PoolRequest, 'baseSecret'> {
-  readonly registry: RunningRegistry;
-  readonly osImage: string;
-}
-
-async function copyBaseOf(
-  scope: StepScope<'host' | 'clock'>,
-  { registry, osImage, baseSecret }: BaseToCopy,
-): Promise<void> {
-  const text = await pullSecretFor(scope, { baseSecret });
-  const { authFile, certificates } = registry;
-  await withAuthFile(scope, { name: 'base', text }, (baseAuth) =>
-    copyBaseImage(imageWork(scope), {
-      base: { image: osImage, authFile: baseAuth },
-      repository: stagingRepository(registry),
-      access: { authFile, certificates },
-    }),
-  );
-}
 
 /**
  * Sends the operating system of the release ahead to the repositories of the images. They need its layers in any case;
@@ -105,37 +91,26 @@ export const sendBase = step({
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { authFile, certificates } = registry;
+      const work = imageWork(scope);
       for (const { pool, osImage } of rendered) {
         const goal = request.pools.find((one) => one.pool === pool);
-        const image = `${stagingRepository(registry)}:${baseTag(osImage)}`;
-        const from = { image, authFile, certificates };
-        if (goal !== undefined) await send(scope, { from, goal, tag: baseTag(osImage) });
+        if (goal === undefined) continue;
+        const { repository, pushSecret } = goal;
+        const tag = baseTag(osImage);
+        const from = { image: `${stagingRepository(registry)}:${tag}`, authFile, certificates };
+        const what = `copying the base image of ${pool} to ${repository}`;
+        const image = `${repository}:${tag}`;
+        scope.progress({ info: `Sending the base image of ${pool} ahead` });
+        const tried = { what, otherwise: 'layering.copy-failed' } as const;
+        const digest = await withTries(work, tried, () => digestAt(work, from));
+        await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
+          copyImage(work, { what, from, to: { image, authFile: pushAuth }, digest }),
+        );
+        await requirePullable(work, { image, digest });
       }
     });
   },
 });
-
-interface BaseTransfer {
-  readonly from: ImageAt;
-  readonly goal: PoolRequest;
-  readonly tag: string;
-}
-
-async function send(
-  scope: StepScope<'host' | 'clock'>,
-  { from, goal: { pool, repository, pushSecret }, tag }: BaseTransfer,
-): Promise<void> {
-  const work = imageWork(scope);
-  const what = `copying the base image of ${pool} to ${repository}`;
-  const image = `${repository}:${tag}`;
-  scope.progress({ info: `Sending the base image of ${pool} ahead` });
-  const tried = { what, otherwise: 'layering.copy-failed' } as const;
-  const digest = await withTries(work, tried, () => digestAt(work, from));
-  await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (authFile) =>
-    copyImage(work, { what, from, to: { image, authFile }, digest }),
-  );
-  await requirePullable(work, { image, digest });
-}
 
 /**
  * Copies the images to where nodes and cluster find them for good, byte by byte. A registry that makes something
@@ -157,69 +132,61 @@ export const publishImages = step({
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const images: PublishedImage[] = [];
+      const { authFile, certificates } = registry;
       for (const image of built.images) {
-        const pool = request.pools.find((one) => one.pool === image.pool);
-        if (pool !== undefined) images.push(await publish(scope, { registry, image, pool }));
+        const goal = request.pools.find((one) => one.pool === image.pool);
+        if (goal === undefined) continue;
+        const { pool, repository, pushSecret } = goal;
+        const { staged, digest, renderedConfig } = image;
+        scope.progress({ info: `Publishing OS image of ${pool}` });
+        await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
+          copyImage(imageWork(scope), {
+            what: `copying the OS image of ${pool} to ${repository}`,
+            from: { image: staged, authFile, certificates },
+            to: { image: `${repository}:${renderedConfig}`, authFile: pushAuth },
+            digest,
+          }),
+        );
+        const final = `${repository}@${digest}`;
+        await requirePullable(imageWork(scope), { image: final, digest });
+        images.push({ ...image, final });
       }
       return { kind: 'published', images } as const;
     });
   },
 });
 
-interface Publication {
-  readonly registry: RunningRegistry;
-  readonly image: BuiltImage;
-  readonly pool: PoolRequest;
-}
-
-async function publish(
-  scope: StepScope<'host' | 'clock'>,
-  { registry, image, pool: { pool, repository, pushSecret } }: Publication,
-): Promise<PublishedImage> {
-  const { staged, digest, renderedConfig } = image;
-  const { authFile, certificates } = registry;
-  scope.progress({ info: `Publishing OS image of ${pool}` });
-  await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
-    copyImage(imageWork(scope), {
-      what: `copying the OS image of ${pool} to ${repository}`,
-      from: { image: staged, authFile, certificates },
-      to: { image: `${repository}:${renderedConfig}`, authFile: pushAuth },
-      digest,
-    }),
-  );
-  const final = `${repository}@${digest}`;
-  await requirePullable(imageWork(scope), { image: final, digest });
-  return { ...image, final };
-}
-
 /** Gigabytes over a slow line. */
 const longestCopy = minutes(30);
 
-/** A question to a registry. */
 const longestQuestion = minutes(2);
-
-/** A copy from registry to registry. */
-interface ImageCopy {
-  readonly what: string;
-  readonly from: ImageAt;
-  readonly to: ImageAt;
-  /** What must arrive. */
-  readonly digest: string;
-}
 
 /**
  * Copies an image and asks the registry what it has made of it.
  * @throws AgentError `layering.registry-unreachable` after three attempts, `layering.registry-denied`,
  * `layering.copy-failed`, `layering.digest-changed`
  */
-async function copyImage(work: ImageWork, copy: ImageCopy): Promise<void> {
+async function copyImage(
+  work: ImageWork,
+  {
+    what,
+    from,
+    to,
+    digest,
+  }: {
+    readonly what: string;
+    readonly from: ImageAt;
+    readonly to: ImageAt;
+    /** What must arrive. */
+    readonly digest: string;
+  },
+): Promise<void> {
   const { host, signal } = work;
-  const { what, from, to } = copy;
   await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
     await withHeartbeat(what, work, () =>
-      host.exec(copyImageArgv({ from, to }), { signal, limit: longestCopy }),
+      host.exec(copyImageArgv(from, to), { signal, limit: longestCopy }),
     );
-    await requireDigest(work, { ...to, digest: copy.digest });
+    await requireDigest(work, { ...to, digest });
   });
 }
 
@@ -254,7 +221,6 @@ export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promis
   throw unreadableOutput('skopeo', `digest of ${at.image}`, stdout);
 }
 
-/** An image of the store that is to be in a registry. */
 interface ImagePush {
   readonly builder: Builder;
   readonly tag: string;
@@ -323,7 +289,6 @@ export async function requireBuilt(
   );
 }
 
-/** Where the base comes from and goes to. */
 interface BaseCopy {
   readonly base: ImageAt;
   /** Repository that the built image goes to as well; without a tag. */

@@ -29,9 +29,8 @@ import {
 } from '../../layering/manifests/delivery.ts';
 import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machine-config.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import { gapIn } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followedOne, longestWait, together } from '../cluster/kube-watch.ts';
+import { followedOne, longestWait, together, untilSeen } from '../cluster/kube-watch.ts';
 import { bootkubeArgvs, followedBootkube } from '../cluster/wait-for-bootkube.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { unitMonitorArgv, unitWatch } from '../host/systemd-unit.ts';
@@ -45,23 +44,16 @@ import { readManifest } from './manifests.ts';
  * whose pool is not there yet is refused by the operator.
  * @throws AgentError `wait.timed-out`
  */
-export async function waitForPool(
-  { kube, until }: StepScope<'kube'>,
+export function waitForPool(
+  { kube, until: untilDone }: StepScope<'kube'>,
   pool: string,
 ): Promise<string> {
-  const pools = followedOne(kube, { kind: machineConfigPools, name: pool });
-  const poll = (): Promise<PollResult<string>> => {
-    const view = pools.view();
-    const gap = gapIn(view);
-    if (gap !== undefined) return Promise.resolve({ status: gap });
-    const rendered = renderedNameOf(view.objects[0]);
-    const status = `MachineConfigPool ${pool} ${view.objects.length === 0 ? 'does not exist' : 'is not rendered'} yet`;
-    return Promise.resolve(rendered === '' ? { status } : { done: rendered });
-  };
-  return until(`MachineConfigPool ${pool} is rendered`, poll, {
-    watch: pools.watch,
-    every: seconds(30),
-    within: longestWait,
+  const until = untilSeen(untilDone, followedOne(kube, { kind: machineConfigPools, name: pool }));
+  return until(`MachineConfigPool ${pool} is rendered`, ([object]): PollResult<string> => {
+    const rendered = renderedNameOf(object);
+    const problem = object === undefined ? 'does not exist' : 'is not rendered';
+    if (rendered !== '') return { done: rendered };
+    return { status: `MachineConfigPool ${pool} ${problem} yet` };
   });
 }
 
@@ -102,15 +94,10 @@ export async function waitForRendering(
   { settles, mustFit }: OtherRendering,
 ): Promise<RenderedPool> {
   const { pool, name } = rendered;
-  const { kube, clock, until } = scope;
-  const pools = followedOne(kube, { kind: machineConfigPools, name: pool });
+  const { kube, clock } = scope;
   const compare = comparisonWith(scope, rendered);
   let other = { name: '', since: 0 };
-  const poll = async (): Promise<PollResult<RenderedPool>> => {
-    const view = pools.view();
-    const gap = gapIn(view);
-    if (gap !== undefined) return { status: gap };
-    const [object] = view.objects;
+  const poll = async ([object]: readonly KubeObject[]): Promise<PollResult<RenderedPool>> => {
     if (object === undefined) return { status: `MachineConfigPool ${pool} does not exist yet` };
     const found = { ...object, kind: 'MachineConfigPool' };
     const there = renderedNameOf(found);
@@ -126,25 +113,19 @@ export async function waitForRendering(
       done: { pool: found, difference: status, isImageForBoth: compared.isImageForBoth },
     };
   };
-  return until(`the cluster renders pool ${pool} as ${name}`, poll, {
-    watch: pools.watch,
-    every: seconds(30),
-    within: longestWait,
-  });
+  const until = untilSeen(scope.until, followedOne(kube, { kind: machineConfigPools, name: pool }));
+  return until(`the cluster renders pool ${pool} as ${name}`, poll);
 }
 
-/** What two renderings of a pool differ in. */
 interface Comparison {
   readonly text: string;
   readonly isImageForBoth: boolean;
 }
 
-type Compare = (other: string) => Promise<Comparison | undefined>;
-
 /** Compares with another rendered MachineConfig of the cluster; each is read once. */
-function comparisonWith(scope: RenderedScope, rendered: RenderedConfig): Compare {
+function comparisonWith(scope: RenderedScope, rendered: RenderedConfig) {
   const known = new Map<string, Comparison>();
-  return async (other) => {
+  return async (other: string): Promise<Comparison | undefined> => {
     const found = known.get(other) ?? (await comparisonOf(scope, rendered, other));
     if (found !== undefined) known.set(other, found);
     return found;
