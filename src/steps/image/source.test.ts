@@ -73,10 +73,7 @@ describe('the image source', () => {
       `from ${url}: image.url is set`,
     ],
     [{ url, sha256 }, `from ${url}: image.url is set; its sha256 is enforced`],
-    [
-      { stream },
-      `from the stream ${stream}: image.stream is set; its sha256 is enforced`,
-    ],
+    [{ stream }, `from the stream ${stream}: image.stream is set; its sha256 is enforced`],
   ])('is explained: %j', (image, explanation) => {
     expect(explainImage(Config.parse({ image }))).toBe(explanation);
   });
