@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_293],
   capi: [49, 8_729],
-  cli: [56, 9_240],
+  cli: [56, 9_286],
   cluster: [18, 2_356],
   config: [19, 2_695],
   controllers: [48, 8_646],
@@ -43,7 +43,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],
-  page: [15, 2_330],
+  page: [15, 2_331],
   ports: [14, 1_000],
   reconcile: [7, 1_135],
   reporting: [7, 1_060],

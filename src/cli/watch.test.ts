@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../test/support/fake-clock.ts';
+import { inventoryFailure } from '../adapters/http/failures.ts';
 import { minutes } from '../model/duration.ts';
 import { pageAfter } from '../page/fold.ts';
+import { livePage } from '../page/live.ts';
 import { emptyPage, type PageUpdate } from '../page/state.ts';
-import { addressIn, requireInstalled, watchFlags } from './watch.ts';
+import type { ClusterOverview } from '../ports/inventory.ts';
+import { addressIn, followService, requireInstalled, watchFlags } from './watch.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
@@ -117,4 +121,73 @@ describe('the outcome of a page', () => {
       outcome(...updates);
     }).toThrow(expect.objectContaining({ code, message }) as Error);
   });
+});
+
+describe('a service that refuses', () => {
+  const cluster: ClusterOverview = {
+    ...{ id, name: 'lab', status: 'installing', statusInfo: '', version: '4.20.1' },
+    ...{ isSingleNode: false, finalizing: '', startedAt: 0, completedAt: undefined },
+    ...{ operators: [], hosts: [] },
+  };
+  const denied = inventoryFailure('inventory.denied', 'GET /c answered 401: token-1');
+  const missing = inventoryFailure('inventory.not-found', 'GET /c answered 404');
+  const away = inventoryFailure('inventory.unreachable', 'connection refused');
+
+  /** Follows a service that answers so, one after the other; the last answer stays. */
+  async function followed(answers: readonly (ClusterOverview | Error)[], until?: string) {
+    const clock = fakeClock();
+    const page = livePage(emptyPage('Installation', 's', 0));
+    const stop = new AbortController();
+    let count = 0;
+    const overview = (): Promise<ClusterOverview> => {
+      const answer = answers[Math.min(count, answers.length - 1)] ?? cluster;
+      count += 1;
+      if (clock.elapsed() >= minutes(10)) stop.abort(new Error('in time'));
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    };
+    const mask = (text: string): string => text.replaceAll('token-1', '***');
+    const thrown: unknown = await followService({
+      ...{ page, clock, mask, until, inventory: { overview }, signal: stop.signal },
+    }).catch((error: unknown) => error);
+    return { thrown, elapsed: clock.elapsed(), page: page.state() };
+  }
+
+  it.each([
+    [denied, 'GET /c answered 401: ***', 'token refused'],
+    [missing, 'GET /c answered 404', 'no such cluster'],
+  ])('ends a wait that it never answered, at once: %s', async (refused, message, refusal) => {
+    const { thrown, elapsed, page } = await followed([away, refused], 'installed');
+    expect(thrown).toMatchObject({ code: refused.code, message });
+    expect(elapsed).toBe(20_000);
+    expect(page).toMatchObject({ refusal, lastError: `${message}; ${refused.hint}` });
+  });
+
+  it.each([denied, missing])('is asked again where nothing is waited for: %s', async (refused) => {
+    const { thrown, page } = await followed([refused]);
+    expect(thrown).toMatchObject({ message: 'in time' });
+    expect(page.end).toBeUndefined();
+  });
+
+  it('may do so for two minutes once it has answered', async () => {
+    const passing = await followed(
+      [cluster, denied, missing, cluster, { ...cluster, status: 'installed' }],
+      'installed',
+    );
+    expect(passing.page).toMatchObject({ end: { isGood: true }, refusal: undefined });
+    const lasting = await followed([cluster, denied], 'installed');
+    expect(lasting).toMatchObject({ thrown: { code: 'inventory.denied' }, elapsed: minutes(2) });
+  });
+
+  it.each([undefined, 'installed'])(
+    'has deleted a cluster that it had (--until %s)',
+    async (until) => {
+      const { thrown, elapsed, page } = await followed([cluster, missing], until);
+      expect(thrown).toBeUndefined();
+      expect(elapsed).toBe(minutes(2));
+      expect(page).toMatchObject({ cluster: { status: 'deleted' }, end: { text: 'deleted' } });
+      expect(() => {
+        requireInstalled(page, { mask: String });
+      }).toThrow(/s is not installed: deleted; the service does not have the cluster any more/);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { systemClock } from '../adapters/clock.ts';
+import { inventoryFailure } from '../adapters/http/failures.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
 import { type ClusterObjects, followCluster } from '../capi/cluster-objects.ts';
@@ -14,10 +15,12 @@ import { listenAddressOf } from '../lib/listen-address.ts';
 import { masker } from '../lib/masker.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { secretValues } from '../lib/secret-values.ts';
-import { type Millis, renderDuration, seconds } from '../model/duration.ts';
+import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
 import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage, type PageState } from '../page/state.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type ClusterCall, clusterTarget } from './cluster.ts';
 import { cliFailure } from './failures.ts';
@@ -42,13 +45,22 @@ interface WatchCall extends ClusterCall {
 /** As often as the controller asks. */
 const pause: Millis = seconds(20);
 
+/** What a service may refuse for good, in a few words. */
+const refusals = {
+  'inventory.denied': 'token refused',
+  'inventory.not-found': 'no such cluster',
+} as const;
+
+/** A service that has answered before may refuse for so long while it is restarted. */
+const refusesWithin: Millis = minutes(2);
+
 /**
  * Serves the page of the installation that an inventory service has, or the objects of a Cluster, until a signal comes; resolves
  * with the exit code, 0 then too. A source that is away, or refuses, is said on the page and on standard error, and asked again.
  * The hosts of URLs that end in `/status` are watched without a page, until their runs have ended.
  * With `--until` it prints what happens, ends with the installation, and resolves with 0 once that is installed or with the code of a signal.
  * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`; with `--until`
- * `cli.not-installed`, `cli.not-installed-in-time`
+ * `cli.not-installed`, `cli.not-installed-in-time`, `inventory.denied`, `inventory.not-found`
  */
 export async function runWatch(call: WatchCall): Promise<number> {
   const limit = limitOf(call);
@@ -159,7 +171,9 @@ interface PageSource extends AsyncDisposable {
 }
 
 /** Follows the cluster of a service, by the version of its interface that `service.api` names. */
-export async function serviceOf(call: Omit<WatchCall, 'listen'>): Promise<PageSource> {
+export async function serviceOf(
+  call: Pick<WatchCall, 'argv' | 'environment' | 'until'>,
+): Promise<PageSource> {
   const settings = readSettings(watchFlags(call.argv), call.environment);
   const { config, notes } = await loadConfig(settings);
   for (const note of notes) printNote('note', note);
@@ -170,7 +184,8 @@ export async function serviceOf(call: Omit<WatchCall, 'listen'>): Promise<PageSo
   return {
     name: config.service.url.toString(),
     mask,
-    follow: (page, signal) => follow({ page, inventory, mask, signal }),
+    follow: (page, signal) =>
+      followService({ page, inventory, mask, signal, clock: systemClock, until: call.until }),
     [Symbol.asyncDispose]: () => inventory.close(),
   };
 }
@@ -192,7 +207,7 @@ async function objectsOf(call: WatchCall): Promise<PageSource> {
       const seen = (objects: ClusterObjects, lastError: string | undefined): void => {
         const at = Date.now();
         for (const update of pageUpdates(objects, at)) page.update(update);
-        printLastError(page, lastError, at);
+        printLastError(page, at, { lastError });
         if (page.state().end !== undefined) over.abort();
       };
       await followCluster(kube, target, { seen, signal: AbortSignal.any([signal, over.signal]) });
@@ -215,35 +230,67 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
+/** What a page of a service is kept up to date with. */
 interface Following {
+  readonly until: string | undefined;
   readonly page: LivePage;
+  readonly clock: Clock;
   readonly inventory: Pick<Inventory, 'overview'>;
   readonly mask: (text: string) => string;
   readonly signal: AbortSignal;
 }
 
-/** Asks again and again, until the installation is over or somebody stops it. */
-async function follow(following: Following): Promise<void> {
-  const { page, signal } = following;
+/**
+ * Asks again and again, until the installation is over, its cluster was deleted or somebody stops it.
+ * @throws AgentError `inventory.denied`, `inventory.not-found` of what is waited for and can never be seen
+ */
+export async function followService(following: Following): Promise<void> {
+  const { page, signal, clock } = following;
   while (!signal.aborted && page.state().end === undefined) {
-    const at = Date.now();
-    const lastError = await readOnce(following, at);
+    const at = clock.now();
+    const failure = await readOnce(following, at);
     signal.throwIfAborted();
-    printLastError(page, lastError, at);
-    if (page.state().end === undefined) await systemClock.sleep(pause, signal);
+    if (failure === undefined) printLastError(page, at, {});
+    else onFailure(following, failure, at);
+    if (page.state().end === undefined) await clock.sleep(pause, signal);
   }
 }
 
+function onFailure({ page, mask, until }: Following, failure: AgentError, at: number): void {
+  const { code, hint, context } = failure;
+  const message = mask(failure.message);
+  const isRefusal = code === 'inventory.denied' || code === 'inventory.not-found';
+  printLastError(page, at, {
+    lastError: plainLine(mask(`${message}; ${hint}`), caps.text),
+    refusal: isRefusal ? refusals[code] : undefined,
+  });
+  const { answeredAt } = page.state();
+  if (!isRefusal || at - (answeredAt ?? -Infinity) < refusesWithin) return;
+  if (code === 'inventory.not-found' && answeredAt !== undefined) endDeleted(page, at);
+  else if (until !== undefined) throw inventoryFailure(code, message, { context });
+}
+
+function endDeleted(page: LivePage, at: number): void {
+  const text = 'deleted';
+  page.update({ kind: 'cluster', at, status: text, info: '' });
+  const details = ['the service does not have the cluster any more'];
+  page.update({ kind: 'end', at, isGood: false, text, details });
+}
+
 /** Why there is no news now, on the page and on standard error. */
-function printLastError(page: LivePage, lastError: string | undefined, at: number): void {
+function printLastError(
+  page: LivePage,
+  at: number,
+  { lastError, refusal }: Pick<PageState, 'lastError' | 'refusal'>,
+): void {
   const { lastError: before, answeredAt } = page.state();
-  const away = answeredAt === undefined ? 'not reached yet' : 'no answer';
+  const away = refusal ?? (answeredAt === undefined ? 'not reached yet' : 'no answer');
   if (lastError !== before)
     printNote(
       'note',
       lastError === undefined ? 'the source of the page answers' : `${away}: ${lastError}`,
     );
-  page.update({ kind: 'source', at, lastError });
+  page.update({ kind: 'source', at, lastError, refusal });
 }
 
 function endText(page: LivePage, mask: PageSource['mask']): string {
@@ -254,15 +301,14 @@ function endText(page: LivePage, mask: PageSource['mask']): string {
 
 /** Asks once; why there was no answer, if there was none. */
 async function readOnce(
-  { page, inventory, mask, signal }: Following,
+  { page, inventory, signal }: Following,
   at: number,
-): Promise<string | undefined> {
+): Promise<AgentError | undefined> {
   try {
     for (const update of updatesOf(await inventory.overview(signal), at)) page.update(update);
     return undefined;
   } catch (thrown) {
-    const { message, hint } = asAgentError(thrown);
-    return plainLine(mask(`${message}; ${hint}`), caps.text);
+    return asAgentError(thrown);
   }
 }
 

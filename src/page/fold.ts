@@ -57,10 +57,10 @@ const changes: Handlers<PageState> = {
   }),
   object: (page, update) => ({ ...page, objects: withObject(page.objects, update) }),
   fault: (page, update) => ({ ...page, faults: withFault(page.faults, update) }),
-  source: (page, { at, lastError }) =>
+  source: (page, { at, lastError, refusal }) =>
     lastError === undefined
-      ? { ...page, lastError, answeredAt: at }
-      : { ...page, lastError: short(lastError) },
+      ? { ...page, lastError, refusal, answeredAt: at }
+      : { ...page, lastError: short(lastError), refusal },
   line: (page) => page,
   end: (page, { at, isGood, text, details }) => ({
     ...page,

@@ -127,6 +127,13 @@ it.each([
   expect(pageWord({ ...emptyPage('', '', 0), hosts, cluster })).toEqual(expected);
 });
 
+it.each([
+  [{ lastError: 'connection refused' }, 'not reached yet'],
+  [{ lastError: 'answered 401', refusal: 'token refused' }, 'token refused'],
+])('of a source that gives nothing, %o, it says %s', (source, word) => {
+  expect(pageWord({ ...emptyPage('', '', 0), ...source })).toEqual({ word, tone: 'waiting' });
+});
+
 describe('how long a step took on another host', () => {
   const ended = (
     name: string,

@@ -143,7 +143,8 @@ export function pageWord({
   hosts,
   cluster,
   lastError,
-}: Pick<PageState, 'end' | 'hosts' | 'cluster' | 'lastError'>): {
+  refusal = 'not reached yet',
+}: Pick<PageState, 'end' | 'hosts' | 'cluster' | 'lastError' | 'refusal'>): {
   readonly tone: Tone;
   readonly word: string;
 } {
@@ -151,7 +152,7 @@ export function pageWord({
   if (['error', 'cancelled'].includes(cluster.status)) return { tone: 'bad', word: cluster.status };
   if (cluster.status === 'installed') return { tone: 'good', word: 'installed' };
   const isEmpty = hosts.length === 0;
-  const unanswered = lastError === undefined ? 'waiting for the service' : 'not reached yet';
+  const unanswered = lastError === undefined ? 'waiting for the service' : refusal;
   const unsaid = isEmpty ? unanswered : 'installing';
   const word = cluster.status === '' ? unsaid : cluster.status;
   return { tone: isEmpty ? 'waiting' : 'busy', word };

@@ -92,13 +92,11 @@ function stateSection(page: PageState): Html {
     </progress>`;
 }
 
-const errorSection = ({ lastError, answeredAt }: PageState): Html =>
-  lastError === undefined
-    ? html``
-    : html`<p class="trouble" role="alert">
-        ${answeredAt === undefined ? 'Not reached yet' : `Away since ${clock(answeredAt)} UTC`}:
-        ${lastError}
-      </p>`;
+function errorSection({ lastError, answeredAt, refusal }: PageState): Html {
+  if (lastError === undefined) return html``;
+  const away = answeredAt === undefined ? 'not reached yet' : `away since ${clock(answeredAt)} UTC`;
+  return html`<p class="trouble" role="alert">${refusal ?? away}: ${lastError}</p>`;
+}
 
 /** So many failures are shown; of the others there is a count. */
 const failuresShown = 8;

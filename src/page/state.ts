@@ -160,6 +160,8 @@ export interface PageState {
   readonly answeredAt?: number | undefined;
   /** Why what is shown may be old. */
   readonly lastError?: string | undefined;
+  /** In a few words, where the source answers and refuses. */
+  readonly refusal?: string | undefined;
   readonly end?: PageEnd | undefined;
 }
 
@@ -203,7 +205,7 @@ export type PageUpdate = { readonly at: number } & (
       readonly level: LineLevel;
       readonly text: string;
     }
-  | { readonly kind: 'source'; readonly lastError?: string | undefined }
+  | ({ readonly kind: 'source' } & Pick<PageState, 'lastError' | 'refusal'>)
   | ({ readonly kind: 'end' } & Omit<PageEnd, 'at'>)
 );
 

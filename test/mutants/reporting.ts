@@ -9,6 +9,33 @@ export const reportingMutants: MutantsByFile = {
       to: 'mask(plainText(text))',
     },
   ],
+  'src/cli/watch.ts': [
+    {
+      means: 'a service that is restarted ends a wait by one refusal',
+      from: 'at - (answeredAt ?? -Infinity) < refusesWithin',
+      to: 'false',
+    },
+    {
+      means: 'a token that was never taken is tried for the whole wait',
+      from: 'at - (answeredAt ?? -Infinity) < refusesWithin',
+      to: 'answeredAt === undefined',
+    },
+    {
+      means: 'a cluster that was deleted is waited for',
+      from: "if (code === 'inventory.not-found' && answeredAt !== undefined)",
+      to: 'if (answeredAt === Infinity)',
+    },
+    {
+      means: 'a page that nobody waits for ends by a refusal',
+      from: 'else if (until !== undefined) throw',
+      to: 'else throw',
+    },
+    {
+      means: 'a secret that a service repeats is in the failure',
+      from: 'const message = mask(failure.message);',
+      to: 'const { message } = failure;',
+    },
+  ],
   'src/adapters/journal.ts': [
     {
       means: 'appends are not flushed',

@@ -118,8 +118,8 @@ describe('bootwright watch', () => {
   });
 
   it.each([
-    ['refuses the token', 'not-the-token', /answered 401/],
-    ['does not have the cluster', token, /answered 404/],
+    ['refuses the token', 'not-the-token', /token refused: .*answered 401/],
+    ['does not have the cluster', token, /no such cluster: .*answered 404/],
   ])('says that a service %s, and continues', async (_, secret, words) => {
     const service = await startService();
     const id = secret === token ? infraEnvId : cluster.id;
@@ -167,9 +167,9 @@ describe('bootwright watch', () => {
 });
 
 /** `watch` until it ends by itself: all that it has printed, and its exit code. */
-async function watchToEnd(args: readonly string[]) {
+async function watchToEnd(args: readonly string[], secret = token) {
   const child = spawn(process.execPath, [bundle, 'watch', ...args], {
-    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: token },
+    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: secret },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -192,6 +192,26 @@ describe('bootwright watch --until installed', () => {
       expect(printed).toMatch(new RegExp(`^\\S+Z \\S+: .*${status}`, 'm'));
       expect(printed).not.toContain('Ctrl-C');
       expect(errors).toMatch(words);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it.each([
+    [
+      'not-the-token',
+      cluster.id,
+      /^failed: inventory\.denied: .*answered 401.*\n.*\nnext: .*X-Secret-Key/m,
+    ],
+    [token, infraEnvId, /^failed: inventory\.not-found: .*answered 404/m],
+  ])('ends with 5 where the service refuses %s for %s', async (secret, id, words) => {
+    const service = await startService();
+    try {
+      const args = [service.url, '--cluster-id', id, '--until', 'installed'];
+      const { errors, exitCode } = await watchToEnd(args, secret);
+      expect(exitCode).toBe(5);
+      expect(errors).toMatch(words);
+      expect(errors).not.toContain(secret);
     } finally {
       await service.close();
     }

@@ -6,7 +6,7 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service rejects the token',
-    hint: 'check PULL_SECRET_TOKEN; the service must have issued it for this infra-env',
+    hint: 'check the token in PULL_SECRET_TOKEN or service.tokenFile, which is sent as X-Secret-Key; the service must have issued it for this infra-env',
   },
   'inventory.not-found': {
     kind: 'remote',
