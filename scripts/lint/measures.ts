@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_135],
   reporting: [7, 1_060],
   roles: [8, 405],
-  steps: [101, 17_627],
+  steps: [101, 17_582],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

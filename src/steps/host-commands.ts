@@ -10,11 +10,25 @@ import type { Host } from '../ports/host.ts';
  * @throws AgentError `command.*` for any other end
  */
 export async function isTrue(
-  { host, signal }: StepScope<'host'>,
+  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
   argv: readonly string[],
 ): Promise<boolean> {
   const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
   return exitCode === 0;
+}
+
+/**
+ * The text of a file of the host.
+ * @throws what `missing` makes of the path of a file that is not there
+ */
+export async function readTextOr(
+  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  path: string,
+  missing: (path: string) => Error,
+): Promise<string> {
+  const text = await host.readText(path, signal);
+  if (text === undefined) throw missing(path);
+  return text;
 }
 
 /** Prints the architecture of the host as the kernel names it: `x86_64`, `aarch64`, `s390x`. */

@@ -6,14 +6,13 @@ import { hostFailure } from '../../ports/host-failures.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 import { BootstrapIgnition, mcoImageOf } from './fetch-ignition.ts';
+import { readTextOr } from '../host-commands.ts';
 
 /** Where the secret is until a command moves it: /root is not shared with the container. */
 const extractedPath = '/opt/extracted_from_ignition.json';
 
-/** Creates the directory of the docker configuration. */
 const mkdirDockerArgv = ['mkdir', '-p', '/root/.docker'] as const;
 
-/** Moves the secret to where podman reads it for root. */
 const moveSecretArgv = ['mv', extractedPath, PULL_SECRET_PATH] as const;
 
 /** Installs the pull secret of the cluster for podman, which pulls the images of the release. */
@@ -26,10 +25,9 @@ export const placePullSecret = step({
   preview: () => [mkdirDockerArgv, moveSecretArgv],
   run: async ({ host, signal, onExit }, { ignition }) => {
     const { path } = ignition;
-    const text = await host.readText(path, signal);
-    if (text === undefined) {
-      throw hostFailure('file.not-read', `${path} is missing`, { context: { path } });
-    }
+    const text = await readTextOr({ host, signal }, path, () =>
+      hostFailure('file.not-read', `${path} is missing`, { context: { path } }),
+    );
     const secret = readFileContent(parseConfig(text).config, PULL_SECRET_PATH);
     // The signal of the step may be aborted by then; the host's own limits bound it.
     onExit(() => host.remove(extractedPath, new AbortController().signal), 'failure');

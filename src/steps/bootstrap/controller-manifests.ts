@@ -28,7 +28,6 @@ const controllerRole = (config: Config) => ({
 
 const inNamespace = { name: controllerName, namespace: controllerNamespace };
 
-/** What our own controller may do in its namespace. */
 const namespaceRole = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'Role',
@@ -44,7 +43,6 @@ const namespaceRoleBinding = {
   subjects: [{ kind: 'ServiceAccount', ...inNamespace }],
 };
 
-/** Grants the controller its permissions. */
 const controllerRoleBinding = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',
@@ -57,7 +55,6 @@ const controllerRoleBinding = {
   subjects: [{ kind: 'ServiceAccount', name: controllerName, namespace: controllerNamespace }],
 };
 
-/** The identity of the controller. */
 const controllerServiceAccount = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',
@@ -108,7 +105,6 @@ const objects: Readonly<Record<string, (config: Config, version: string) => obje
   sa: () => controllerServiceAccount,
 };
 
-/** Further ones of our own controller. */
 const ownObjects: typeof objects = {
   'namespace-role': () => namespaceRole,
   'namespace-role-binding': () => namespaceRoleBinding,
@@ -141,7 +137,6 @@ const asController = (config: Config): Config =>
 /** bootkube applies the manifests in it to the new cluster. */
 const manifestDirectory = '/opt/openshift/manifests';
 
-/** Creates the directory of the manifests. */
 const mkdirManifestsArgv = ['mkdir', '-p', manifestDirectory] as const;
 
 /**
@@ -166,18 +161,15 @@ export const addControllerManifests = step({
   },
 });
 
-/** The ConfigMap from which the controller takes its settings. */
 const configMapName = 'assisted-installer-controller-config';
 
 const { secretName, key: tokenKey, folder: tokenFolder } = controllerToken;
 
-/** The label of the controller's objects. */
 const labels = { app: controllerName } as const;
 
 /** The hostname of a service that runs on the hosts themselves. */
 const serviceHostname = 'assisted-api.local.openshift.io';
 
-/** A directory or file of the node in the container. */
 interface HostMount {
   readonly name: string;
   readonly hostPath: string;

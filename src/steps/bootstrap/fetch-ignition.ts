@@ -81,13 +81,10 @@ export const checkBootstrapSettings = step({
   },
 });
 
-/** The name of the file at the service and in the object store. */
 const fileName = 'bootstrap.ign';
 
-/** The ports that sources of bootstrap.ign use. */
 type BootstrapPorts = Pick<Ports, 'inventory' | 'objects'>;
 
-/** Where bootstrap.ign comes from. */
 interface BootstrapSource {
   /** For people, without credentials. */
   readonly place: string;

@@ -5,7 +5,6 @@ import { isMultiNode } from '../conditions.ts';
 /** The hostname in the kernel, which the container shares with the host. */
 const kernelHostname = '/proc/sys/kernel/hostname';
 
-/** Sets the hostname. */
 const setHostnameArgv = (name: string): readonly string[] => ['hostnamectl', 'set-hostname', name];
 
 /**

@@ -9,6 +9,7 @@ import {
 } from '../host/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
+import { isTrue } from '../host-commands.ts';
 
 /** Checks whether the live system has oc, which bootkube needs. */
 const hasOcArgv = ['stat', '/usr/bin/oc'] as const;
@@ -16,7 +17,6 @@ const hasOcArgv = ['stat', '/usr/bin/oc'] as const;
 /** Units of bootstrap.ign that pull the node image and overlay it. */
 const overlayUnits = ['node-image-pull.service', 'node-image-overlay.service'] as const;
 
-/** Resets the failed state of an earlier run. */
 const forgetFailedArgv = ['systemctl', 'reset-failed', ...overlayUnits] as const;
 
 /** Starts both and does not wait; the second is ordered after the first. */
@@ -44,24 +44,19 @@ export const overlayNodeImage = step({
   ],
   run: async (scope) => {
     const { host, signal } = scope;
-    if (await hasOc(scope)) return;
+    if (await isTrue(scope, hasOcArgv)) return;
     // Else the state of an earlier attempt could be mistaken for that of this one. A unit that is not
     // loaded cannot have failed.
     await host.exec(forgetFailedArgv, { signal, limit: minutes(1), accept: [0, 1, 5] });
     await start(scope);
     for (const unit of overlayUnits) await untilActive(scope, unit);
-    if (await hasOc(scope)) return;
+    if (await isTrue(scope, hasOcArgv)) return;
     throw bootstrapFailure(
       'bootstrap.no-oc',
       `${overlayUnits[1]} succeeded, but /usr/bin/oc is missing`,
     );
   },
 });
-
-async function hasOc({ host, signal }: StepScope<'host'>): Promise<boolean> {
-  const { exitCode } = await host.exec(hasOcArgv, { signal, limit: seconds(20), accept: [0, 1] });
-  return exitCode === 0;
-}
 
 async function start({ host, signal }: StepScope<'host'>): Promise<void> {
   try {

@@ -11,13 +11,10 @@ const privateName = 'id_rsa';
 /** The private key of this host; we never read it. */
 const privateKeyPath = `${directory}/${privateName}`;
 
-/** Its public key, which the masters get. */
 const publicKeyPath = `${privateKeyPath}.pub`;
 
-/** Creates the directory of the key. */
 const mkdirSshArgv = ['mkdir', '-p', directory] as const;
 
-/** Generates a key without a passphrase. */
 const makeKeyArgv = ['ssh-keygen', '-q', '-f', privateKeyPath, '-N', ''] as const;
 
 /** Prints the public key of the private key; fails when it is damaged or has a passphrase. */

@@ -3,7 +3,6 @@ import { fact } from '../../engine/fact.ts';
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 
-/** Reloads the units of systemd. */
 const reloadArgv = ['systemctl', 'daemon-reload'] as const;
 
 /** Reloads the systemd units, since bootstrap.ign has added some. */

@@ -10,7 +10,6 @@ import { IronicAgent, rebootInfo } from './finish.ts';
 import { step, type StepScope } from '../step.ts';
 import { LogUpload } from '../logs/logs.ts';
 
-/** Where the root file system of the new system is mounted meanwhile. */
 const rootMount = '/mnt/bootwright-root';
 
 /**

@@ -1,4 +1,4 @@
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 
 /** Failures of fetching an Ignition config; `src/ignition` has those of its content. */
 export const ignitionSourceFailures = {
@@ -37,3 +37,9 @@ export const ignitionSourceFailures = {
 
 /** Builds an error of fetching an Ignition config. */
 export const ignitionSourceFailure = failuresOf(ignitionSourceFailures);
+
+/** `ignition.file-not-found` of a path on the host. */
+export const ignitionFileMissing = (path: string): AgentError =>
+  ignitionSourceFailure('ignition.file-not-found', `${path} is not on the host`, {
+    context: { path },
+  });

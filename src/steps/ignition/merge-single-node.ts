@@ -6,6 +6,7 @@ import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
 import { HostIgnition, isSaved, saveHostIgnition, noteWarnings } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
+import { isTrue } from '../host-commands.ts';
 
 /** Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place). */
 const renderedIgnitionPath = '/opt/openshift/master.ign';
@@ -53,15 +54,12 @@ export const mergeSingleNodeIgnition = step({
 });
 
 /** The rendered config; a copy of it is saved before it is replaced. */
-async function readRendered({ host, signal }: StepScope<'host'>): Promise<string> {
+async function readRendered(scope: StepScope<'host'>): Promise<string> {
+  const { host, signal } = scope;
   const copy = await host.readText(renderedCopyPath, signal);
   if (copy !== undefined) return copy;
-  const { exitCode } = await host.exec(hasRenderedArgv, {
-    signal,
-    limit: seconds(20),
-    accept: [0, 1],
-  });
-  const rendered = exitCode === 0 ? await host.readText(renderedIgnitionPath, signal) : undefined;
+  const isRendered = await isTrue(scope, hasRenderedArgv);
+  const rendered = isRendered ? await host.readText(renderedIgnitionPath, signal) : undefined;
   if (rendered === undefined) {
     throw ignitionSourceFailure('ignition.not-rendered', `${renderedIgnitionPath} is missing`, {
       context: { path: renderedIgnitionPath },

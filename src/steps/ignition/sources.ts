@@ -2,7 +2,8 @@ import type { Config } from '../../config/schema.ts';
 import type { RoleName } from '../../model/role.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { ignitionSourceFailure } from './failures.ts';
+import { ignitionSourceFailure, ignitionFileMissing } from './failures.ts';
+import { readTextOr } from '../host-commands.ts';
 
 /** The ports that sources of Ignition use. */
 export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
@@ -26,12 +27,7 @@ type IgnitionSource = (
 
 /** A file on the host. */
 const fromFile: IgnitionSource = async ({ host }, { ignition }, { signal }) => {
-  const text = await host.readText(ignition.file, signal);
-  if (text === undefined) {
-    throw ignitionSourceFailure('ignition.file-not-found', `${ignition.file} is not on the host`, {
-      context: { path: ignition.file },
-    });
-  }
+  const text = await readTextOr({ host, signal }, ignition.file, ignitionFileMissing);
   const bytes = new TextEncoder().encode(text);
   return { body: once(bytes), bytes: bytes.length, origin: ignition.file };
 };
@@ -51,12 +47,7 @@ const fromUrl: IgnitionSource = async ({ host, web }, { ignition }, { signal }) 
   const { caFile } = ignition;
   const url = ignition.url.reveal();
   if (caFile === '') return web.open(url, { signal, accept: ignitionAccept });
-  const ca = await host.readText(caFile, signal);
-  if (ca === undefined) {
-    throw ignitionSourceFailure('ignition.file-not-found', `${caFile} is not on the host`, {
-      context: { path: caFile },
-    });
-  }
+  const ca = await readTextOr({ host, signal }, caFile, ignitionFileMissing);
   return web.open(url, { signal, accept: ignitionAccept, ca });
 };
 

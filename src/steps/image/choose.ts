@@ -11,16 +11,17 @@ import { readWriterSetup, unreadable, usesIn, valueOf } from '../disk/writer-arg
 import { inspectArgv, readInspected } from '../../os/registry-image.ts';
 import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
 import { authFile } from './overwrite-argv.ts';
-import { ignitionSourceFailure } from '../ignition/failures.ts';
+import { ignitionFileMissing } from '../ignition/failures.ts';
 import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
 import { refuseUnfit, sampleFile, sampleUrl, verifyFile } from './image-file.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
-import { imageFailure } from './failures.ts';
+import { imageFailure, imageFileMissing } from './failures.ts';
 import { findInStream, type StreamImage } from './stream.ts';
 import type { Host } from '../../ports/host.ts';
+import { readTextOr } from '../host-commands.ts';
 
 /**
  * Chooses where the operating system comes from and looks whether it is there and fits, while the
@@ -221,12 +222,7 @@ async function checkIgnition(
   { host, signal, hide }: StepScope<'host'>,
   { path, uses }: { readonly path: string; readonly uses: readonly WriterUse[] },
 ): Promise<void> {
-  const text = await host.readText(path, signal);
-  if (text === undefined) {
-    throw ignitionSourceFailure('ignition.file-not-found', `${path} is not on the host`, {
-      context: { path },
-    });
-  }
+  const text = await readTextOr({ host, signal }, path, ignitionFileMissing);
   for (const secret of secretsInIgnition(text)) hide(secret);
   parseConfig(text);
   refuseOtherHash(text, { origin: path, hash: valueOf(uses, 'ignition-hash') });
@@ -273,7 +269,7 @@ async function findFile(
 /** @throws AgentError `image.file-missing`, and what `refuseUnfit` refuses */
 async function checkFile({ scope, disk }: Search, path: string): Promise<void> {
   const { host, signal } = scope;
-  if ((await host.realPath(path, signal)) === undefined) throw fileMissing(path);
+  if ((await host.realPath(path, signal)) === undefined) throw imageFileMissing(path);
   refuseUnfit(await sampleFile(host, path, signal), { origin: path, disk });
 }
 
@@ -350,9 +346,6 @@ async function findOnMedium(
   });
   return { kind: 'live', because: `${because}; coreos-installer looks for one itself` };
 }
-
-const fileMissing = (path: string): Error =>
-  imageFailure('image.file-missing', `${path} is not on the host`, { context: { path } });
 
 /** Where the live system of CoreOS keeps what coreos-installer makes its image from. */
 const offlineImages = '/run/coreos-installer/osmet';

@@ -20,10 +20,15 @@ import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { confirmTarget, readTarget } from '../disk/target.ts';
-import { kernelArgumentsIn, readArchitecture, unreadableOutput } from '../host-commands.ts';
+import {
+  kernelArgumentsIn,
+  readArchitecture,
+  unreadableOutput,
+  readTextOr,
+} from '../host-commands.ts';
 import { ignitionSourceFailure } from '../ignition/failures.ts';
 import type { StepScope } from '../step.ts';
-import { imageFailure, type imageFailures } from './failures.ts';
+import { imageFailure, type imageFailures, imageFileMissing } from './failures.ts';
 import {
   bootMount,
   type Overwrite,
@@ -261,12 +266,7 @@ export async function readRendered<T>(
   ignitionPath: string,
   { read, within = minutes(20) }: RenderedReading<T>,
 ): Promise<T> {
-  const text = await host.readText(ignitionPath, signal);
-  if (text === undefined) {
-    throw imageFailure('image.file-missing', `${ignitionPath} is not on the host`, {
-      context: { path: ignitionPath },
-    });
-  }
+  const text = await readTextOr({ host, signal }, ignitionPath, imageFileMissing);
   const pointer = readPointer(parseConfig(text).config);
   return until(
     'the rendered config of this pool can be read',

@@ -1,7 +1,7 @@
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { CommandResult } from '../../ports/host.ts';
 import { usesExistingRoot } from '../conditions.ts';
-import { kernelArgumentsIn } from '../host-commands.ts';
+import { kernelArgumentsIn, isTrue } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { deployFailure } from './deploy-final.ts';
@@ -56,7 +56,7 @@ export const deployToExistingRoot = step({
     const { config, signal } = scope;
     const { existingRoot, writerArgs } = config.image;
     await each(scope, remountArgvs);
-    await dropNodeImage(scope);
+    if (await isTrue(scope, statRefArgv)) await each(scope, dropRefArgvs);
     const known = await scope.host.list('/ostree/deploy', scope.signal);
     if (!known.includes(stateroot)) await exec(scope, initStaterootArgv);
     try {
@@ -85,16 +85,6 @@ async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Pr
   for (const argv of argvs) await exec(scope, argv);
 }
 
-async function dropNodeImage(scope: RootScope): Promise<void> {
-  const { host, signal } = scope;
-  const { exitCode } = await host.exec(statRefArgv, {
-    signal,
-    limit: seconds(30),
-    accept: [0, 1],
-  });
-  if (exitCode === 0) await each(scope, dropRefArgvs);
-}
-
 async function changeKargs(scope: RootScope): Promise<void> {
   const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
   if (kargsArgv(wanted) === undefined) return;
@@ -111,7 +101,6 @@ const stateroot = 'install';
 /** Left by the live system that was made from the node image (assisted-service, `node-image`). */
 const nodeImageRef = '/ostree/repo/refs/heads/coreos/node-image';
 
-/** Makes the running root writable. */
 const remountArgvs = [
   ['mount', '/sysroot', '-o', 'remount,rw'],
   ['mount', '/boot', '-o', 'remount,rw'],
@@ -132,7 +121,6 @@ const dropRefArgvs = [
 /** Makes the stateroot; it fails when there is one. */
 const initStaterootArgv = ['ostree', 'admin', 'stateroot-init', stateroot] as const;
 
-/** Puts a container image into the stateroot. */
 const deployArgv = (image: string): readonly string[] => [
   'ostree',
   'container',
@@ -155,7 +143,6 @@ const deployArgv = (image: string): readonly string[] => [
 /** Makes a staged deployment the one that boots. */
 const finalizeArgv = ['ostree', 'admin', 'finalize-staged'] as const;
 
-/** Prints the kernel arguments of the stateroot. */
 const listKargsArgv = ['rpm-ostree', 'kargs', '--os', stateroot] as const;
 
 /** Changes the kernel arguments of the stateroot; undefined when there is nothing to change. */

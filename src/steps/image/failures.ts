@@ -1,4 +1,4 @@
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 
 /** Failures of choosing, fetching and writing the operating system. */
 export const imageFailures = {
@@ -167,3 +167,7 @@ export const imageFailures = {
 
 /** Builds an error about the operating system image. */
 export const imageFailure = failuresOf(imageFailures);
+
+/** `image.file-missing` of a path on the host. */
+export const imageFileMissing = (path: string): AgentError =>
+  imageFailure('image.file-missing', `${path} is not on the host`, { context: { path } });

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { imageFailure } from './failures.ts';
+import { imageFailure, imageFileMissing } from './failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import type { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import type { StepScope } from '../step.ts';
-import { readArchitecture } from '../host-commands.ts';
+import { readArchitecture, readTextOr } from '../host-commands.ts';
 
 const Artifact = z.object({
   location: z.string(),
@@ -134,13 +134,8 @@ async function readStream(
   place: SecretUrl,
 ): Promise<string> {
   const location = place.reveal();
-  if (!/^https?:\/\//.test(location)) {
-    const text = await host.readText(location, signal);
-    if (text !== undefined) return text;
-    throw imageFailure('image.file-missing', `${location} is not on the host`, {
-      context: { path: location },
-    });
-  }
+  if (!/^https?:\/\//.test(location))
+    return readTextOr({ host, signal }, location, imageFileMissing);
   const { body, origin } = await web.open(location, { signal });
   const bytes = await readUpTo(body, largestBytes);
   if (bytes !== undefined) return bytes.toString('utf8');

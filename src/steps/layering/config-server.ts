@@ -16,6 +16,7 @@ import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
 import { unlessBlocked, unlessServed } from './conditions.ts';
 import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
+import { readTextOr } from '../host-commands.ts';
 
 /** Makes both units and starts the watch, a setting of `systemd.path(5)`. */
 const watchArgv = (
@@ -117,10 +118,9 @@ async function keepCopy(
   { file, name }: RenderedConfig,
   image: string,
 ): Promise<ServedText> {
-  const found = await host.readText(file, signal);
-  if (found === undefined) {
-    throw layeringFailure('layering.not-rendered', `there is no ${file}`);
-  }
+  const found = await readTextOr({ host, signal }, file, () =>
+    layeringFailure('layering.not-rendered', `there is no ${file}`),
+  );
   const text = servedMachineConfig(found, { image, path: file });
   await host.writeFile(servedCopy(name), text, { signal, mode: 0o644 });
   return { file, text };

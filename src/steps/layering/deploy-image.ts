@@ -43,6 +43,7 @@ import {
   StagingRegistry,
 } from './facts.ts';
 import { readManifest } from './manifests.ts';
+import { readTextOr } from '../host-commands.ts';
 
 type DeployScope = StepScope<'host' | 'clock'>;
 
@@ -109,11 +110,10 @@ async function osOf(
  * What the machine-config-server served when the image was found.
  * @throws AgentError `layering.served-lost`
  */
-async function readServed({ host, signal }: StepScope<'host'>, path: string): Promise<string> {
-  const text = await host.readText(path, signal);
-  if (text !== undefined) return text;
-  throw layeringFailure('layering.served-lost', `${path} is missing`, { context: { path } });
-}
+const readServed = (scope: StepScope<'host'>, path: string): Promise<string> =>
+  readTextOr(scope, path, () =>
+    layeringFailure('layering.served-lost', `${path} is missing`, { context: { path } }),
+  );
 
 /** Where the boot partition is mounted meanwhile. */
 const place = '/mnt';

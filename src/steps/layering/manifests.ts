@@ -22,6 +22,7 @@ import { seconds, minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { type StepScope, step } from '../step.ts';
 import { BuildRequest } from './facts.ts';
+import { readTextOr } from '../host-commands.ts';
 
 /** Folders of the manifests that bootkube renders from and applies (openshift/installer, bootkube.sh). */
 export const manifestFolders = ['/opt/openshift/openshift', '/opt/openshift/manifests'] as const;
@@ -51,8 +52,7 @@ export async function readManifest(
   { host, signal }: StepScope<'host'>,
   { path, kind }: { readonly path: string; readonly kind: string },
 ): Promise<SourceObject> {
-  const text = await host.readText(path, signal);
-  if (text === undefined) throw unusable(path, 'is not there');
+  const text = await readTextOr({ host, signal }, path, () => unusable(path, 'is not there'));
   const found = readObjects({ path, text }).filter(({ value }) => value['kind'] === kind);
   const [object] = found;
   if (object === undefined || found.length > 1) {
@@ -122,11 +122,8 @@ export async function pullSecretFor(
   return mergePullSecrets(texts);
 }
 
-async function textOf({ host, signal }: AuthScope, path: string): Promise<string> {
-  const text = await host.readText(path, signal);
-  if (text !== undefined) return text;
-  throw layeringFailure('layering.bad-credentials', `${path} is missing`);
-}
+const textOf = (scope: AuthScope, path: string): Promise<string> =>
+  readTextOr(scope, path, () => layeringFailure('layering.bad-credentials', `${path} is missing`));
 
 const [folder] = manifestFolders;
 const secretName = 'bootwright-push';

@@ -38,6 +38,7 @@ import { type StepScope, step } from '../step.ts';
 import { joinsWithReleaseImage } from './conditions.ts';
 import { type RenderedConfig, BuildRequest, RenderedConfigs } from './facts.ts';
 import { readManifest } from './manifests.ts';
+import { readTextOr } from '../host-commands.ts';
 
 /**
  * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A MachineOSConfig
@@ -324,11 +325,10 @@ async function readRenderedConfigs(
   { host, signal }: RenderingScope,
   pools: readonly string[],
 ): Promise<RenderedConfig[]> {
-  const read = async (path: string): Promise<string> => {
-    const text = await host.readText(path, signal);
-    if (text !== undefined) return text;
-    throw layeringFailure('layering.not-rendered', `${path} is missing`);
-  };
+  const read = (path: string): Promise<string> =>
+    readTextOr({ host, signal }, path, () =>
+      layeringFailure('layering.not-rendered', `${path} is missing`),
+    );
   const rendered: RenderedConfig[] = [];
   for (const pool of pools) {
     const name = renderedNameIn({ path: poolFile(pool), text: await read(poolFile(pool)) });

@@ -4,6 +4,7 @@ import { step } from '../step.ts';
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { isTrue } from '../host-commands.ts';
 
 /** What can go wrong with the copy of the registry that the live medium carries. */
 export const registryFailures = {
@@ -54,12 +55,5 @@ export const findRegistryMedia = step({
   when: writesDisk,
   limit: seconds(30),
   preview: () => [findRegistryArgv],
-  run: async ({ host, signal }) => {
-    const { exitCode } = await host.exec(findRegistryArgv, {
-      signal,
-      limit: seconds(20),
-      accept: [0, 1],
-    });
-    return { isPresent: exitCode === 0 };
-  },
+  run: async (scope) => ({ isPresent: await isTrue(scope, findRegistryArgv) }),
 });
