@@ -101,7 +101,7 @@ assisted-installer does not get by without this time: its pauses are fixed. In r
 each master and worker. This is no figure of this run: it was seen once with assisted-installer at commit 880389d4
 against a real API server of Kubernetes 1.34.
 
-A worker that has to wait for the masters asks the inventory service every half minute, because a waiting host may
+A worker that has to wait for the masters asks the inventory service every half minute, because its wait may
 send two requests in a minute; it can be late by as much. Here the masters are done before the workers have
 written their disks.
 `;

@@ -45,10 +45,10 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   os: [9, 1_129],
   page: [15, 2_331],
   ports: [14, 1_000],
-  reconcile: [7, 1_135],
+  reconcile: [7, 1_146],
   reporting: [7, 1_060],
   roles: [8, 405],
-  steps: [101, 17_582],
+  steps: [101, 17_585],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
@@ -57,7 +57,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 136, sharedNames: 7, median: 90 },
   mocks: { lines: 17_980 },
-  scripts: { lines: 8_677 },
+  scripts: { lines: 8_678 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),

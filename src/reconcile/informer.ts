@@ -61,11 +61,13 @@ export function informer<Index extends string = never>(
   const unlisted = gapIn({ isSynced: false, objects: [] }) ?? '';
   let gap: Gap | undefined = { reason: unlisted, since: clock.elapsed() };
 
-  const enter = (change: Change): void => {
-    const { before, after } = change;
-    if (after !== undefined) objects.set(keyOf(after.metadata), after);
-    else if (before !== undefined) objects.delete(keyOf(before.metadata));
-    for (const table of tables.values()) table.change(change);
+  const enter = ({ before, after }: Change): void => {
+    const object = after ?? before;
+    if (object === undefined) return;
+    const key = keyOf(object.metadata);
+    if (after === undefined) objects.delete(key);
+    else objects.set(key, after);
+    for (const table of tables.values()) table.change(key, after);
   };
   const take = (view: KubeView): void => {
     const changes = changesBetween({ objects, latest }, view.objects);
@@ -86,7 +88,7 @@ export function informer<Index extends string = never>(
     gap: () => gap,
     reindex: (index) => {
       const table = indexTable(indexes[index]);
-      for (const after of latest) table.change({ before: undefined, after });
+      for (const after of latest) table.change(keyOf(after.metadata), after);
       tables.set(index, table);
     },
     onChange: (handler) => void changed.push(handler),
@@ -137,42 +139,51 @@ const keyOf = ({ name, namespace }: Pick<KubeObject['metadata'], 'name' | 'names
 /** The objects by the values of one index. */
 interface IndexTable {
   readonly get: (value: string) => readonly KubeObject[];
-  readonly change: (change: Change) => void;
+  /** Takes the object of a key as it is now; undefined for one that is gone. */
+  readonly change: (key: string, after: KubeObject | undefined) => void;
+}
+
+/** The objects of one value. What is derived is missing until it is asked for. */
+interface Bucket {
+  readonly objects: Map<string, KubeObject>;
+  /** Their keys in order; an object that changes keeps its place. */
+  order?: readonly string[];
+  sorted?: readonly KubeObject[];
 }
 
 function indexTable(valuesOf: IndexOf): IndexTable {
-  const buckets = new Map<string, { objects: Map<string, KubeObject>; sorted?: KubeObject[] }>();
+  const buckets = new Map<string, Bucket>();
   const valuesByKey = new Map<string, readonly string[]>();
-  const drop = (key: string): void => {
-    for (const value of valuesByKey.get(key) ?? []) {
-      const bucket = buckets.get(value);
-      bucket?.objects.delete(key);
-      delete bucket?.sorted;
-      if (bucket?.objects.size === 0) buckets.delete(value);
-    }
-    valuesByKey.delete(key);
+  const drop = (key: string, value: string): void => {
+    const bucket = buckets.get(value);
+    bucket?.objects.delete(key);
+    delete bucket?.order;
+    delete bucket?.sorted;
+    if (bucket?.objects.size === 0) buckets.delete(value);
   };
-  const put = (key: string, object: KubeObject): void => {
-    const values = [...new Set(valuesOf(object))];
-    if (values.length > 0) valuesByKey.set(key, values);
-    for (const value of values) {
-      const bucket = buckets.get(value) ?? { objects: new Map<string, KubeObject>() };
-      bucket.objects.set(key, object);
-      delete bucket.sorted;
-      buckets.set(value, bucket);
-    }
+  const put = (key: string, value: string, object: KubeObject): void => {
+    const bucket = buckets.get(value) ?? { objects: new Map<string, KubeObject>() };
+    if (!bucket.objects.has(key)) delete bucket.order;
+    delete bucket.sorted;
+    bucket.objects.set(key, object);
+    buckets.set(value, bucket);
   };
   return {
     get: (value) => {
       const bucket = buckets.get(value);
       if (bucket === undefined) return [];
-      const byKey = (): KubeObject[] =>
-        [...bucket.objects].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
-      return (bucket.sorted ??= byKey());
+      const { objects } = bucket;
+      bucket.order ??= [...objects.keys()].sort();
+      return (bucket.sorted ??= bucket.order.flatMap((key) => objects.get(key) ?? []));
     },
-    change: ({ before, after }) => {
-      if (before !== undefined) drop(keyOf(before.metadata));
-      if (after !== undefined) put(keyOf(after.metadata), after);
+    change: (key, after) => {
+      const values = after === undefined ? [] : valuesOf(after);
+      for (const value of valuesByKey.get(key) ?? []) {
+        if (!values.includes(value)) drop(key, value);
+      }
+      if (after !== undefined) for (const value of values) put(key, value, after);
+      if (values.length > 0) valuesByKey.set(key, values);
+      else valuesByKey.delete(key);
     },
   };
 }

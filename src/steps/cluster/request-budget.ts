@@ -4,7 +4,10 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { RoleName } from '../../model/role.ts';
 import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 
-/** A waiting host sends at most two requests a minute, so that hundreds can wait at once. */
+/**
+ * A wait sends at most two requests a minute, so that hundreds of hosts can wait at once. Each host sends a third,
+ * which asks whether the service still installs it (`reporting/reporter.ts`).
+ */
 export const perRequest: Millis = seconds(30);
 
 /**
