@@ -52,8 +52,19 @@ describe('a watched host', () => {
     ]);
   });
 
-  it('is installed where it stops answering while it reboots', async () => {
-    expect((await watched([status(), leaving, away])).outcome).toEqual({ kind: 'installed' });
+  it('is installed where it stops answering while it reboots, and no agent is started again', async () => {
+    const { outcome, printed, elapsed } = await watched([status(), leaving, away]);
+    expect(outcome).toEqual({ kind: 'installed' });
+    expect(printed.at(-1)).toBe('m1: no answer, and it was about to reboot: connect ECONNREFUSED');
+    expect(elapsed).toBe(seconds(122));
+    const killed = await watched([leaving, away, again, away], seconds(600));
+    expect(killed.outcome).toMatchObject({ kind: 'unknown' });
+  });
+
+  it('is asked for two more minutes from each time that it stops answering', async () => {
+    const late = await watched([leaving, ...Array<Error>(100).fill(away), leaving, away]);
+    expect(late.outcome).toEqual({ kind: 'installed' });
+    expect(late.elapsed).toBe(seconds(222));
   });
 
   it('is not installed where it stops answering before', async () => {
@@ -73,6 +84,21 @@ describe('a watched host', () => {
     expect(elapsed).toBe(seconds(121));
     const restarted = await watched([status(), failed, away, again, installed]);
     expect(restarted.outcome).toEqual({ kind: 'installed' });
+  });
+
+  it('has failed by its newest run, two minutes after that has failed', async () => {
+    expect((await watched([failed])).elapsed).toBe(seconds(120));
+    const other = { ...failed, run: 'r2', reason: 'disk.gone: away' };
+    const { outcome, elapsed } = await watched([...Array<RunStatus>(60).fill(failed), other]);
+    expect(outcome).toMatchObject({ failure: { message: 'm1 failed: disk.gone: away' } });
+    expect(elapsed).toBe(seconds(180));
+  });
+
+  it('is unknown where its answer comes after the end', async () => {
+    expect((await watched([status(), installed], seconds(1))).outcome).toEqual({
+      kind: 'unknown',
+      text: 'm1: image/write',
+    });
   });
 
   it('has failed where its time is over before', async () => {

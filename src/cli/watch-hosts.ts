@@ -104,12 +104,15 @@ interface Known {
   /** Why it does not answer now. */
   readonly lastError?: string;
   readonly failed?: { readonly at: Millis; readonly failure: AgentError };
+  /** When it stopped answering in the step that reboots it. */
+  readonly leftAt?: Millis;
   readonly isInstalled?: boolean;
 }
 
 /**
  * Follows one host until it is installed, its run failed and no other one began in two minutes, or the signal aborts. A host that
- * does not answer is asked again: nothing counts as installed but what the host says, or that it was about to reboot.
+ * does not answer is asked again: nothing counts as installed but what the host says, or that it was about to reboot and no agent
+ * has been started on it again in two minutes.
  */
 export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const { name, read, print, clock, signal } = watch;
@@ -118,14 +121,17 @@ export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   while (!isOver()) {
     const { lines, ...now } = await read().then(
       (status) => afterAnswer(known, status, { name, at: clock.elapsed() }),
-      (thrown: unknown) => afterError(known, plainLine(asAgentError(thrown).message)),
+      (thrown: unknown) =>
+        afterError(known, plainLine(asAgentError(thrown).message), clock.elapsed()),
     );
     // A read that was aborted says nothing of the host.
     if (isOver()) break;
     known = now;
     print(lines.map((line) => `${name}: ${line}`));
-    if (known.isInstalled === true) return { kind: 'installed' };
-    if (known.failed !== undefined && clock.elapsed() - known.failed.at >= restartsWithin) break;
+    const { isInstalled = false, leftAt, failed } = known;
+    const isPast = (at = Infinity): boolean => clock.elapsed() - at >= restartsWithin;
+    if (isInstalled || isPast(leftAt)) return { kind: 'installed' };
+    if (isPast(failed?.at)) break;
     await clock.sleep(pause, signal).catch(() => undefined);
   }
   const { failed } = known;
@@ -158,15 +164,13 @@ function afterAnswer(
   };
 }
 
-function afterError(known: Known, lastError: string): Heard {
-  const { status } = known;
-  if (status !== undefined && isLeaving(status)) {
-    const lines = ['does not answer any more, and was about to reboot'];
-    return { ...known, lines, isInstalled: true };
-  }
-  const what = status === undefined ? 'not reached yet' : 'no answer';
+function afterError(known: Known, lastError: string, at: Millis): Heard {
+  const { status, leftAt = at } = known;
+  const isLeft = status !== undefined && isLeaving(status);
+  const away = isLeft ? 'no answer, and it was about to reboot' : 'no answer';
+  const what = status === undefined ? 'not reached yet' : away;
   const lines = lastError === known.lastError ? [] : [`${what}: ${lastError}`];
-  return { ...known, lastError, lines };
+  return { ...known, lastError, lines, ...(isLeft ? { leftAt } : {}) };
 }
 
 /** Undefined while its run continues. */

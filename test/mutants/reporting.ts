@@ -9,6 +9,63 @@ export const reportingMutants: MutantsByFile = {
       to: 'mask(plainText(text))',
     },
   ],
+  'src/cli/watch-hosts.ts': [
+    {
+      means: 'an agent that was killed while it rebooted its host counts as installed at once',
+      from: 'if (isInstalled || isPast(leftAt)) return',
+      to: 'if (isInstalled || leftAt !== undefined) return',
+    },
+    {
+      means: 'a host that answers again is still about to leave',
+      from: '  return {\n    status,\n    lines: [...(isBack',
+      to: '  return {\n    ...(leftAt === undefined ? {} : { leftAt }),\n    status,\n    lines: [...(isBack',
+    },
+    {
+      means: 'a broken link in any step counts as installed',
+      from: "running.some(({ step }) => step === 'finish/leave-host')",
+      to: 'running.length > 0',
+    },
+    {
+      means: 'a run that a unit starts again has failed at once',
+      from: 'if (isPast(failed?.at)) break;',
+      to: 'if (failed !== undefined) break;',
+    },
+    {
+      means: 'the failure of an earlier run is that of the next one',
+      from: '((isSameRun ? earlier : undefined) ?? { at, failure })',
+      to: '(earlier ?? { at, failure })',
+    },
+    {
+      means: 'each answer of a failed run begins its two minutes again',
+      from: '((isSameRun ? earlier : undefined) ?? { at, failure })',
+      to: '({ at, failure })',
+    },
+    {
+      means: 'a host that failed hides one whose time is over',
+      from: "if (failed.length > 0) throw cliFailure('cli.not-installed', failed.join('; '));",
+      to: '',
+    },
+    {
+      means: 'a watch that is over ends well although a host is not installed',
+      from: 'if (unknown.length === 0) return;',
+      to: 'if (unknown.length < outcomes.length) return;',
+    },
+    {
+      means: 'an answer that came after the end of the watch counts',
+      from: '    if (isOver()) break;\n',
+      to: '',
+    },
+    {
+      means: 'a server that serves something else counts as a status',
+      from: 'if (data !== undefined) return data;',
+      to: 'return data ?? (jsonIn(text) as RunStatus);',
+    },
+    {
+      means: 'the same error is printed each second',
+      from: 'lastError === known.lastError ? [] :',
+      to: 'lastError === undefined ? [] :',
+    },
+  ],
   'src/cli/watch.ts': [
     {
       means: 'a service that is restarted ends a wait by one refusal',

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { watchHosts } from '../../src/cli/watch-hosts.ts';
+import type { RunStatus } from '../../src/reporting/run-status.ts';
+
+const status = (state: RunStatus['state']): RunStatus => ({
+  ...{ v: 1, run: 'r', role: 'master', version: '1.1.0', isResumed: false },
+  ...{ state, since: 0, updated: 1, steps: 20, ended: 3, running: [] },
+});
+
+/** Watches for a second hosts that serve so, each. */
+async function watched(served: readonly object[]): Promise<number> {
+  const servers = served.map((document) =>
+    createServer((_, response) => response.end(JSON.stringify(document))).listen(0, '127.0.0.1'),
+  );
+  try {
+    await Promise.all(servers.map((server) => once(server, 'listening')));
+    const ports = servers.map((server) => (server.address() as AddressInfo).port);
+    const urls = ports.map((port) => `http://127.0.0.1:${port}/status`);
+    return await watchHosts({ urls, limit: 1000, environment: {} });
+  } finally {
+    for (const server of servers) server.close().closeAllConnections();
+  }
+}
+
+describe.concurrent('hosts that are watched', () => {
+  const installed = status('left the host');
+
+  it('are installed once all are', async () => {
+    expect(await watched([installed, status('finished')])).toBe(0);
+  });
+
+  it.each<[string, RegExp, readonly object[]]>([
+    ['cli.not-installed', /^127\.0\.0\.1:\d+ failed$/, [status('failed'), status('running')]],
+    [
+      'cli.not-installed-in-time',
+      /^1 of 2 hosts .*between two steps$/,
+      [installed, status('running')],
+    ],
+    ['cli.not-installed-in-time', /never reached; .*serves no status of a run$/, [{ run: 'r' }]],
+  ])('end with %s: %s', async (code, message, served) => {
+    const thrown: unknown = await watched(served).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code, message: expect.stringMatching(message) as string });
+  });
+});
