@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_293],
   capi: [49, 8_729],
-  cli: [56, 9_290],
+  cli: [56, 9_292],
   cluster: [18, 2_356],
   config: [19, 2_695],
   controllers: [48, 8_646],

@@ -67,7 +67,9 @@ export type LintDocument = z.infer<typeof LintDocument>;
 export const VersionDocument = z.object({
   v,
   version: word,
-  commit: word.describe('that the program was built from; empty where unknown'),
+  commit: word.describe(
+    'of the program, with -dirty where a clone has changed; empty where unknown',
+  ),
   node: word.describe('version of Node, 24.11.0'),
   openshift: z
     .object({ first: word, last: word })
