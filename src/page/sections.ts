@@ -50,7 +50,9 @@ function hostSections({ hosts }: PageState): readonly PageSection[] {
 }
 
 const badge = (tone: Tone, word: string): Html =>
-  html`<span class="badge is-${tone}"><i aria-hidden="true">${glyphs[tone]}</i> ${word}</span>`;
+  html`<span class="badge is-${tone}" title="${word}"
+    ><i aria-hidden="true">${glyphs[tone]}</i> ${word}</span
+  >`;
 
 /** A time that the script turns into how long ago it was; without it, the clock. */
 const since = (at: number): Html =>
@@ -79,7 +81,7 @@ function stateSection(page: PageState): Html {
   ];
   const isOver = tone === 'good' || tone === 'bad';
   return html`<div class="heading">
-      <h1>${page.title}</h1>
+      <h1 title="${page.title}">${page.title}</h1>
       <p class="facts">${badge(tone, word)}${facts}</p>
     </div>
     <progress

@@ -76,7 +76,7 @@ svg { display: block; width: 100%; overflow: visible; }
 .now li { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 .8rem; padding-left: .6rem; border-left: 3px solid var(--tone); }
 .now .what { overflow-wrap: anywhere; }
 .now .bar { grid-column: 1; display: flex; white-space: nowrap; align-items: center; gap: .6rem; }
-.now .why { grid-column: 1 / -1; color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; }
+.now .why { grid-column: 1 / -1; color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
 .now time { grid-column: 2; grid-row: 1; color: var(--soft); }
 details { margin-top: .5rem; }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; }

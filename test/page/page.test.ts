@@ -137,6 +137,31 @@ it('leaves room below its heading, and copies a failure', async () => {
     .toContain('failed: disk.busy: the disk is busy\nnext: unmount it\nlogs: ');
 });
 
+it('cuts no digest and no reason, and has in a title what its heading has no room for', async () => {
+  await using own = await served();
+  const image = `registry.example.com/layered/worker@sha256:${'0123456789abcdef'.repeat(4)}`;
+  const status = `${image} cannot be pulled: ${'unexpected status 503 of the registry; '.repeat(8)}last`;
+  const [at, sentence] = [Date.now(), 'the image is there'];
+  own.live.update({
+    ...{ kind: 'event', at, host: 'b1' },
+    event: {
+      ...{ at, run: 'b1', type: 'wait.updated', step: 'cluster/wait-for-masters' },
+      ...{ sentence, status, waited: 20_000, limit: 3_600_000 },
+    },
+  });
+  own.live.update({ kind: 'begin', at, title: image.repeat(3) });
+  await using opened = await openPage(browser, own.server.url, desk);
+  const { page } = opened;
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const why = page.locator('#host-1 .why').filter({ hasText: image });
+  expect(await why.innerText()).toContain('last, at most 1 h');
+  const cut =
+    '[...document.querySelectorAll(".why")].filter((one) => one.scrollHeight > one.clientHeight + 1)';
+  expect(await page.evaluate<number>(`${cut}.length`)).toBe(0);
+  expect(await page.locator('h1').getAttribute('title')).toBe(image.repeat(3));
+  await page.screenshot({ path: join(pictures, 'page-reasons.png') });
+});
+
 describe('a page without a mouse', () => {
   it('is read by keys: to the log, through hosts, and along what scrolls', async () => {
     await using own = await served();
