@@ -184,6 +184,10 @@ function files(): readonly HelpRow[] {
       bundlePathFor(config, 0).replace(/[\dTZ]+(?=\.)/, 'TIME'),
       'logs of a failed run, for "bootwright logs read"',
     ],
+    [
+      bundlePathFor(config, 0, 'logs').replace(/[\dTZ]+(?=\.)/, 'TIME'),
+      'logs that "bootwright logs collect" has collected, for "bootwright logs read"',
+    ],
     [config.log.file, 'log'],
   ];
 }
@@ -197,6 +201,7 @@ const seeAlso = [
   ['podman', 1],
   ['podman\\-systemd.unit', 5],
   ['rpm\\-ostree', 1],
+  ['ssh', 1],
 ] as const;
 
 const commandManual = (place: ProgramCommand): readonly string[] => [

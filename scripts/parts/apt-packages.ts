@@ -16,6 +16,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   guides: ['jq'],
   'completion and the manual': ['zsh', 'fish', 'groff-base', 'mandoc', 'bsdutils'],
   networks: ['iproute2', 'curl'],
+  // A server of ssh that no installation starts.
+  'hosts that are reached by ssh': ['openssh-client', 'dropbear-bin'],
   'building programs': [
     'gcc',
     'libc6-dev',

@@ -53,6 +53,23 @@ export interface ProcessIdentity {
   readonly bootId: string;
 }
 
+/**
+ * The command line and the environment that a process was started with.
+ * @throws the error of the system
+ */
+export function processLine(pid: number): {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+} {
+  const textsOf = (name: string): readonly string[] =>
+    readFileSync(`/proc/${pid}/${name}`, 'utf8').split('\0').slice(0, -1);
+  const variables = textsOf('environ').map((text) => {
+    const [name = ''] = text.split('=', 1);
+    return [name, text.slice(name.length + 1)] as const;
+  });
+  return { argv: textsOf('cmdline'), environment: Object.fromEntries(variables) };
+}
+
 /** The identity of the process that has a pid now, ours unless given; undefined if absent. */
 export function processIdentity(pid: number = process.pid): ProcessIdentity | undefined {
   try {

@@ -20,11 +20,15 @@ export const BundleManifest = z.object({
     .optional()
     .describe('milliseconds since 1970; left out of a run that did not begin'),
   ended: instant,
-  failure: z.object({ code: word, kind: word, message: word, hint: word }),
+  failure: z
+    .object({ code: word, kind: word, message: word, hint: word })
+    .optional()
+    .describe('left out of logs that were collected on request'),
+  state: word.optional().describe('of logs that were collected on request: how the run stood then'),
   step: z
     .object({ id: word, title: word, since: instant, attempts: z.int() })
     .optional()
-    .describe('the step that the run failed by'),
+    .describe('the step that the run failed by, or was at'),
   wait: z
     .object({ step: word, sentence: word, status: word, since: instant, limit: z.number() })
     .optional()

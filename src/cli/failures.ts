@@ -12,6 +12,11 @@ export const cliFailures = {
     title: 'A file is no bundle of logs that can be read',
     hint: 'give the file that the last line of a failed install names, as it was written',
   },
+  'cli.bundle-not-written': {
+    kind: 'host',
+    title: 'A bundle of logs cannot be written',
+    hint: 'make room, or give another place with --output; - is standard output',
+  },
   'cli.command-after-flags': {
     kind: 'input',
     title: 'A command is written after flags, where an install would ignore it',
@@ -22,10 +27,20 @@ export const cliFailures = {
     title: 'No journal of an earlier run was found',
     hint: 'check host.root; the journal is /opt/install-dir/journal.jsonl below it',
   },
+  'cli.logs-not-collected': {
+    kind: 'remote',
+    title: 'The logs of a host could not be collected over ssh',
+    hint: 'read its line above; ssh -i KEY core@HOST true says more. A key with a passphrase belongs into ssh-agent first',
+  },
   'cli.no-node-name': {
     kind: 'input',
     title: 'The agent does not know its node',
     hint: 'set NODE_NAME to the name of the node; in a pod from spec.nodeName',
+  },
+  'cli.no-ssh': {
+    kind: 'host',
+    title: 'This machine has no ssh',
+    hint: 'install the client of OpenSSH (openssh-client, openssh-clients); the image of Bootwright has none: run scripts/bootwright of its repository',
   },
   'cli.not-in-cluster': {
     kind: 'input',

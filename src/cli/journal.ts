@@ -5,6 +5,7 @@ import { readSettings } from '../config/sources.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
+import { stepsInJournal } from '../reporting/run-history.ts';
 import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
 import { print } from './messages.ts';
@@ -31,41 +32,15 @@ export async function runJournal({ argv, environment, format }: InstallLine): Pr
 /** A journal as it was read. */
 type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
 
-/** What a journal says of one step. */
-interface JournalledStep {
-  readonly step: string;
-  readonly state: 'running' | 'finished' | 'failed' | 'stopped';
-  /** How often the step was started. */
-  readonly attempts: number;
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-  /** Milliseconds; of a step that ended. */
-  readonly duration?: number;
-  readonly failure?: string;
-}
+/** What a journal says of each step, the times of those that ended with their length in milliseconds. */
+const journalledSteps = (entries: readonly JournalEntry[]) =>
+  [...stepsInJournal(entries).values()].map(({ step, state, attempts, since, until, failure }) => ({
+    ...{ step, state, attempts, since },
+    ...(until === undefined ? {} : { duration: until - since }),
+    ...(failure === undefined ? {} : { failure: plainLine(`${failure.code}: ${failure.message}`) }),
+  }));
 
-/** The steps of a journal in the order of their first entries. */
-function journalledSteps(entries: readonly JournalEntry[]): readonly JournalledStep[] {
-  const steps = new Map<string, JournalledStep>();
-  for (const entry of entries) {
-    const before = steps.get(entry.step);
-    if (entry.type === 'started') {
-      const attempts = (before?.attempts ?? 0) + 1;
-      steps.set(entry.step, { step: entry.step, state: 'running', attempts, since: entry.at });
-      continue;
-    }
-    const since = before?.since ?? entry.at;
-    steps.set(entry.step, {
-      step: entry.step,
-      state: entry.type,
-      attempts: before?.attempts ?? 1,
-      since,
-      duration: entry.at - since,
-      ...(entry.type === 'failed' ? { failure: plainLine(`${entry.code}: ${entry.message}`) } : {}),
-    });
-  }
-  return [...steps.values()];
-}
+type JournalledStep = ReturnType<typeof journalledSteps>[number];
 
 /** A journal for people: one line for each step. */
 export function renderJournalText({ header, entries }: ReadJournal): string {
@@ -86,7 +61,9 @@ export function renderJournalJson({ header, entries }: ReadJournal): string {
 const headerLine = ({ role, version, bootId, fingerprint }: JournalHeader): string =>
   `${role}, bootwright ${version}, boot ${bootId}, configuration ${fingerprint.slice(0, 12)}`;
 
-const marks = { running: '…', finished: '✓', failed: '✗', stopped: '·' } as const;
+const marks: Partial<Record<JournalledStep['state'], string>> = {
+  ...{ running: '…', finished: '✓', failed: '✗', stopped: '·' },
+};
 
 function stepLine(step: JournalledStep, width: number): string {
   const facts = [
@@ -96,5 +73,5 @@ function stepLine(step: JournalledStep, width: number): string {
     ...(step.failure === undefined ? [] : [step.failure]),
   ];
   const at = new Date(step.since).toISOString();
-  return `${marks[step.state]} ${at}  ${step.step.padEnd(width)}  ${facts.join(', ')}`;
+  return `${marks[step.state] ?? ''} ${at}  ${step.step.padEnd(width)}  ${facts.join(', ')}`;
 }

@@ -118,6 +118,18 @@ export const print = (text: string): void => {
   outputStream('stdout').write(plainText(text, Infinity));
 };
 
+/**
+ * Writes what is no text to standard output.
+ * @throws AgentError `cli.output-not-written` where that is a terminal
+ */
+export function printBytes(bytes: Uint8Array): void {
+  if (process.stdout.isTTY)
+    throw cliFailure('cli.output-not-written', 'standard output is a terminal', {
+      hint: 'write it to a file, or to a program that reads it',
+    });
+  outputStream('stdout').write(bytes);
+}
+
 /** Prints lines of what happens, each with the time of now. */
 export function printAt(lines: readonly string[]): void {
   const at = new Date().toISOString();

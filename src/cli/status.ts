@@ -64,7 +64,7 @@ async function follow(config: Config, isJson: boolean): Promise<number> {
     if (isHostInstalled('this host', status)) return 0;
     // Between the two looks the agent may have written its last status and ended.
     if (isGone && agent !== 'running')
-      throw cliFailure('cli.not-installed', `this host ${stateLine(shown, agoFrom(Date.now()))}`);
+      throw cliFailure('cli.not-installed', `this host ${stateLine(shown, Date.now())}`);
     isGone = agent !== 'running';
     before = status;
     await systemClock.sleep(pause, stop.signal).catch(() => undefined);
@@ -172,7 +172,7 @@ export function renderStatus({ status, agent, restart }: Shown, now: number): st
   const { role, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
   const lines = [
-    `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, ago)}`,
+    `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, now)}`,
     `${ended} of ${steps} steps ended`,
     ...status.running.flatMap((step) => stepLines(step, { width, ago })),
     ...(agent === 'running' ? [] : restartLines(restart)),
@@ -187,7 +187,9 @@ const agoFrom =
   (at) =>
     renderDuration(Math.max(0, now - at));
 
-function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, ago: Ago): string {
+/** How a run stands, in one line. */
+export function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, now: number): string {
+  const ago = agoFrom(now);
   const { state, since, updated, reason, process } = status;
   if (state === 'running') {
     if (agent === 'running')

@@ -309,9 +309,19 @@ export const journalPathFor = (owner: JournalOwner): string => ownPath(owner, 'j
 /** Where a run keeps how it stands, beside its journal. */
 export const statusPathFor = (owner: JournalOwner): string => ownPath(owner, 'status', 'json');
 
-/** Where the logs of a failed run are put together, beside its journal; for milliseconds since 1970. */
-export const bundlePathFor = (owner: JournalOwner, time: number): string =>
-  ownPath(owner, `bundle-${new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`, 'tar.gz');
+/**
+ * Where logs are put together, beside the journal: those of a failed run, or with `logs` those that somebody asked for; for
+ * milliseconds since 1970.
+ */
+export const bundlePathFor = (
+  owner: JournalOwner,
+  time: number,
+  what: 'bundle' | 'logs' = 'bundle',
+): string => ownPath(owner, `${what}-${momentOf(time)}`, 'tar.gz');
+
+/** Milliseconds since 1970 as they are in the name of a file: 20261124T124100Z. */
+export const momentOf = (time: number): string =>
+  new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
 function ownPath({ host, dry }: JournalOwner, name: string, ending: string): string {
   const isNamed = host.reach === 'dry' && dry.hostId !== '';

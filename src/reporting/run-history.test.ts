@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
-import { type RunHistory, runHistoryOf } from './run-history.ts';
+import { historyFrom, type RunHistory, runHistoryOf } from './run-history.ts';
+import type { RunStatus } from './run-status.ts';
 
 const failure = (message: string) =>
   ({ code: 'a.b', kind: 'host', message, hint: 'h', context: {} }) as const;
@@ -58,4 +59,38 @@ it.each([
   ['stopped', { type: 'step.stopped', step: 'a' }],
 ] as const)('has a step that was %s', (state, event) => {
   expect(after(begin, event).steps.get('a')).toMatchObject({ state, until: 11 });
+});
+
+it('is read of the status and the journal of another process, with the step that waits', () => {
+  const running = { title: 't', attempt: 2 };
+  const wait = { sentence: 's', status: 'one', since: 7, limit: 100 };
+  const status: RunStatus = {
+    ...{ v: 1, run: 'r', role: 'master', version: '1', state: 'running', since: 1, updated: 9 },
+    ...{ isResumed: false, steps: 4, ended: 1 },
+    running: [
+      { ...running, step: 'c', since: 6, wait },
+      { ...running, step: 'd', since: 8 },
+    ],
+  };
+  const history = historyFrom(status, [
+    { type: 'started', step: 'a', at: 1 },
+    { type: 'finished', step: 'a', at: 2, fact: undefined },
+    { type: 'started', step: 'b', at: 3 },
+    { type: 'failed', step: 'b', at: 4, code: 'x.y', message: 'm' },
+    { type: 'started', step: 'b', at: 5 },
+    { type: 'stopped', step: 'b', at: 5 },
+    { type: 'started', step: 'c', at: 6 },
+  ]);
+  expect(history).toMatchObject({
+    ...{ run: 'r', since: 1, failed: { step: 'c', title: 't', since: 6, attempts: 2 } },
+    wait: { step: 'c', sentence: 's', status: 'one', since: 7, limit: 100 },
+  });
+  const ends = [...history.steps.values()].map((one) => [one.step, one.state, one.attempts]);
+  expect(ends).toEqual([
+    ['a', 'finished', 1],
+    ['b', 'stopped', 2],
+    ['c', 'running', 2],
+    ['d', 'running', 2],
+  ]);
+  expect(history.steps.get('b')?.failure).toBeUndefined();
 });

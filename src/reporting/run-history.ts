@@ -1,5 +1,7 @@
 import type { FailureReport, RunEvent, Sink } from '../engine/events.ts';
+import type { JournalEntry } from '../engine/journal.ts';
 import type { Millis } from '../model/duration.ts';
+import type { RunStatus } from './run-status.ts';
 
 /** What became of a step. */
 export interface StepHistory {
@@ -24,14 +26,14 @@ export interface LastWait {
   readonly limit: Millis;
 }
 
-/** What is left of a run when it has ended. */
+/** What is known of a run, mostly when it has ended. */
 export interface RunHistory {
   readonly run: string;
   /** Milliseconds since 1970; undefined of a run that did not begin. */
   readonly since?: number;
   /** By their ids, in the order in which they began. */
   readonly steps: ReadonlyMap<string, StepHistory>;
-  /** The step that the run failed by. */
+  /** The step that the run failed by; of one that has not ended, the one that it is at. */
   readonly failed?: StepHistory;
   /** Of the step that the run failed by, else of the step that waited last. */
   readonly wait?: LastWait;
@@ -68,6 +70,44 @@ export function runHistoryOf(run: string): {
         ...(wait === undefined ? {} : { wait }),
       };
     },
+  };
+}
+
+/** What became of each step by a journal, in the order of their first entries; a step that was started again is as if for the first time. */
+export function stepsInJournal(entries: readonly JournalEntry[]): Map<string, StepHistory> {
+  const steps = new Map<string, StepHistory>();
+  for (const entry of entries) {
+    const { step, at } = entry;
+    const { since = at, attempts = 0 } = steps.get(step) ?? {};
+    const common = { step, title: '' };
+    if (entry.type === 'started') {
+      steps.set(step, { ...common, state: 'running', since: at, attempts: attempts + 1 });
+      continue;
+    }
+    steps.set(step, {
+      ...{ ...common, state: entry.type, since, until: at, attempts: Math.max(1, attempts) },
+      ...(entry.type === 'failed' ? { failure: entry } : {}),
+    });
+  }
+  return steps;
+}
+
+/** What the status and the journal say of a run that another process does, or did. */
+export function historyFrom(
+  { run, since, running }: RunStatus,
+  entries: readonly JournalEntry[],
+): RunHistory {
+  const steps = stepsInJournal(entries);
+  for (const { step, title, since: from, attempt } of running)
+    steps.set(step, { step, title, state: 'running', since: from, attempts: attempt });
+  const current = running.find(({ wait }) => wait !== undefined) ?? running.at(-1);
+  if (current === undefined) return { run, since, steps };
+  const { step, wait } = current;
+  const failed = steps.get(step);
+  return {
+    ...{ run, since, steps },
+    ...(failed === undefined ? {} : { failed }),
+    ...(wait === undefined ? {} : { wait: { step, ...wait } }),
   };
 }
 

@@ -26,6 +26,7 @@ describe('the man page', () => {
       '/opt/install-dir/journal.jsonl',
       '/opt/install-dir/status.json',
       '/opt/install-dir/bundle-TIME.tar.gz',
+      '/opt/install-dir/logs-TIME.tar.gz',
       '/var/log/assisted-installer.log',
     ])
       expect(files).toMatch(new RegExp(`^ +${path}$`, 'm'));

@@ -93,6 +93,37 @@ export const reportingMutants: MutantsByFile = {
       to: 'const { message } = failure;',
     },
   ],
+  'src/cli/logs/collect.ts': [
+    {
+      means: 'the pull secret of a host is unknown where the container does not see it',
+      from: 'ports.host.readText(PULL_SECRET_PATH, within)',
+      to: "Promise.resolve(String(within) && '')",
+    },
+  ],
+  'src/cli/logs/collect-ssh.ts': [
+    {
+      means: 'an option of ssh is taken for a host',
+      from: String.raw`/^\w[\w.:%-]*$/`,
+      to: String.raw`/^[\w.:%=-]+$/`,
+    },
+    {
+      means: 'whatever a host sends is kept as its logs',
+      from: "throw notCollected(stderr, 'it sent no bundle of logs', cause);",
+      to: "return { role: String(cause), state: '' };",
+    },
+    {
+      means: 'the agent of ssh is forwarded to a host that nobody knows',
+      from: "ForwardAgent: 'no', ",
+      to: '',
+    },
+  ],
+  'src/steps/logs/collectors.ts': [
+    {
+      means: 'a command that nothing ends costs the whole bundle',
+      from: "'argv' in row.from ? limit + seconds(1) : limit",
+      to: "'argv' in row.from ? unlimited : limit",
+    },
+  ],
   'src/adapters/journal.ts': [
     {
       means: 'appends are not flushed',

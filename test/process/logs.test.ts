@@ -80,7 +80,7 @@ describe('the logs of a failed install', () => {
       step: { id: 'image/write', attempts: 3 },
       restart: { kind: 'resume', next: [{ id: 'image/write', action: 'run' }] },
     });
-    expect(found.failure.code).toMatch(/^image\./);
+    expect(found.failure?.code).toMatch(/^image\./);
     expect((await logsRead(path)).trimEnd().split('\n').length).toBeLessThanOrEqual(10);
   });
 

@@ -108,12 +108,19 @@ const timedatectl: Program = (_machine, call) => {
   return 0;
 };
 
+const ps: Program = (_machine, call) => {
+  call.out('    PID    PPID STAT     ELAPSED WCHAN                            COMMAND\n');
+  call.out('      1       0 Ss      01:02:03 do_epoll_wait                    systemd\n');
+  return 0;
+};
+
 /** Programs of the running system. */
 export const systemPrograms: Programs = {
   nmstatectl,
   shutdown,
   uname,
   logger,
+  ps,
   flock,
   free,
   getent,

@@ -35,7 +35,7 @@ export interface RunningProcess {
   readonly stdin: Writable | undefined;
   /** Resolves when the process has ended and its pipes are closed; never rejects. */
   readonly ended: Promise<ProcessEnd>;
-  /** Ends the process and all that it started, at first by this signal; resolves when all have ended. */
+  /** Ends the process and all that it started, at first by this signal; resolves when all have ended. What the kernel does not end keeps nothing from ending. */
   readonly stop: (first?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
   /** Lets our own process end although this one still runs. */
   readonly unref: () => void;
@@ -84,19 +84,20 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
       duration: Math.round(performance.now() - since),
     };
   });
+  const unref = (): void => {
+    for (const part of [node, node.stdin, node.stdout, node.stderr]) unrefPart(part);
+  };
   return {
     stdin: child.stdin ?? undefined,
     ended,
     stop: async (first = 'SIGTERM') => {
-      if (child.pid !== undefined) await stopGroup(child.pid, first);
+      if (child.pid !== undefined && !(await stopGroup(child.pid, first))) unref();
       // A process that left the group may still hold the pipes; it must not hold us.
       outputs.stdout.abandon();
       outputs.stderr.abandon();
       await ended;
     },
-    unref: () => {
-      for (const part of [node, node.stdin, node.stdout, node.stderr]) unrefPart(part);
-    },
+    unref,
   };
 }
 
@@ -150,22 +151,23 @@ const givingUp: Millis = seconds(3.5);
 const pollInterval: Millis = 20;
 
 /**
- * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves when all have ended, after 3.5 s
+ * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves with whether all have ended, after 3.5 s
  * at the latest. The group is that of the first child and holds what the child started too, which
  * is the point: the child is nsenter, and the program that writes the disk is behind it.
  */
-async function stopGroup(leader: number, first: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (!signalGroup(leader, first)) return;
+async function stopGroup(leader: number, first: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+  if (!signalGroup(leader, first)) return true;
   const since = performance.now();
   let isKilled = first === 'SIGKILL';
   while (performance.now() - since < givingUp) {
     await pause(pollInterval);
-    if (!signalGroup(leader, 0)) return;
+    if (!signalGroup(leader, 0)) return true;
     if (!isKilled && performance.now() - since >= timeouts) {
       isKilled = true;
       signalGroup(leader, 'SIGKILL');
     }
   }
+  return false;
 }
 
 /** Sends a signal to every process of a group; false when there is none left. */

@@ -20,6 +20,7 @@ import { secretsIn } from '../../capi/known-secrets.ts';
 import { namespaceOf, providers } from '../../capi/manager.ts';
 import { secretBytes } from '../../capi/objects.ts';
 import { events, jobs, pods, secrets } from '../../cluster/kinds.ts';
+import { momentOf } from '../../config/complete.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { listAt, partOf } from '../../layering/api/cluster-object.ts';
 import { withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
@@ -78,8 +79,7 @@ export async function runCapiGather(call: GatherCall): Promise<number> {
       ),
       now,
     );
-    const moment = manifest.gathered.replaceAll(/[-:]|\.\d+/g, '');
-    const { output = `bootwright-${namespace}-${name}-${moment}.tar.gz` } = call;
+    const { output = `bootwright-${namespace}-${name}-${momentOf(now)}.tar.gz` } = call;
     await writeFile(output, packed, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
       throw capiFailure('capi.not-written', `${output} cannot be written`, { cause });
     });

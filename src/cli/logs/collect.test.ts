@@ -3,8 +3,9 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fakeHost } from '../../../test/support/fake-host.ts';
+import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { quickClock } from '../../../test/support/quick-clock.ts';
 import { systemClock } from '../../adapters/clock.ts';
 import { checkConfig } from '../../config/load.ts';
 import { readSettings } from '../../config/sources.ts';
@@ -12,9 +13,12 @@ import { engineFailure } from '../../engine/failures.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { readArchive } from '../../lib/archive.ts';
 import { masker } from '../../lib/masker.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { secretValues } from '../../lib/secret-values.ts';
 import { runHistoryOf } from '../../reporting/run-history.ts';
 import { chooseRole } from '../../roles/choose.ts';
+import { lsblkArgv } from '../../steps/disk/block-devices.ts';
 import { collectLogs } from './collect.ts';
 import { BundleManifest } from '../documents.ts';
 import { manifestFile } from './read.ts';
@@ -57,14 +61,17 @@ const put = (path: string, text: string): void => {
 };
 
 /** Collects on a host whose files are below `root`; resolves with the files of the bundle. */
-async function collect(signal = new AbortController().signal) {
+async function collect({
+  signal = new AbortController().signal,
+  clock = systemClock,
+  host = fakeHost(),
+}: Partial<{ signal: AbortSignal; clock: Clock; host: FakeHost }> = {}) {
   const words = ['-r', 'worker', '--url', 'http://service:6008', '--host-id', 'h', '--host.root'];
   const proxy = `http://user:${secrets.proxy}@proxy:3128`;
   const { layers } = readSettings([...words, root, '--https-proxy', proxy], {
     PULL_SECRET_TOKEN: secrets.token,
   });
   const loaded = { ...checkConfig(layers), notes: [], isFresh: false };
-  const host = fakeHost();
   host.on(['journalctl', '--no-pager', '--lines', '2000', '--dmesg']).prints(kernelLog);
   const known = masker();
   for (const secret of secretValues(loaded.config)) known.register(secret);
@@ -72,11 +79,13 @@ async function collect(signal = new AbortController().signal) {
   const path = await collectLogs({
     secrets: known,
     ...{ loaded, role: chooseRole(loaded.config), signal },
-    ports: { clock: systemClock, host, inventory: fakeInventory() },
+    ports: { clock, host, inventory: fakeInventory() },
     history: runHistoryOf('r').read(),
-    failure: engineFailure('run.unexpected', `no ${secrets.token}`, {
-      hint: `curl -H "Authorization: Bearer ${secrets.bearer}"`,
-    }),
+    end: {
+      failure: engineFailure('run.unexpected', `no ${secrets.token}`, {
+        hint: `curl -H "Authorization: Bearer ${secrets.bearer}"`,
+      }),
+    },
   });
   const files = await readArchive(readFileSync(path));
   const manifest = BundleManifest.parse(JSON.parse(files.get(manifestFile) ?? ''));
@@ -106,7 +115,12 @@ describe('the bundle of a failed run', () => {
 
     const { files, manifest } = await collect();
     const missing = manifest.files.filter((file) => file.missing !== undefined);
-    expect(missing.map(({ name }) => name)).toEqual(['disks.json', 'units.log', 'mounts.txt']);
+    expect(missing.map(({ name }) => name)).toEqual([
+      'disks.json',
+      'units.log',
+      'mounts.txt',
+      'processes.txt',
+    ]);
     expect(files.get('kernel.log')).toContain('I/O error, dev sda');
     const all = [...files.values()].join('\n');
     for (const secret of [...Object.values(secrets), auth]) {
@@ -125,11 +139,29 @@ describe('the bundle of a failed run', () => {
     const missing = manifest.files.filter(({ name }) => !files.has(name));
     expect(missing.map(({ name }) => name)).toEqual([
       ...['journal.jsonl', 'status.json', 'kernel-arguments.txt', 'disks.json', 'units.log'],
-      ...['mounts.txt', 'agent.log'],
+      ...['mounts.txt', 'processes.txt', 'agent.log'],
     ]);
     expect(missing.every((file) => (file.missing ?? '') !== '')).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(manifest.restart).toEqual({ kind: 'fresh' });
+  });
+
+  it('knows the pull secret of a host whose /root the container has not', async () => {
+    const auth = Buffer.from('user:planted-only-on-the-host').toString('base64');
+    const host = fakeHost().withFile(PULL_SECRET_PATH, JSON.stringify({ auths: { r: { auth } } }));
+    put('proc/cmdline', 'x=planted-only-on-the-host');
+    const { files } = await collect({ host });
+    expect(files.get('kernel-arguments.txt')).toMatch(/^x=\*\*\*/);
+  });
+
+  it('is whole but for a command that a disk holds in the kernel, which nothing ends', async () => {
+    const host = fakeHost();
+    host.on(lsblkArgv).answers(() => new Promise(() => undefined));
+    const { files, manifest } = await collect({ host, clock: quickClock() });
+    expect(manifest.files.find(({ name }) => name === 'disks.json')).toMatchObject({
+      missing: 'not done within 6 s',
+    });
+    expect(files.get('kernel.log')).toContain('I/O error, dev sda');
   });
 
   it('keeps the end of a long log, in whole lines', async () => {
@@ -144,7 +176,7 @@ describe('the bundle of a failed run', () => {
   });
 
   it('is made after an error that nobody caught too, which has stopped the run', async () => {
-    const { files } = await collect(AbortSignal.abort(new Error('a bug')));
+    const { files } = await collect({ signal: AbortSignal.abort(new Error('a bug')) });
     expect([...files.keys()]).toContain('config.txt');
   });
 

@@ -37,13 +37,14 @@ import { everyStep } from '../plan-text.ts';
 import { restartOf } from '../status.ts';
 import { manifestFile } from './read.ts';
 
-/** A run that has failed, and what is left of it. */
-export interface FailedRun {
+/** A run whose logs are collected, and what is known of it. */
+export interface CollectedRun {
   readonly loaded: LoadedConfig;
   readonly role: Role<InstallWorld>;
   readonly ports: Pick<Ports, 'clock' | 'host' | 'inventory'>;
   readonly history: RunHistory;
-  readonly failure: unknown;
+  /** What it has failed by; or how it stands, where somebody asked for its logs. */
+  readonly end: { readonly failure: unknown } | { readonly state: string };
   /** Those of the settings, and all that the run has read. */
   readonly secrets: Masker;
   /** Aborted by a stop. */
@@ -54,7 +55,7 @@ export interface FailedRun {
 const longestFile = 512 * 1024;
 
 /** Reads what is collected; a disk that hangs costs the limit of its row. */
-function reachOf({ loaded, role, ports, history, signal }: FailedRun): LogReach {
+function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogReach {
   const { config } = loaded;
   const ours = (at: string) => (most: number) => readEndOf({ at, whose: 'ours' }, most);
   const inRoot = (path: string): string => join(config.host.root, path);
@@ -92,28 +93,46 @@ function stepLine(id: string, title: string, { steps }: RunHistory): string {
   return `${state}  ${plainLine([`${id}: ${title}`, ...facts].join(', '))}\n`;
 }
 
-/** What all of it may take, however slow the host is; then the agent ends without a bundle. */
+/** What all of it may take, however slow the host is; then there is no bundle. */
 const wholeLimit = seconds(30);
 
 /**
  * Puts together what a person needs to see why a run failed, and resolves with the path of it.
  * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be written
  */
-export const collectLogs = (run: FailedRun): Promise<string> =>
+export const collectLogs = (run: CollectedRun): Promise<string> =>
+  limited(run.ports.clock, workLimit(wholeLimit, run.signal), async () => {
+    const { bytes, manifest } = await putTogether(run);
+    const path = bundlePathFor(run.loaded.config, manifest.ended);
+    await keepBundle(path, bytes);
+    return path;
+  });
+
+/** A bundle that is nowhere yet, and what it says of itself. */
+interface PackedLogs {
+  readonly bytes: Uint8Array;
+  readonly manifest: BundleManifest;
+}
+
+/**
+ * The same, written nowhere.
+ * @throws AgentError `step.timed-out` after 30 s
+ */
+export const packLogs = (run: CollectedRun): Promise<PackedLogs> =>
   limited(run.ports.clock, workLimit(wholeLimit, run.signal), () => putTogether(run));
 
-async function putTogether(run: FailedRun): Promise<string> {
+async function putTogether(run: CollectedRun): Promise<PackedLogs> {
   const { config } = run.loaded;
   const ended = run.ports.clock.now();
-  const hide = await hidingFor(config, run.secrets);
+  const hide = await hidingFor(run);
   const reach = reachOf(run);
   const collected = await Promise.all(collectorsOf('run').map((row) => bundled(row, reach, hide)));
-  const manifest = BundleManifest.parse({
+  const manifest: BundleManifest = BundleManifest.parse({
     ...{ v: 1, version, role: run.role.name, ended },
     host: config.cluster.hostId,
     cluster: config.cluster.id,
     ...factsOf(run.history),
-    failure: failureOf(run.failure),
+    ...('failure' in run.end ? { failure: failureOf(run.end.failure) } : run.end),
     restart: await restartOf(config, run.role.name),
     files: collected.map(({ entry }) => entry),
   });
@@ -123,9 +142,7 @@ async function putTogether(run: FailedRun): Promise<string> {
       text === undefined ? [] : [{ name, text }],
     ),
   ].map((file) => ({ ...file, mode: 0o600 }));
-  const path = bundlePathFor(config, ended);
-  await keepBundle(path, await packArchive(files, ended));
-  return path;
+  return { bytes: await packArchive(files, ended), manifest };
 }
 
 const failureOf = (thrown: unknown): BundleManifest['failure'] => {
@@ -168,13 +185,16 @@ async function bundled(row: Collector, reach: LogReach, hide: Hide): Promise<Bun
 }
 
 /** Takes out what is known to be secret, by its value, and what looks like it. */
-async function hidingFor(
-  config: LoadedConfig['config'],
-  { mask, register }: Masker,
-): Promise<Hide> {
-  const at = join(config.host.root, PULL_SECRET_PATH);
-  const pullSecret = await readFileOf({ at, kind: 'secret', whose: 'host' }).catch(() => '');
-  for (const secret of credentialsIn(pullSecret.toString()).secrets) register(secret);
+async function hidingFor({ loaded, ports, secrets, signal }: CollectedRun): Promise<Hide> {
+  const { mask, register } = secrets;
+  const at = join(loaded.config.host.root, PULL_SECRET_PATH);
+  // The container has no /root of the host.
+  const pullSecret = await readFileOf({ at, kind: 'secret', whose: 'host' }).catch(() =>
+    limited(ports.clock, workLimit(seconds(5), signal), (within) =>
+      ports.host.readText(PULL_SECRET_PATH, within),
+    ).catch(() => ''),
+  );
+  for (const secret of credentialsIn(pullSecret?.toString() ?? '').secrets) register(secret);
   return (text) => withoutSecretLooks(mask(text));
 }
 

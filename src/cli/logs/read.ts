@@ -43,20 +43,14 @@ const missingIn = (
 const longestLine = 600;
 
 /** A bundle for people. */
-export function renderBundle({ failure, missing, files, ...bundle }: BundleDocument): string {
-  const { role, version, host, cluster, run, since, ended, step, wait, restart } = bundle;
-  const date = (at: number): string => new Date(at).toISOString();
-  const span = (from: number, to: number): string => renderDuration(Math.max(0, to - from));
-  const ids = [
-    ...(host === '' ? [] : [`host ${host}`]),
-    ...(cluster === '' ? [] : [`cluster ${cluster}`]),
-  ];
+export function renderBundle({ missing, ...bundle }: BundleDocument): string {
+  const { role, version, host, cluster, run, ended, step, wait, restart, files, failure } = bundle;
+  const ids = Object.entries({ host, cluster, run }).filter(([, id]) => id !== '');
   const cut = files.filter(({ bytes = 0, of = 0 }) => of > bytes);
   const [first = '', ...next] = restartLines(restart);
   const lines = [
-    [`${role}, bootwright ${version}`, ...ids, `run ${run}`].join(', '),
-    `failed ${date(ended)}${since === undefined ? '' : `, ${span(since, ended)} after its begin`}`,
-    `${failure.code}: ${failure.message}`,
+    [`${role}, bootwright ${version}`, ...ids.map((id) => id.join(' '))].join(', '),
+    ...endLines(bundle),
     step === undefined
       ? 'in no step'
       : `in ${step.id}, ${step.title}, since ${date(step.since)}, attempt ${step.attempts}`,
@@ -65,7 +59,7 @@ export function renderBundle({ failure, missing, files, ...bundle }: BundleDocum
       : [
           `${wait.step} waited last until ${wait.sentence}: ${wait.status}; for ${span(wait.since, ended)} of at most ${renderDuration(wait.limit)}`,
         ]),
-    `next: ${failure.hint}`,
+    ...(failure === undefined ? [] : [`next: ${failure.hint}`]),
     [first, next.map((line) => line.trim()).join('; ')].join(' '),
     `in the bundle: ${files.length - missing.length} of ${files.length} files`,
     ...(missing.length === 0
@@ -74,4 +68,13 @@ export function renderBundle({ failure, missing, files, ...bundle }: BundleDocum
     ...(cut.length === 0 ? [] : [`only the end of: ${cut.map(({ name }) => name).join(', ')}`]),
   ];
   return lines.map((line) => `${plainLine(line, longestLine)}\n`).join('');
+}
+
+const date = (at: number): string => new Date(at).toISOString();
+const span = (from: number, to: number): string => renderDuration(Math.max(0, to - from));
+
+function endLines({ failure, state = '', since, ended }: BundleManifest): readonly string[] {
+  if (failure === undefined) return [`collected ${date(ended)}: ${state}`];
+  const after = since === undefined ? '' : `, ${span(since, ended)} after its begin`;
+  return [`failed ${date(ended)}${after}`, `${failure.code}: ${failure.message}`];
 }

@@ -312,12 +312,41 @@ function addRecords(program: ProgramCommand): void {
     .installFlags()
     .example('bootwright journal --host.root /mnt', 'of a system that is mounted')
     .runs(async () => (await import('../journal.ts')).runJournal);
-  program
-    .add('logs', 'read the logs that a failed install left')
+  const logs = program.add('logs', 'collect and read the logs of an install');
+  logs
+    .add(
+      'collect',
+      'collect the logs of this host, or of hosts over ssh',
+      'What a failed install leaves, now: for a host that hangs, or whose agent is gone. It may run beside an agent, takes half a minute at most, and changes nothing but its own file. Secrets are masked.',
+      'With --hosts it runs on each host by ssh, sudo and podman, as the user core, eight hosts at once, and writes a file for each here and none there. Keys of hosts are checked only with --known-hosts: a live system makes new ones at each start. No password and no passphrase is asked for.',
+    )
+    .option(
+      '--output <FILE>',
+      'file to write, - for standard output; default: beside the journal. With --hosts a directory; default: the current one',
+    )
+    .option('--hosts <HOST,...>', 'names or addresses of hosts')
+    .option(
+      '--ssh-key <FILE>',
+      'with --hosts: private key of the user core; default: those of ssh and its agent',
+    )
+    .option('--known-hosts <FILE>', 'with --hosts: keys of the hosts, and no other is accepted')
+    .option(
+      '--image <IMAGE>',
+      'with --hosts: image that is run there; default: the newest of Bootwright that the host has',
+    )
+    .installFlags()
+    .ends({ 5: 'with --hosts: the logs of a host could not be collected' })
+    .example('bootwright logs collect', 'on a host that hangs')
+    .example(
+      'bootwright logs collect --ssh-key ~/.ssh/id_ed25519 --hosts m1,m2,192.0.2.7',
+      'of a rack, into the current directory',
+    )
+    .runs(async () => (await import('../logs/collect-host.ts')).runLogsCollect);
+  logs
     .add(
       'read',
       'say in ten lines what a bundle of logs says happened',
-      'The last line of a failed install names its bundle. It may be read on any machine: nothing of it is unpacked.',
+      'The last line of a failed install names its bundle, and so does "bootwright logs collect". It may be read on any machine: nothing of it is unpacked.',
     )
     .argument('<FILE>', 'the bundle, bundle-….tar.gz')
     .addOption(format('text', 'json'))

@@ -84,7 +84,7 @@ async function leaveBundle(
   try {
     const { collectLogs } = await import('../logs/collect.ts');
     const { signal } = stop;
-    return await collectLogs({ loaded, role, ports, history, failure, secrets, signal });
+    return await collectLogs({ loaded, role, ports, history, end: { failure }, secrets, signal });
   } catch (thrown) {
     if (stop.exitCode() !== undefined) return undefined;
     const { code, message } = asAgentError(thrown);

@@ -43,7 +43,7 @@ import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube
 import { lsblkArgv } from '../disk/block-devices.ts';
 
 /**
- * Who collects. `run`: a run that failed, in one file beside its journal. `builds`: a bootstrap host that has built images,
+ * Who collects. `run`: a run that failed or that somebody asks about, in one file. `builds`: a bootstrap host that has built images,
  * among the logs that its service is sent. `controller`: the log of the controller as the service takes it, the first row with a
  * text. `cluster`: the controller of a cluster that failed, in its own log.
  */
@@ -111,6 +111,9 @@ const runJournal = ['journalctl', '--no-pager', '--lines', '2000'] as const;
 const runUnits = ['bootkube.service', 'kubelet.service', 'release-image.service'];
 const kernelArgv = [...runJournal, '--dmesg'];
 const runUnitsArgv = [...runJournal, ...runUnits.flatMap((unit) => ['--unit', unit])];
+
+/** Without their arguments, which may be secret. */
+const processesArgv = ['ps', '-eo', 'pid,ppid,stat,etime,wchan:32,comm'];
 
 const builtArgv = [
   ...['podman', '--root', storage, '--runroot', storageRun, '--storage-driver', 'overlay'],
@@ -203,6 +206,7 @@ const table: readonly Row[] = [
     { role: 'bootstrap' },
   ],
   ['mounts.txt', run, { file: '/proc/1/mounts' }, '/proc/1/mounts'],
+  ['processes.txt', run, { argv: processesArgv }, 'processes, with what the kernel waits for'],
   ['agent.log', run, own, 'our log, with the output of tools', { mostBytes: 2048 * kib }],
   ['registries.conf', builds, { file: '/etc/containers/registries.conf' }],
   ['policy.json', builds, { file: '/etc/containers/policy.json' }],
@@ -295,11 +299,11 @@ export type Hide = (text: string) => string;
 export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<Collected> {
   const { mostBytes, limit } = row;
   if (row.role !== undefined && row.role !== reach.role) return absent;
-  // The adapter ends a command by its limit.
-  const isLimited = limit < unlimited && !('argv' in row.from);
+  // The adapter ends a command by its limit, but for one that a disk holds in the kernel.
+  const most = 'argv' in row.from ? limit + seconds(1) : limit;
   try {
-    const found = await (isLimited
-      ? limited(reach.clock, workLimit(limit, reach.signal), (signal) =>
+    const found = await (limit < unlimited
+      ? limited(reach.clock, workLimit(most, reach.signal), (signal) =>
           read(row, { ...reach, signal }),
         )
       : read(row, reach));

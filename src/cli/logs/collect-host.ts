@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises';
+import { keepBundle } from '../../adapters/bundle-file.ts';
+import { readJournalFile } from '../../adapters/journal.ts';
+import { processLine } from '../../adapters/status-file.ts';
+import { bundlePathFor, journalPathFor } from '../../config/complete.ts';
+import type { Environment } from '../../config/environment.ts';
+import { flagFailure } from '../../config/failures.ts';
+import { loadConfig, type LoadedConfig } from '../../config/load.ts';
+import { readSettings } from '../../config/sources.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { parseJournal } from '../../engine/journal.ts';
+import { masker } from '../../lib/masker.ts';
+import { secretValues } from '../../lib/secret-values.ts';
+import { historyFrom, type RunHistory } from '../../reporting/run-history.ts';
+import { allRoles, chooseRole } from '../../roles/choose.ts';
+import { cliFailure } from '../failures.ts';
+import { openWorld } from '../install-world.ts';
+import { print, printBytes, printNote, shellWord } from '../messages.ts';
+import { agentOf, readRunStatus, stateLine } from '../status.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { collectFromHosts, type SshOptions } from './collect-ssh.ts';
+import { type CollectedRun, packLogs } from './collect.ts';
+
+/** Arguments of `logs collect`. */
+interface CollectCall extends SshOptions {
+  readonly argv: readonly string[];
+  readonly environment: Environment;
+  /** Names and addresses, with commas between them. */
+  readonly hosts?: string;
+  readonly output?: string;
+}
+
+/**
+ * Puts together the logs of this host, or with `--hosts` of each of those over ssh. It may run beside an agent, also one that
+ * hangs: it takes no lock, and writes one file of its own. Resolves with 0, or with the code of a signal.
+ * @throws AgentError `cli.bad-flag`, `cli.bundle-not-written`, `cli.output-not-written`, `step.timed-out`; as `collectFromHosts`
+ */
+export async function runLogsCollect(call: CollectCall): Promise<number> {
+  const { argv, environment, hosts, output } = call;
+  if (hosts !== undefined) {
+    if (argv.length === 0) return collectFromHosts(hosts, call);
+    throw flagFailure('cli.bad-flag', `\`logs collect\`: ${argv[0] ?? ''} beside --hosts`, {
+      hint: 'give the flags of an install on the host itself; with --hosts each host has its own',
+    });
+  }
+  if ([call.sshKey, call.knownHosts, call.image].some((value) => value !== undefined))
+    throw flagFailure('cli.bad-flag', '`logs collect`: an option of ssh without --hosts', {
+      hint: 'give --hosts m1,m2 too',
+    });
+  using stop = stopSignal();
+  try {
+    const { loaded, ...run } = await findRun(argv, environment);
+    const secrets = masker();
+    for (const secret of secretValues(loaded.config)) secrets.register(secret);
+    const { mask } = secrets;
+    await using world = await openWorld(loaded.config, {
+      ...{ environment, mask, toService: undefined, isQuiet: true },
+    });
+    const { ports } = world;
+    const { bytes, manifest } = await packLogs({
+      ...{ ...run, loaded, ports, secrets, signal: stop.signal },
+    });
+    if (output === '-') printBytes(bytes);
+    else await write(bytes, output ?? bundlePathFor(loaded.config, manifest.ended, 'logs'), output);
+    return 0;
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw thrown;
+  }
+}
+
+async function write(bytes: Uint8Array, path: string, chosen: string | undefined): Promise<void> {
+  const written =
+    chosen === undefined
+      ? keepBundle(path, bytes)
+      : writeFile(path, bytes, { mode: 0o600, flag: 'wx' });
+  await written.catch((cause: unknown) => {
+    throw cliFailure('cli.bundle-not-written', `${path} cannot be written`, { cause });
+  });
+  print(`wrote ${path}\nnext: bootwright logs read ${shellWord(path)}\n`);
+}
+
+/** The last run of this host by what it has left, and by its process where that still runs. */
+async function findRun(
+  argv: readonly string[],
+  environment: Environment,
+): Promise<Pick<CollectedRun, 'loaded' | 'role' | 'history' | 'end'>> {
+  const own = await loadConfig(readSettings(argv, environment));
+  const status = await readRunStatus(own.config).catch(() => undefined);
+  if (status === undefined) {
+    const history: RunHistory = { run: '', steps: new Map() };
+    const end = { state: 'no run has left a status on this host' };
+    return { loaded: own, role: chooseRole(own.config), history, end };
+  }
+  const agent = agentOf(status);
+  const loaded = agent === 'running' ? await settingsOf(status.process?.pid ?? 0, own) : own;
+  const text = (await readJournalFile(journalPathFor(loaded.config)).catch(() => undefined)) ?? '';
+  const entries = parseJournal(text.split('\n').filter((line) => line !== ''))?.entries ?? [];
+  return {
+    ...{ loaded, history: historyFrom(status, entries) },
+    role: allRoles.find(({ name }) => name === status.role) ?? chooseRole(loaded.config),
+    end: { state: stateLine({ status, agent }, Date.now()) },
+  };
+}
+
+/** The settings of a running agent, of which its secrets are known too; otherwise those of this command. */
+async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig> {
+  try {
+    const { argv, environment } = processLine(pid);
+    return await loadConfig(readSettings(installWords(argv), environment));
+  } catch (thrown) {
+    const reason = asAgentError(thrown).message;
+    printNote('note', `config.txt has the settings of this command: those of the agent: ${reason}`);
+    return own;
+  }
+}
+
+/** The flags in the command line of an agent: behind Node, its options, the program, and `install`. */
+export function installWords(argv: readonly string[]): readonly string[] {
+  const program = argv.findIndex((word, at) => at > 0 && !word.startsWith('-'));
+  const words = program < 0 ? [] : argv.slice(program + 1);
+  return words[0] === 'install' ? words.slice(1) : words;
+}
