@@ -14,9 +14,16 @@ import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { linesOf } from './install/report-lines.ts';
 import { keyfilesOn } from './install/written-keyfiles.ts';
-import { type MadeMedium, makeMedium } from './network/medium.ts';
+import {
+  type MadeMedium,
+  makeMedium,
+  statusPort,
+  type WatchEnd,
+  watchToTheEnd,
+} from './network/medium.ts';
 import { bootWorker, installFromNetwork, type NetworkInstall } from './network/network-install.ts';
 import { openNetworkSite } from './network/network-site.ts';
+import { freePort } from '../support/free-port.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
@@ -24,6 +31,7 @@ const deploy = resolve(import.meta.dirname, '../../deploy');
 let folder: TestFolder;
 let medium: MadeMedium;
 let worker: NetworkInstall;
+let watched: WatchEnd;
 let keyfiles: string;
 let boot: DiskBoot;
 let master: NetworkInstall;
@@ -34,6 +42,7 @@ beforeAll(async () => {
   await ensureParts([aptPackages, qemu, coreosInstaller, networkLive, osDisk, agentImageBase()]);
   folder = createTestFolder('network');
   await using site = await openNetworkSite(folder.path);
+  const over = new AbortController();
   // A guest has one processor, and two guests at once keep two processors busy.
   await Promise.all([
     (async () => {
@@ -44,11 +53,17 @@ beforeAll(async () => {
     })(),
     (async () => {
       medium = await makeMedium(site);
-      worker = await installFromNetwork(site, 'medium', { medium: medium.path });
+      const hostPort = await freePort();
+      const watching = watchToTheEnd(hostPort, over.signal);
+      const hostForwards = [{ hostPort, guestPort: statusPort }];
+      worker = await installFromNetwork(site, 'medium', { medium: medium.path, hostForwards });
       keyfiles = keyfilesOn(worker.target);
       boot = await bootWorker(site, worker);
+      watched = await watching;
     })(),
-  ]);
+  ]).finally(() => {
+    over.abort();
+  });
   asked = new Set(site.web.requests.map(({ path }) => path));
 }, 3_600_000);
 
@@ -119,6 +134,12 @@ describe('a medium that bootwright media made of a live ISO', () => {
     expect(started).toEqual(expect.arrayContaining(['image/write', 'finish/leave-host']));
     const written = worker.events.filter(({ type }) => type === 'step.progress');
     expect(written.length).toBeGreaterThan(2);
+  });
+
+  it('is watched from before it is on, by one command that ends with its installation', () => {
+    expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: not reached yet: /);
+    expect(watched.printed).toMatch(/^\S+ 127\.0\.0\.1:\d+: image\/write: /m);
+    expect(watched.exitCode).toBe(0);
   });
 
   it('installs a worker, whose disk has the keyfiles, boots, and applies what its Ignition points to', () => {

@@ -36,7 +36,8 @@ import {
   renderedConfig,
 } from './lane/lane-objects.ts';
 import { type LayeredSite, names, openLayeredSite } from './lane/layered-site.ts';
-import { freePort, type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
+import { freePort } from '../support/free-port.ts';
+import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 
 let site: LayeredSite;
 let lane: LaneHost;

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { s3Server } from '../../scripts/parts/servers.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** A real S3 server over a folder of its own. */
 export interface RealStore extends AsyncDisposable {
@@ -52,15 +52,6 @@ export async function startStore(objects: Readonly<Record<string, string>>): Pro
       await rm(sidecar, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function answers(url: string): Promise<void> {

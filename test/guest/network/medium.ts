@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { coreosInstaller } from '../../../scripts/parts/coreos-installer.ts';
@@ -25,14 +27,18 @@ export interface MadeMedium {
   readonly printed: string;
 }
 
-/** Makes the medium of a worker from a live ISO, with the configuration of `deploy` unchanged and a keyfile besides. */
+/** Where the agent of the medium serves its status. */
+export const statusPort = 9110;
+
+/** Makes the medium of a worker from a live ISO, with the configuration of `deploy` unchanged, and a keyfile and metrics besides. */
 export async function makeMedium({ folder }: NetworkSite): Promise<MadeMedium> {
   const at = (name: string): string => join(folder, name);
   const parts = partFolder(networkLive);
   mkdirSync(at('medium-network'));
   const keyfile = '[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n';
   writeFileSync(at('medium-network/eth0.nmconnection'), keyfile);
-  writeFileSync(at('medium.yaml'), `network: { keyfiles: ${at('medium-network')} }\n`);
+  const metrics = `log: { metrics: ':${statusPort}' }`;
+  writeFileSync(at('medium.yaml'), `network: { keyfiles: ${at('medium-network')} }\n${metrics}\n`);
   await createLiveIso(at('live.iso'), {
     texts: { 'boot/grub/grub.cfg': grubConfig },
     files: {
@@ -51,4 +57,20 @@ export async function makeMedium({ folder }: NetworkSite): Promise<MadeMedium> {
     { env: { PATH: `${installer}:${process.env['PATH'] ?? ''}` } },
   );
   return { path, printed: stdout };
+}
+
+/** The end of `bootwright watch`. */
+export interface WatchEnd {
+  readonly exitCode: number;
+  readonly printed: string;
+}
+
+/** Waits for the host of the medium as an operator does, from before it is on. */
+export async function watchToTheEnd(port: number, signal: AbortSignal): Promise<WatchEnd> {
+  const url = `http://127.0.0.1:${port}/status`;
+  const argv = [bundlePath, 'watch', url, '--until', 'installed', '--timeout', '90m'];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+  signal.addEventListener('abort', () => void child.kill());
+  const ended = once(child, 'close').then(([code]) => code as number);
+  return { printed: await text(child.stdout), exitCode: await ended };
 }

@@ -7,6 +7,7 @@ import { createBlankDisk } from '../rig/disks.ts';
 import type { RunEvent } from '../../../src/engine/events.ts';
 import { eventsIn } from '../install/job-log.ts';
 import { type Guest, startGuest } from '../rig/guest.ts';
+import type { HostForward } from '../rig/qemu-argv.ts';
 import { example, type NetworkSite } from './network-site.ts';
 
 /** How a machine is started: by iPXE with BIOS and by GRUB with UEFI, from the network, or by BIOS from a medium. */
@@ -23,6 +24,8 @@ export interface Watching {
   readonly signal?: AbortSignal;
   /** What the machine starts from in place of the network. */
   readonly medium?: string;
+  /** Ports of the machine that this one reaches. */
+  readonly hostForwards?: readonly HostForward[];
   /** Cuts the power when the agent emits a line like this, and does not wait for its reboot. */
   readonly until?: RegExp;
 }
@@ -44,7 +47,7 @@ export interface NetworkInstall {
 export async function installFromNetwork(
   site: NetworkSite,
   way: keyof typeof ways,
-  { onLive, signal, until, medium }: Watching = {},
+  { onLive, signal, until, medium, hostForwards = [] }: Watching = {},
 ): Promise<NetworkInstall> {
   const { folder, web, imageDisk, tftpFolder } = site;
   const { firmware, file } = ways[way];
@@ -57,6 +60,7 @@ export async function installFromNetwork(
       subnet: example.subnet,
       ...(file === undefined ? {} : { networkBoot: { folder: tftpFolder, file } }),
       guestForwards: [{ guestAddress: example.webServer, guestPort: 80, hostPort }],
+      hostForwards,
       disks: [
         ...(medium === undefined
           ? []

@@ -39,7 +39,7 @@ interface GuestForward {
 }
 
 /** A port of the guest, seen on 127.0.0.1 of this machine. */
-interface HostForward {
+export interface HostForward {
   readonly hostPort: number;
   readonly guestPort: number;
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
@@ -14,6 +13,7 @@ import {
   validityAt,
 } from '../../../src/layering/registry/credentials.ts';
 import { registrySettings } from '../../../src/layering/registry/staging-registry.ts';
+import { freePort } from '../../support/free-port.ts';
 
 /** A real registry with TLS and a user of its own, made with what the product makes them with. */
 export interface SecureRegistry extends AsyncDisposable {
@@ -26,18 +26,6 @@ export interface SecureRegistry extends AsyncDisposable {
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;
   readonly log: () => string;
-}
-
-/** A port that nobody listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** Starts the registry; all of it lies in a folder of the test. */
