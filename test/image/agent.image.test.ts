@@ -16,6 +16,9 @@ import { sbomPath } from '../../scripts/image/layout.ts';
 import { startPrograms } from '../../scripts/image/programs.ts';
 import type { Bom } from '../../scripts/image/sbom.ts';
 import { ownArchitecture } from '../../scripts/parts/agent-image.ts';
+import { sshArgv } from '../../src/cli/logs/collect-ssh.ts';
+import { manifestFile } from '../../src/cli/logs/read.ts';
+import { readArchive } from '../../src/lib/archive.ts';
 import { version } from '../../src/model/version.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
@@ -237,13 +240,16 @@ describe('the command of the service', () => {
     expect(service.inventory.store.host(service.hostId)).toMatchObject({ status: 'error' });
   });
 
-  it('is ended by the stop of the service before it is killed', async () => {
+  it('has its logs collected while it hangs, and is ended by the stop of the service before it is killed', async () => {
     // The service answers nothing, so the agent is still telling it of its failure when it is stopped.
     await using service = await commandForLostDisk(name, [{ kind: 'hang', on: '.' }]);
-    const { exitCode, stderr } = await onOwnMachine(
+    const collecting = sshArgv('h', { image: name }).at(-1) ?? '';
+    const { exitCode, stdout, stderr } = await onOwnMachine(
       store,
       `${service.line} > /dev/null & run=$!
        until grep -qs disk.missing /var/log/assisted-installer.log; do sleep 0.2; done
+       sudo() { shift; "$@"; }
+       ${collecting}
        podman stop -i -t 5 assisted-installer > /dev/null
        code=0; wait $run || code=$?
        exit $code`,
@@ -251,5 +257,13 @@ describe('the command of the service', () => {
     );
     // 137 would tell that podman lost timeout after five seconds.
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 143 });
+    const logs = await readArchive(Buffer.from(stdout, 'base64'));
+    expect(JSON.parse(logs.get(manifestFile) ?? '')).toMatchObject({
+      host: service.hostId,
+      state: expect.stringContaining('disk.missing') as string,
+    });
+    expect(logs.get('config.txt')).toMatch(/^service\.token = \*\*\* +\(/m);
+    expect(logs.get('disks.json')).toContain('"blockdevices"');
+    expect([...logs.values()].join('\n')).not.toContain(service.token);
   });
 });

@@ -97,7 +97,12 @@ describe('bootwright logs collect', () => {
     const { exitCode, stdout } = await collect(host, '--output', '-');
     expect(exitCode).toBe(0);
     const { files, manifest } = await read(stdout);
-    expect(manifest).toMatchObject({ state: 'no run has left a status on this host', run: '' });
+    expect(manifest).toMatchObject({
+      ...{
+        state: expect.stringMatching(/^of no run: .*status\.json is not there$/) as string,
+        run: '',
+      },
+    });
     expect(files.get('disks.json')).toContain('"blockdevices"');
     expect(existsSync(installDir(host))).toBe(false);
   });

@@ -11,6 +11,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { parseJournal } from '../../engine/journal.ts';
 import { masker } from '../../lib/masker.ts';
 import { secretValues } from '../../lib/secret-values.ts';
+import { AgentError } from '../../model/failure.ts';
 import { historyFrom, type RunHistory } from '../../reporting/run-history.ts';
 import { allRoles, chooseRole } from '../../roles/choose.ts';
 import { cliFailure } from '../failures.ts';
@@ -87,10 +88,10 @@ async function findRun(
   environment: Environment,
 ): Promise<Pick<CollectedRun, 'loaded' | 'role' | 'history' | 'end'>> {
   const own = await loadConfig(readSettings(argv, environment));
-  const status = await readRunStatus(own.config).catch(() => undefined);
-  if (status === undefined) {
+  const status = await readRunStatus(own.config).catch(asAgentError);
+  if (status instanceof AgentError) {
     const history: RunHistory = { run: '', steps: new Map() };
-    const end = { state: 'no run has left a status on this host' };
+    const end = { state: `of no run: ${status.message}` };
     return { loaded: own, role: chooseRole(own.config), history, end };
   }
   const agent = agentOf(status);
