@@ -25,21 +25,17 @@ export interface ContainerfileFinding {
   readonly message: string;
 }
 
+const findingOf =
+  (severity: ContainerfileFinding['severity']) =>
+  (rule: ContainerfileRule, line: number, message: string): ContainerfileFinding => ({
+    ...{ rule, severity, line, message },
+  });
+
 /** A build that fails, or content that is certainly missing on the machines. */
-const error = (rule: ContainerfileRule, line: number, message: string): ContainerfileFinding => ({
-  rule,
-  severity: 'error',
-  line,
-  message,
-});
+const error = findingOf('error');
 
 /** A likely mistake. */
-const warning = (rule: ContainerfileRule, line: number, message: string): ContainerfileFinding => ({
-  rule,
-  severity: 'warning',
-  line,
-  message,
-});
+const warning = findingOf('warning');
 
 /**
  * What is wrong with the Containerfile of a MachineOSConfig, in the order of its lines: what its builder would
@@ -199,7 +195,6 @@ function kargsFindings(instruction: Instruction): readonly ContainerfileFinding[
 
 const SHOWN = 80;
 
-/** An instruction as it begins, for messages. */
 function textOf({ keyword, words, body }: Instruction): string {
   const text = [keyword, ...words, ...body].join(' ');
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
@@ -234,7 +229,6 @@ interface PlacedInstruction {
   readonly paths: readonly string[];
 }
 
-/** What holds at an instruction. */
 interface Context {
   /** The folder that relative paths are below; empty where it is not known. */
   folder: string;

@@ -18,7 +18,6 @@ export interface LintedFile {
   readonly isInFolder: boolean;
 }
 
-/** A finding with its place as a path of fields. */
 interface Found {
   readonly rule: string;
   readonly severity: 'error' | 'warning';
@@ -105,7 +104,6 @@ const warning = (rule: string, at: string, message: string): Found => ({
   ...{ rule, severity: 'warning', at, message },
 });
 
-/** The findings where a condition holds. */
 const where = (holds: boolean, ...findings: readonly Found[]): readonly Found[] =>
   holds ? findings : [];
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   answerArgv,
-  contentTraceArgv,
-  nameTraceArgv,
   registrySettings,
   releaseImageIn,
   runRegistryArgv,
+  traceArgvs,
   tracesIn,
 } from './staging-registry.ts';
 
@@ -68,13 +67,13 @@ const places = [
 
 describe('traces of a registry on a written disk', () => {
   it('are looked for in the origin and the settings of each deployment', () => {
-    const argv = contentTraceArgv(root);
-    expect(argv.slice(argv.indexOf('-e'))).toEqual(['-e', root.address, '--', ...places]);
-    expect(nameTraceArgv(root).slice(1, -2)).toEqual(places);
+    const [content = [], names = []] = traceArgvs(root);
+    expect(content.slice(content.indexOf('-e'))).toEqual(['-e', root.address, '--', ...places]);
+    expect(names.slice(1, -2)).toEqual(places);
   });
 
   it('are looked for by name without taking an IPv6 address for a pattern', () => {
-    expect(nameTraceArgv(root).slice(-2)).toEqual(['-name', String.raw`*\[2001:db8::5\]:22626*`]);
+    expect(traceArgvs(root)[1]?.slice(-2)).toEqual(['-name', String.raw`*\[2001:db8::5\]:22626*`]);
   });
 
   it('are counted once', () => {

@@ -162,23 +162,6 @@ export const answerArgv = (
   `https://${address}/v2/`,
 ];
 
-/**
- * Folders below a written disk that configure registries, for each of its deployments.
- * `deployments` are their names in `…/deploy`.
- */
-function placesOf(root: string, deployments: readonly string[]): readonly string[] {
-  const of = `${root}/ostree/deploy/rhcos/deploy`;
-  return deployments.flatMap((name) =>
-    name.endsWith('.origin')
-      ? [`${of}/${name}`]
-      : [
-          `${of}/${name}/etc/containers`,
-          `${of}/${name}/etc/docker`,
-          `${of}/${name}/etc/pki/ca-trust/source/anchors`,
-        ],
-  );
-}
-
 /** The part of a written disk to search. */
 export interface WrittenRoot {
   /** Where its root file system is mounted. */
@@ -189,21 +172,29 @@ export interface WrittenRoot {
   readonly address: string;
 }
 
-/** Lists the files that name a registry. Missing folders are not an error: the exit codes 1 and 2 mean nothing. */
-export const contentTraceArgv = ({
+/**
+ * Lists the files below a written disk that name a registry, and the folders that are named after it, where its deployments
+ * configure registries; `find` takes brackets for a pattern. Missing folders are not an error: the exit codes 1 and 2 mean
+ * nothing.
+ */
+export function traceArgvs({
   root,
   deployments,
   address,
-}: WrittenRoot): readonly string[] => [
-  ...['grep', '--recursive', '--files-with-matches', '--no-messages', '--fixed-strings'],
-  ...['-e', address, '--', ...placesOf(root, deployments)],
-];
-
-/** Lists the folders that are named after a registry; `find` takes brackets for a pattern. */
-export const nameTraceArgv = ({ root, deployments, address }: WrittenRoot): readonly string[] => [
-  ...['find', ...placesOf(root, deployments)],
-  ...['-name', `*${address.replaceAll(/[[\]*?\\]/g, String.raw`\$&`)}*`],
-];
+}: WrittenRoot): readonly (readonly string[])[] {
+  const of = `${root}/ostree/deploy/rhcos/deploy`;
+  const settings = ['etc/containers', 'etc/docker', 'etc/pki/ca-trust/source/anchors'];
+  const places = deployments.flatMap((name) =>
+    name.endsWith('.origin') ? [`${of}/${name}`] : settings.map((one) => `${of}/${name}/${one}`),
+  );
+  return [
+    [
+      ...['grep', '--recursive', '--files-with-matches', '--no-messages', '--fixed-strings'],
+      ...['-e', address, '--', ...places],
+    ],
+    ['find', ...places, '-name', `*${address.replaceAll(/[[\]*?\\]/g, String.raw`\$&`)}*`],
+  ];
+}
 
 /** The paths of both outputs, without duplicates. */
 export const tracesIn = (...outputs: readonly string[]): readonly string[] =>

@@ -18,48 +18,12 @@ import { step } from '../step.ts';
 import { BootstrapIgnition } from './fetch-ignition.ts';
 import { renderYaml } from './render-yaml.ts';
 
-/** The permissions of the controller: of our own, or those of assisted-installer-controller. */
-const controllerRole = (config: Config) => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRole',
-  metadata: { name: controllerName },
-  rules: isOwnController(config) ? controllerRules : foreignRules,
-});
-
 const inNamespace = { name: controllerName, namespace: controllerNamespace };
-
-const namespaceRole = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'Role',
-  metadata: inNamespace,
-  rules: controllerNamespaceRules,
-};
-
-const namespaceRoleBinding = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'RoleBinding',
-  metadata: inNamespace,
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: controllerName },
-  subjects: [{ kind: 'ServiceAccount', ...inNamespace }],
-};
-
-const controllerRoleBinding = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: controllerName },
-  roleRef: {
-    apiGroup: 'rbac.authorization.k8s.io',
-    kind: 'ClusterRole',
-    name: controllerName,
-  },
-  subjects: [{ kind: 'ServiceAccount', name: controllerName, namespace: controllerNamespace }],
-};
-
-const controllerServiceAccount = {
-  apiVersion: 'v1',
-  kind: 'ServiceAccount',
-  metadata: { name: controllerName, namespace: controllerNamespace },
-};
+const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
+const subjects = [{ kind: 'ServiceAccount', ...inNamespace }];
+const roleRef = (kind: string) => ({
+  ...{ apiGroup: 'rbac.authorization.k8s.io', kind, name: controllerName },
+});
 
 const podSecurity = 'pod-security.kubernetes.io';
 
@@ -85,14 +49,6 @@ const networkPolicyManifest = {
   metadata: { name: 'assisted-installer-network-policy', namespace: controllerNamespace },
 };
 
-/** A manifest as a file. */
-interface ManifestFile {
-  readonly name: string;
-  readonly content: string;
-  /** Of the file; a file with a secret is readable by root alone. */
-  readonly mode: number;
-}
-
 /** The objects by the names that their files have in assisted-installer's `deploy` directory. */
 const objects: Readonly<Record<string, (config: Config, version: string) => object>> = {
   cm: controllerConfigMap,
@@ -100,22 +56,34 @@ const objects: Readonly<Record<string, (config: Config, version: string) => obje
   pod: controllerJob,
   'network-policy': () => networkPolicyManifest,
   nm: () => namespaceManifest,
-  'role-binding': () => controllerRoleBinding,
-  role: controllerRole,
-  sa: () => controllerServiceAccount,
+  'role-binding': () => ({
+    ...{ ...rbac, kind: 'ClusterRoleBinding', metadata: { name: controllerName } },
+    ...{ roleRef: roleRef('ClusterRole'), subjects },
+  }),
+  /** The permissions of our own controller, or those of assisted-installer-controller. */
+  role: (config) => ({
+    ...{ ...rbac, kind: 'ClusterRole', metadata: { name: controllerName } },
+    rules: isOwnController(config) ? controllerRules : foreignRules,
+  }),
+  sa: () => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace }),
 };
 
 const ownObjects: typeof objects = {
-  'namespace-role': () => namespaceRole,
-  'namespace-role-binding': () => namespaceRoleBinding,
+  'namespace-role': () => ({
+    ...{ ...rbac, kind: 'Role', metadata: inNamespace, rules: controllerNamespaceRules },
+  }),
+  'namespace-role-binding': () => ({
+    ...{ ...rbac, kind: 'RoleBinding', metadata: inNamespace },
+    ...{ roleRef: roleRef('Role'), subjects },
+  }),
 };
 
-/** Every manifest of the controller, in the order in which they are written. */
+/** Every manifest of the controller as a file, in the order in which they are written; a file with a secret is readable by root alone. */
 export const controllerManifests = (
   given: Config,
   version = given.cluster.openshiftVersion,
   config = asController(given),
-): readonly ManifestFile[] =>
+): readonly { readonly name: string; readonly content: string; readonly mode: number }[] =>
   Object.entries({ ...objects, ...(isOwnController(config) ? ownObjects : {}) }).map(
     ([name, make]) => ({
       name: `assisted-installer-controller-${name}.yaml`,

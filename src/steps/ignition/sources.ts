@@ -8,13 +8,6 @@ import { readTextOr } from '../host-commands.ts';
 /** The ports that sources of Ignition use. */
 export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
 
-/** What is requested of a source. */
-interface IgnitionRequest {
-  /** The role the host will have: never `bootstrap`, that host becomes a master. */
-  readonly role: RoleName;
-  readonly signal: AbortSignal;
-}
-
 /**
  * One place where the Ignition of a host can come from. It opens the download and does not check the
  * content.
@@ -22,10 +15,13 @@ interface IgnitionRequest {
 type IgnitionSource = (
   ports: IgnitionPorts,
   config: Config,
-  request: IgnitionRequest,
+  request: {
+    /** The role the host will have: never `bootstrap`, that host becomes a master. */
+    readonly role: RoleName;
+    readonly signal: AbortSignal;
+  },
 ) => Promise<Download>;
 
-/** A file on the host. */
 const fromFile: IgnitionSource = async ({ host }, { ignition }, { signal }) => {
   const text = await readTextOr({ host, signal }, ignition.file, ignitionFileMissing);
   const bytes = new TextEncoder().encode(text);
@@ -42,7 +38,6 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
  */
 const ignitionAccept = 'application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1';
 
-/** An http(s) URL. */
 const fromUrl: IgnitionSource = async ({ host, web }, { ignition }, { signal }) => {
   const { caFile } = ignition;
   const url = ignition.url.reveal();
@@ -62,15 +57,7 @@ const fromS3: IgnitionSource = ({ objects }, { s3, cluster }, { role, signal }) 
 const fromService: IgnitionSource = ({ inventory }, _config, { role, signal }) =>
   inventory.hostIgnition(role, signal);
 
-/** The names of the sources in `ignition.source`. */
 type SourceName = Exclude<Config['ignition']['source'], 'auto'>;
-
-/** A source of Ignition, and why it was chosen. */
-interface ChosenSource {
-  readonly name: SourceName;
-  readonly open: IgnitionSource;
-  readonly because: string;
-}
 
 interface Candidate {
   readonly open: IgnitionSource;
@@ -111,7 +98,7 @@ const names = Object.keys(candidates) as readonly SourceName[];
  * Chooses where the Ignition of this host comes from.
  * @throws AgentError `ignition.not-configured`
  */
-export function chooseSource(config: Config): ChosenSource {
+export function chooseSource(config: Config) {
   const { source } = config.ignition;
   const name =
     source === 'auto' ? names.find((one) => candidates[one].place(config) !== undefined) : source;

@@ -2,7 +2,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseConfig } from '../../ignition/parse.ts';
-import { type Pointer, readPointer, type RemotePointer } from '../../ignition/pointer.ts';
+import { readPointer, type RemotePointer } from '../../ignition/pointer.ts';
 import { decodeContent } from '../../ignition/resource.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
@@ -44,7 +44,6 @@ type HostScope = StepScope<'host'>;
 const commandLineArgv = ['cat', '/proc/cmdline'] as const;
 const isEnforcingArgv = ['getenforce'] as const;
 
-/** What is to be on the disk. */
 interface FinalOs {
   readonly os: EncapsulatedMachineConfig;
   readonly source: PullSource;
@@ -92,12 +91,14 @@ async function planOverwrite(
 ): Promise<Overwrite> {
   const { disk, root, boot } = await findWrittenDisk(scope, target);
   await removeStaleMounts(scope, disk, [bootMount, rootMount]);
+  const { host, signal } = scope;
+  const { stdout } = await host.exec(commandLineArgv, { signal, limit: seconds(30) });
   return {
     disk: target.path,
     root,
     boot,
     freePercent: freePercent(disk, root.sizeBytes),
-    platform: platformArgument(await kernelArguments(scope)),
+    platform: platformArgument(kernelArgumentsIn('cat', stdout)),
     os,
     source,
     writerArgs: scope.config.image.writerArgs,
@@ -106,7 +107,6 @@ async function planOverwrite(
   };
 }
 
-/** A disk with a CoreOS system on it. */
 interface WrittenDisk {
   readonly disk: BlockDevice;
   readonly root: FoundPartition;
@@ -119,29 +119,17 @@ interface WrittenDisk {
  * @throws AgentError `wait.timed-out` after a minute
  */
 export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<WrittenDisk> {
-  return scope.until(
-    'the partitions of the written disk are known',
-    (at) => lookForPartitions(scope, target, at),
-    { every: seconds(1), within: minutes(1) },
-  );
-}
-
-async function lookForPartitions(
-  { host }: HostScope,
-  target: TargetDisk,
-  signal: AbortSignal,
-): Promise<PollResult<WrittenDisk>> {
-  const disk = await readTarget(host, target, signal);
-  try {
-    return { done: { disk, root: findPartition(disk, 'root'), boot: findPartition(disk, 'boot') } };
-  } catch (error) {
-    return { status: asAgentError(error).message };
-  }
-}
-
-async function kernelArguments({ host, signal }: HostScope): Promise<readonly string[]> {
-  const { stdout } = await host.exec(commandLineArgv, { signal, limit: seconds(30) });
-  return kernelArgumentsIn('cat', stdout);
+  const poll = async (signal: AbortSignal): Promise<PollResult<WrittenDisk>> => {
+    const disk = await readTarget(scope.host, target, signal);
+    try {
+      const [root, boot] = [findPartition(disk, 'root'), findPartition(disk, 'boot')];
+      return { done: { disk, root, boot } };
+    } catch (error) {
+      return { status: asAgentError(error).message };
+    }
+  };
+  const limits = { every: seconds(1), within: minutes(1) };
+  return scope.until('the partitions of the written disk are known', poll, limits);
 }
 
 async function apply(scope: HostScope, target: TargetDisk, overwrite: Overwrite): Promise<void> {
@@ -249,13 +237,6 @@ export const findFinalOs = (
     within: serverTimeout(scope.config.layering),
   });
 
-/** How a rendered config is read, and how long the machine-config-server is waited for. */
-interface RenderedReading<T> {
-  readonly read: (rendered: Uint8Array) => T;
-  /** 20 minutes unless given. */
-  readonly within?: Millis;
-}
-
 /**
  * Reads the config that the Ignition on the disk leads to, waiting for the machine-config-server.
  * What `read` throws of a kind that may pass is waited over too.
@@ -264,18 +245,27 @@ interface RenderedReading<T> {
 export async function readRendered<T>(
   { host, web, signal, until }: StepScope<'host' | 'web'>,
   ignitionPath: string,
-  { read, within = minutes(20) }: RenderedReading<T>,
+  {
+    read,
+    within = minutes(20),
+  }: { readonly read: (rendered: Uint8Array) => T; readonly within?: Millis },
 ): Promise<T> {
   const text = await readTextOr({ host, signal }, ignitionPath, imageFileMissing);
   const pointer = readPointer(parseConfig(text).config);
-  return until(
-    'the rendered config of this pool can be read',
-    (at) => tryRead({ web, pointer, read }, at),
-    {
-      every: seconds(5),
-      within,
-    },
-  );
+  const poll = async (at: AbortSignal): Promise<PollResult<T>> => {
+    try {
+      const rendered =
+        pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, at);
+      return { done: read(rendered) };
+    } catch (error) {
+      at.throwIfAborted();
+      // What the embedded config lacks will not come by waiting.
+      if (pointer.kind === 'embedded' || !passing.includes(asAgentError(error).kind)) throw error;
+      return { status: asAgentError(error).message };
+    }
+  };
+  const limits = { every: seconds(5), within };
+  return until('the rendered config of this pool can be read', poll, limits);
 }
 
 /**
@@ -284,28 +274,6 @@ export async function readRendered<T>(
  */
 const serverTimeout = ({ mode, buildMinutes }: StepScope<never>['config']['layering']): Millis =>
   minutes(mode === 'off' ? 20 : 20 + 2 * buildMinutes);
-
-interface Reading<T> {
-  readonly web: Web;
-  readonly pointer: Pointer;
-  readonly read: (rendered: Uint8Array) => T;
-}
-
-async function tryRead<T>(
-  { web, pointer, read }: Reading<T>,
-  signal: AbortSignal,
-): Promise<PollResult<T>> {
-  try {
-    const rendered =
-      pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, signal);
-    return { done: read(rendered) };
-  } catch (error) {
-    signal.throwIfAborted();
-    // What the embedded config lacks will not come by waiting.
-    if (pointer.kind === 'embedded' || !passing.includes(asAgentError(error).kind)) throw error;
-    return { status: asAgentError(error).message };
-  }
-}
 
 async function fetchRendered(
   web: Web,

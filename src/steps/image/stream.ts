@@ -68,21 +68,15 @@ export function parseStream(text: string, origin: string): StreamMetadata {
   });
 }
 
-/** What of the host decides which image of a stream fits. */
-interface StreamHost {
-  /** As `uname -m` prints it; streams use the same words. */
-  readonly architecture: string;
-  /** Logical sector size of the install disk. */
-  readonly sectorBytes: number;
-}
-
 /**
  * The metal image of a stream for an architecture and a sector size.
+ * @param architecture as `uname -m` prints it; streams use the same words
+ * @param sectorBytes logical sector size of the install disk
  * @throws AgentError `image.not-in-stream`
  */
 export function imageInStream(
   stream: StreamMetadata,
-  { architecture, sectorBytes }: StreamHost,
+  { architecture, sectorBytes }: { readonly architecture: string; readonly sectorBytes: number },
 ): StreamImage {
   const known = stream.architectures[architecture];
   if (known === undefined) {
@@ -112,17 +106,13 @@ const missing = (what: string, instead: string): Error =>
 /** The metadata of a release has less than 1 MiB; nothing that is larger than this is one. */
 const largestBytes = 16 * 1024 ** 2;
 
-/** A stream, and the disk that its image is for. */
-interface StreamSearch {
-  /** A file on the host or an http(s) URL. */
-  readonly location: SecretUrl;
-  readonly sectorBytes: number;
-}
-
-/** The image of a stream for this host, with the host's architecture as `uname -m` prints it. */
+/**
+ * The image of a stream for this host, with the host's architecture as `uname -m` prints it.
+ * @param location a file on the host or an http(s) URL
+ */
 export async function findInStream(
   scope: StepScope<'host' | 'web'>,
-  { location, sectorBytes }: StreamSearch,
+  { location, sectorBytes }: { readonly location: SecretUrl; readonly sectorBytes: number },
 ): Promise<StreamImage & { readonly architecture: string }> {
   const stream = parseStream(await readStream(scope, location), String(location));
   const architecture = await readArchitecture(scope);

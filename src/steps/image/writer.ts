@@ -26,7 +26,6 @@ interface Sample {
   readonly bytes: number;
 }
 
-/** What was last passed on to the service. */
 interface Reported {
   readonly percent: number;
   readonly bytes: number;
@@ -113,8 +112,16 @@ export type WriterSource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string };
 
-/** What one run of the writer is reported. */
-interface WriterCall {
+/**
+ * The command that writes the operating system. `--insecure` tolerates that there is no signature,
+ * as RHCOS images have none; a bad signature is refused all the same.
+ */
+export const writerArgv = ({
+  ignition,
+  source,
+  args,
+  disk,
+}: {
   /** Path of the Ignition config on the host. */
   readonly ignition: string;
   readonly source: WriterSource;
@@ -122,13 +129,7 @@ interface WriterCall {
   readonly args: readonly string[];
   /** Kernel path of the disk. */
   readonly disk: string;
-}
-
-/**
- * The command that writes the operating system. `--insecure` tolerates that there is no signature,
- * as RHCOS images have none; a bad signature is refused all the same.
- */
-export const writerArgv = ({ ignition, source, args, disk }: WriterCall): readonly string[] => [
+}): readonly string[] => [
   'coreos-installer',
   'install',
   '--insecure',
@@ -202,22 +203,15 @@ const linesKept = 200;
 const afterTouch =
   /^(Resetting|Clearing|Preserving) partition table|^Writing Ignition config|^Install complete/;
 
-/** What the writer says, beside progress. */
-interface WriterOutput {
-  readonly take: (line: string) => void;
-  readonly lines: () => readonly string[];
-  /** The disk is not as it was. Before it is, a busy disk for example, it must be left alone. */
-  readonly hasTouchedDisk: () => boolean;
-}
-
-/** Begins to listen to one run of the writer. */
-export function writerOutput(): WriterOutput {
+/** Begins to listen to one run of the writer, to what it says beside progress. */
+export function writerOutput() {
   let lines: readonly string[] = [];
   let hasTouched = false;
   return {
     lines: () => lines,
+    /** The disk is not as it was. Before it is, a busy disk for example, it must be left alone. */
     hasTouchedDisk: () => hasTouched,
-    take: (line) => {
+    take: (line: string): void => {
       const isProgress = parseWriterLine(line) !== undefined;
       hasTouched ||= isProgress || afterTouch.test(line);
       // A disk that is half formatted has nothing to be made unbootable.

@@ -6,23 +6,19 @@ import { layeringFailure } from '../../layering/failures.ts';
 import {
   authorityFiles,
   certificateCommands,
-  type CertificateNames,
   curlCredentials,
   passwordLine,
   pullSecretOf,
-  type RegistryUser,
   validityAt,
 } from '../../layering/registry/credentials.ts';
 import {
   answerArgv,
-  contentTraceArgv,
-  nameTraceArgv,
+  traceArgvs,
   removeRegistryArgv,
   stagingFiles,
   stagingPlaces,
   startAgainArgv,
   tracesIn,
-  type WrittenRoot,
   imageForArgv,
   registryOfRelease,
   type RegistryRun,
@@ -166,16 +162,13 @@ async function leave({ host, signal }: StepScope<'host'>) {
 /** @throws AgentError `layering.staging-left` */
 async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<void> {
   const { host, signal } = scope;
-  const written: WrittenRoot = {
-    root: mount,
-    deployments: await host.list(deployments, signal),
-    address,
-  };
-  const ask = async (argv: readonly string[]): Promise<string> => {
-    const notThere = [0, 1, 2];
-    return (await host.exec(argv, { signal, limit: minutes(2), accept: notThere })).stdout;
-  };
-  const traces = tracesIn(await ask(contentTraceArgv(written)), await ask(nameTraceArgv(written)));
+  const written = { root: mount, deployments: await host.list(deployments, signal), address };
+  const outputs: string[] = [];
+  for (const argv of traceArgvs(written)) {
+    const { stdout } = await host.exec(argv, { signal, limit: minutes(2), accept: [0, 1, 2] });
+    outputs.push(stdout);
+  }
+  const traces = tracesIn(...outputs);
   if (traces.length === 0) return;
   const shown = traces.map((path) => path.replace(mount, ''));
   throw layeringFailure(
@@ -232,15 +225,20 @@ async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningR
   const { data } = await openStagingDisk(scope, target);
   const port = config.layering.registryPort;
   const address = stagingAddress(port);
-  await makeRegistrySecrets(scope, address, {
-    addresses: ['127.0.0.1'],
-    names: ['localhost'],
-  });
+  await makeRegistrySecrets(scope, address);
   const { settings, served, certificates, authFile } = stagingFiles;
   await host.writeFile(settings, registrySettings({ port }), { signal, mode: 0o600 });
   const image = await findImage(scope);
   const run = { ...image, data, served, authFile: PULL_SECRET_PATH };
-  await runContainer(scope, run);
+  try {
+    await host.exec(runRegistryArgv(run), { signal, limit: longestPull });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof Error)) throw error;
+    throw layeringFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
+      cause: error,
+    });
+  }
   await untilRegistryAnswers(scope, { address, certificates });
   return { kind: 'running', address, data, certificates, authFile };
 }
@@ -275,20 +273,6 @@ async function findImage({
   throw layeringFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
 }
 
-async function runContainer({ host, signal }: RegistryScope, run: RegistryRun): Promise<void> {
-  try {
-    await host.exec(runRegistryArgv(run), { signal, limit: longestPull });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof Error)) throw error;
-    throw layeringFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
-      cause: error,
-    });
-  }
-}
-
-type SecretsScope = StepScope<'host' | 'clock' | 'random'>;
-
 /** Folders that nobody but root may look into. */
 const secretFoldersArgv = [
   ...['install', '--directory', '--mode', '0700', secretsFolder],
@@ -299,17 +283,16 @@ const secretFoldersArgv = [
  * Makes the certificates and the one user of the staging registry, unless an earlier run did for this address. The
  * file with the address is written last: where it is, all else is.
  */
-async function makeRegistrySecrets(
-  scope: SecretsScope,
-  address: string,
-  names: CertificateNames,
-): Promise<void> {
+async function makeRegistrySecrets(scope: RegistryScope, address: string): Promise<void> {
   const { host, signal } = scope;
   if ((await host.readText(stagingFiles.address, signal)) === address) return;
   await host.exec(secretFoldersArgv, { signal, limit: seconds(20) });
-  await makeCertificates(scope, names);
-  const user = newUser(scope);
-  const salt = Buffer.from(scope.random.uuid().replaceAll('-', ''), 'hex');
+  await makeCertificates(scope);
+  const { random } = scope;
+  // 244 random bits: two UUIDs, whose dashes say nothing.
+  const password = `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
+  const user = { name: 'bootwright', password };
+  const salt = Buffer.from(random.uuid().replaceAll('-', ''), 'hex');
   for (const [path, content] of [
     [stagingFiles.passwords, passwordLine(user, salt)],
     [stagingFiles.authFile, pullSecretOf(address, user)],
@@ -320,17 +303,9 @@ async function makeRegistrySecrets(
   }
 }
 
-/** 244 random bits: two UUIDs, whose dashes say nothing. */
-const newUser = ({ random }: SecretsScope): RegistryUser => ({
-  name: 'bootwright',
-  password: `${random.uuid()}${random.uuid()}`.replaceAll('-', ''),
-});
-
-async function makeCertificates(
-  { host, signal, clock }: SecretsScope,
-  names: CertificateNames,
-): Promise<void> {
+async function makeCertificates({ host, signal, clock }: RegistryScope): Promise<void> {
   const { authority, served, certificates } = stagingFiles;
+  const names = { addresses: ['127.0.0.1'], names: ['localhost'] };
   for (const { path, content } of authorityFiles(authority, names)) {
     await host.writeFile(path, content, { signal, mode: 0o600 });
   }
@@ -353,11 +328,6 @@ const wantedBytes = 24 * gibibyte;
 
 /** Below this there is no use in beginning. */
 const leastBytes = 8 * gibibyte;
-
-/** Prints the free bytes of a file system. */
-const freeBytesArgv = (path: string): readonly string[] => [
-  ...['df', '--block-size=1', '--output=avail', path],
-];
 
 /**
  * Mounts the root file system of the written disk, where it stays until all images are built, and lets it grow as
@@ -396,7 +366,8 @@ async function openStagingDisk(
 }
 
 async function requireRoom({ host, signal }: StepScope<'host'>, folder: string): Promise<void> {
-  const { stdout } = await host.exec(freeBytesArgv(folder), { signal, limit: seconds(30) });
+  const argv = ['df', '--block-size=1', '--output=avail', folder];
+  const { stdout } = await host.exec(argv, { signal, limit: seconds(30) });
   const free = Number(/(?<!\d)\d+$/.exec(stdout)?.[0] ?? Number.NaN);
   if (Number.isNaN(free)) throw unreadableOutput('df', 'free bytes', stdout);
   if (free >= leastBytes) return;

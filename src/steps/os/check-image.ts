@@ -25,16 +25,14 @@ import { type NodeRequest, type CommandScope, ApplyPlan, OsSnapshot, nodeStep } 
 import { ask, findAuthFile, readArguments } from './read-host.ts';
 import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
 
-/** What is known before a change. */
-interface Seen {
-  readonly snapshot: OsSnapshot;
-}
-
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
  * host has no skopeo, the pull itself is the first to find out.
  */
-export async function planApply(scope: CommandScope, { snapshot }: Seen): Promise<ApplyPlan> {
+export async function planApply(
+  scope: CommandScope,
+  { snapshot }: { readonly snapshot: OsSnapshot },
+): Promise<ApplyPlan> {
   const { config, note } = scope;
   const name = parseImageName(config.image);
   // Asked before the registry, which a host that has nothing to do may not even reach.

@@ -9,7 +9,6 @@ import type { Host, HostLock } from '../../ports/host.ts';
 import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
 import { type CommandScope, OsSnapshot, nodeStep } from './step.ts';
 
-/** A host, and when to stop asking it. */
 interface AskedHost {
   readonly host: Host;
   readonly signal: AbortSignal;
@@ -174,15 +173,10 @@ const ostreeAuthFiles = [
 /** Pull secrets of an OpenShift node. */
 const kubeletAuthFile = '/var/lib/kubelet/config.json';
 
-/** The pull secrets that are there. */
-interface AuthFile {
-  readonly path: string;
-  /** ostree does not look there by itself. */
-  readonly isKubelets: boolean;
-}
-
-/** Finds the pull secrets that a pull will use. */
-export async function findAuthFile(asked: AskedHost): Promise<AuthFile | undefined> {
+/** Finds the pull secrets that a pull will use. ostree does not look for those of the kubelet by itself. */
+export async function findAuthFile(
+  asked: AskedHost,
+): Promise<{ readonly path: string; readonly isKubelets: boolean } | undefined> {
   for (const path of [...ostreeAuthFiles, kubeletAuthFile]) {
     if ((await ask(asked, ['test', '-e', path])) !== undefined) {
       return { path, isKubelets: path === kubeletAuthFile };

@@ -40,15 +40,12 @@ export async function verifyPlanned(
   const { image } = scope.config;
   const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
   if (next?.image !== image) throw notStaged(image, next ?? status.booted);
-  noteMovedName(scope, plan, next);
+  const { digest } = plan;
+  // A tag may have been moved between the look at the registry and the pull.
+  if (digest !== undefined && next.digest !== undefined && digest !== next.digest)
+    scope.note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
   scope.note('info', `${image} boots next`, { checksum: next.checksum });
   return nextBoot(status);
-}
-
-/** A tag may have been moved between the look at the registry and the pull. */
-function noteMovedName({ note }: CommandScope, { digest }: ApplyPlan, next: OsDeployment): void {
-  if (digest === undefined || next.digest === undefined || digest === next.digest) return;
-  note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
 }
 
 const notStaged = (image: string, next: OsDeployment | undefined): Error => {
@@ -95,10 +92,6 @@ const nextBoot = (status: OsStatus): NextBoot => {
 /** What the Machine Config Daemon goes by when it starts: a pull spec and nothing else. */
 export const recordPath = '/etc/machine-config-daemon/currentimage';
 
-/** As the daemon writes it. */
-const mode = 0o644;
-
-/** Whoever asked wants the daemon to know of the image. */
 const wantsRecord = condition<NodeRequest>('a record is requested', ({ records }) => records);
 
 /** Writes down that the image is what the node is to run, once it is booted next or runs. */
@@ -119,12 +112,11 @@ export const recordImage = nodeStep({
       note('info', 'the image is recorded already');
       return;
     }
-    await host.writeFile(recordPath, image, { signal, mode });
+    await host.writeFile(recordPath, image, { signal, mode: 0o644 });
     note('info', `${image} is recorded for the Machine Config Daemon`, { path: recordPath });
   },
 });
 
-/** Whoever asked wants the host to restart. */
 const wantsRestart = condition<NodeRequest>('a reboot is requested', ({ reboots }) => reboots);
 
 /** Restarts the host, if that makes a difference. */

@@ -26,10 +26,8 @@ import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { registryFailure, RegistryMedia } from './find-media.ts';
 
-/** Where the registry data of the live medium is mounted. */
 const registrySource = '/mnt/agentdata';
 
-/** Measures the registry data. */
 const measureArgv = ['du', '-sb', registrySource] as const;
 
 const RegistryGrowthSchema = z.discriminatedUnion('kind', [
@@ -57,8 +55,16 @@ export const planRegistryGrowth = step({
   preview: () => [measureArgv, lsblkArgv],
   run: async (scope, { disk: target, media }) => {
     if (!media.isPresent) return { kind: 'none' } as const;
-    const needed = bytesForRegistry(await measure(scope));
-    const disk = await readTarget(scope.host, target, scope.signal);
+    const { host, signal } = scope;
+    const { stdout } = await host.exec(measureArgv, { signal, limit: minutes(10) });
+    const bytes = parseMeasured(stdout);
+    if (bytes === undefined) {
+      throw registryFailure('registry.unreadable', `du printed no size: ${stdout.slice(0, 200)}`, {
+        context: { directory: registrySource },
+      });
+    }
+    const needed = bytesForRegistry(bytes);
+    const disk = await readTarget(host, target, signal);
     const percent = freePercent(disk, needed);
     if (percent >= 1) return { kind: 'grow', freePercent: percent } as const;
     throw registryFailure(
@@ -68,15 +74,6 @@ export const planRegistryGrowth = step({
     );
   },
 });
-
-async function measure({ host, signal }: StepScope<'host'>): Promise<number> {
-  const { stdout } = await host.exec(measureArgv, { signal, limit: minutes(10) });
-  const bytes = parseMeasured(stdout);
-  if (bytes !== undefined) return bytes;
-  throw registryFailure('registry.unreadable', `du printed no size: ${stdout.slice(0, 200)}`, {
-    context: { directory: registrySource },
-  });
-}
 
 /** The bytes that `measureArgv` printed; undefined when it printed something else. */
 export function parseMeasured(stdout: string): number | undefined {
@@ -94,7 +91,6 @@ const rootMount = '/mnt/root';
 /** Where the new system looks for the registry data. */
 const registryTarget = `${rootMount}/ostree/deploy/rhcos/var/lib/iri-registry`;
 
-/** Mounts the root file system of the new system. */
 const mountRootArgv = (partition: string): readonly string[] => [
   ...['mount', partition, rootMount],
 ];
@@ -105,25 +101,10 @@ const thawArgv = ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`] as con
 /** Freezes the root file system, so that all is on the disk. */
 const freezeArgv = ['fsfreeze', '--freeze', rootMount] as const;
 
-/** Takes the root file system out. */
 const unmountArgv = ['umount', rootMount] as const;
 
-/** The partition that grows, and how much of the disk stays free. */
-interface Growth {
-  readonly disk: string;
-  readonly partition: number;
-  readonly freePercent: number;
-}
-
-/** Grows the root partition, leaving room. */
-const growArgv = ({ disk, partition, freePercent }: Growth): readonly string[] => [
-  ...['growpart', `--free-percent=${freePercent}`, disk, String(partition)],
-];
-
-/** Grows the root file system to its partition. */
 const growFileSystemArgv = ['xfs_growfs', rootMount] as const;
 
-/** Copies the registry data. */
 const copyArgv = [
   'sh',
   '-c',
@@ -179,23 +160,18 @@ async function run(
   await host.exec(argv, { signal, limit });
 }
 
-/** The present root partition, and how much of the disk is to stay free. */
-interface RootGrowth {
-  readonly root: FoundPartition;
-  readonly freePercent: number;
-}
-
 async function growRoot(
   scope: StepScope<'host'>,
   target: TargetDisk,
-  { root, freePercent }: RootGrowth,
+  growth: { readonly root: FoundPartition; readonly freePercent: number },
 ): Promise<void> {
+  const { root } = growth;
   await run(scope, makeMountArgv);
   await run(scope, mountRootArgv(root.path));
   await run(scope, thawArgv);
   const recreation = await planRecreation(scope, { mount: rootMount, registry: registryTarget });
   await run(scope, unmountArgv);
-  await grow(scope, target, { disk: target.path, partition: root.number, freePercent });
+  await grow(scope, target, growth);
   await recreateRoot(scope, { target, root, recreation });
   await run(scope, mountRootArgv(root.path));
   await run(scope, growFileSystemArgv, minutes(10));
@@ -205,16 +181,14 @@ async function growRoot(
 async function grow(
   { host, signal }: StepScope<'host'>,
   target: TargetDisk,
-  growth: Growth,
+  { root, freePercent }: Parameters<typeof growRoot>[2],
 ): Promise<void> {
-  const { exitCode, stdout, stderr } = await execOnTarget({ host, target }, growArgv(growth), {
-    signal,
-    limit: minutes(5),
-    accept: [0, 1],
-  });
+  const argv = ['growpart', `--free-percent=${freePercent}`, target.path, String(root.number)];
+  const options = { signal, limit: minutes(5), accept: [0, 1] };
+  const { exitCode, stdout, stderr } = await execOnTarget({ host, target }, argv, options);
   if (exitCode === 0 || stdout.includes('NOCHANGE')) return;
   throw registryFailure('registry.not-grown', `growpart failed: ${stderr || stdout}`, {
-    context: { disk: growth.disk, partition: growth.partition },
+    context: { disk: target.path, partition: root.number },
   });
 }
 
@@ -319,20 +293,21 @@ async function planRecreation(
   );
 }
 
-/** What is recreated. */
-interface Recreated {
-  readonly target: TargetDisk;
-  readonly root: FoundPartition;
-  readonly recreation: Recreation;
-}
-
 /**
  * Does what is still to do. A root file system that could not be copied to memory stays unchanged: it works, slower.
  * @throws AgentError `registry.root-lost`, `disk.changed`, `command.*`
  */
 async function recreateRoot(
   scope: StepScope<'host'>,
-  { target, root, recreation }: Recreated,
+  {
+    target,
+    root,
+    recreation,
+  }: {
+    readonly target: TargetDisk;
+    readonly root: FoundPartition;
+    readonly recreation: Recreation;
+  },
 ): Promise<void> {
   const { host, signal, note } = scope;
   const run = async (argv: readonly string[]): Promise<void> => {
