@@ -2,7 +2,7 @@ import { controllerLabel, isRunning } from '../../cluster/controller.ts';
 import { pods } from '../../cluster/kinds.ts';
 import { silently, untilOf } from '../../engine/wait.ts';
 import { listAt } from '../../layering/api/cluster-object.ts';
-import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { fieldsOf } from '../../layering/api/schema.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -27,7 +27,7 @@ export async function runningPod({
  */
 export function ownedBy(controller: KubeObject | undefined, object: KubeObject): KubeObject {
   const ownerReferences = listAt(controller, 'metadata', 'ownerReferences')
-    .map((owner) => fieldsOf(owner as Value))
+    .map(fieldsOf)
     .map(({ apiVersion, kind, name, uid }) => ({ apiVersion, kind, name, uid }));
   if (ownerReferences.length === 0) return object;
   return { ...object, metadata: { ...object.metadata, ...{ ownerReferences } } };

@@ -79,7 +79,7 @@ export function policiesIn(settings: KubeObject | undefined): Policies {
 }
 
 function policiesOver(base: Policies | undefined, part: unknown): Policies {
-  const { files, units, sshkey } = fieldsOf(part as Value);
+  const { files, units, sshkey } = fieldsOf(part);
   const named = (list: Value | undefined, key: string) =>
     (Array.isArray(list) ? (list as readonly Value[]) : []).map((one) => {
       const fields = fieldsOf(one);

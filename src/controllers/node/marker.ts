@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Fields, isFields, type Value } from '../../layering/api/schema.ts';
+import { type Fields, isFields } from '../../layering/api/schema.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host } from '../../ports/host.ts';
@@ -22,7 +22,7 @@ const Marker = Target.extend({
   arguments: z.array(z.string()).readonly().optional().catch(undefined),
   /** The MachineConfig whose files may be written: one that goes with its pool is taken back by this. */
   object: z
-    .custom<Fields>((value) => isFields(value as Value))
+    .custom<Fields>((value) => isFields(value))
     .optional()
     .catch(undefined),
   /** Somebody has uncordoned the node after its drain: that counts no longer. */

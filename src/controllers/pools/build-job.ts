@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import { listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
-import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { fieldsOf } from '../../layering/api/schema.ts';
 import { jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import type { BuildObjects } from '../../layering/roll-out/build-inputs.ts';
 import { hours } from '../../model/duration.ts';
@@ -201,7 +201,7 @@ export function ownImage(pods: readonly KubeObject[]): string | undefined {
     pods
       .filter(({ metadata: { labels } }) => labels?.['app'] === app)
       .filter((pod) => textAt(pod, 'status', 'phase') === 'Running')
-      .map((pod) => fieldsOf(listAt(pod, 'spec', 'containers')[0] as Value)['image']),
+      .map((pod) => fieldsOf(listAt(pod, 'spec', 'containers')[0])['image']),
   );
   return images.find((image): image is string => typeof image === 'string' && image !== '');
 }

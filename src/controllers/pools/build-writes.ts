@@ -5,9 +5,9 @@ import {
   listAt,
   nodeKeys,
   textAt,
+  ownersOf,
 } from '../../layering/api/cluster-object.ts';
 import { buildTimes, conditionsOf } from '../../layering/api/os-build.ts';
-import { fieldsOf, type Value } from '../../layering/api/schema.ts';
 import { jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { phaseOf } from '../../layering/hand-over/pool-status.ts';
 import {
@@ -133,10 +133,7 @@ export const jobIn = ({ jobs: all }: PoolSnapshot, build: string): KubeObject | 
 
 /** Whether one object was made for another. */
 export const isOwnedBy = (object: KubeObject, { metadata: { uid } }: KubeObject): boolean =>
-  uid !== undefined &&
-  listAt(object, 'metadata', 'ownerReferences').some(
-    (one) => fieldsOf(one as Value)['uid'] === uid,
-  );
+  uid !== undefined && ownersOf(object).some((owner) => owner['uid'] === uid);
 
 /**
  * The builds that nothing needs once another has succeeded. Kept are that one, the newest with another image, which a

@@ -1,7 +1,7 @@
 import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { annotationOf, listAt, nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
-import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { fieldsOf } from '../../layering/api/schema.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
 import { isCordoned, unreadyReason } from '../../layering/roll-out/node-state.ts';
@@ -284,7 +284,7 @@ function drainTable(scope: PoolScope, drain: Drain | undefined): ActionTable<Dra
     })),
     uncordon: change((node, request) => {
       const taints = listAt(node, 'spec', 'taints');
-      const others = taints.filter((one) => fieldsOf(one as Value)['key'] !== operatorTaint);
+      const others = taints.filter((one) => fieldsOf(one)['key'] !== operatorTaint);
       return {
         metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request, [cordonedKey]: null } },
         spec: {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { machineConfigPools, machineConfigs as machineConfigKind } from '../../cluster/kinds.ts';
 import { listAt, partOf } from '../../layering/api/cluster-object.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
-import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { fieldsOf } from '../../layering/api/schema.ts';
 import { renderPool, type Rendering } from '../../layering/roll-out/render.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type Action, performActions } from '../../reconcile/actions.ts';
@@ -90,7 +90,7 @@ const isSelectionOf = (now: KubeObject, seen: KubeObject): boolean =>
 const isConfigured = (pool: KubeObject, { config, sources }: Rendered): boolean =>
   renderedNameOf(pool) === config.metadata.name &&
   isDeepStrictEqual(
-    listAt(pool, 'spec', 'configuration', 'source').map((one) => fieldsOf(one as Value)['name']),
+    listAt(pool, 'spec', 'configuration', 'source').map((one) => fieldsOf(one)['name']),
     sources,
   );
 

@@ -1,19 +1,19 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value } from './schema.ts';
+import { type Fields, fieldsOf, isFields, textOf } from './schema.ts';
 
 /** A part of an object of the API, or undefined where there is no such part. */
 export function partOf(object: KubeObject | undefined, ...path: readonly string[]): unknown {
   let part: unknown = object;
   for (const name of path) {
-    if (!isFields(part as Value)) return undefined;
-    part = (part as Fields)[name];
+    if (!isFields(part)) return undefined;
+    part = part[name];
   }
   return part;
 }
 
 /** A text of an object; empty if absent. */
 export function textAt(object: KubeObject | undefined, ...path: readonly string[]): string {
-  return textOf(partOf(object, ...path) as Value | undefined);
+  return textOf(partOf(object, ...path));
 }
 
 /** A number of an object; 0 if absent, as Go leaves zeroes out. */
@@ -31,6 +31,10 @@ export function listAt(
   return Array.isArray(part) ? part : [];
 }
 
+/** The owners of an object. */
+export const ownersOf = (object: KubeObject): readonly Fields[] =>
+  listAt(object, 'metadata', 'ownerReferences').map(fieldsOf);
+
 /** An annotation; empty if absent. */
 export const annotationOf = (object: KubeObject | undefined, key: string): string =>
   object?.metadata.annotations?.[key] ?? '';
@@ -47,11 +51,8 @@ export interface SeenCondition {
 
 /** The condition of a type, with empty texts where it is missing. */
 export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
-  const condition = fieldsOf(
-    listAt(object, 'status', 'conditions').find(
-      (one) => fieldsOf(one as Value)['type'] === type,
-    ) as Value | undefined,
-  );
+  const conditions = listAt(object, 'status', 'conditions').map(fieldsOf);
+  const condition = fieldsOf(conditions.find((one) => one['type'] === type));
   const text = (name: string): string => textOf(condition[name]);
   return {
     status: text('status'),

@@ -2,7 +2,7 @@ import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
 import { fieldErrors, fieldErrorText, preparedObject } from './check-object.ts';
-import { type Fields, fieldsOf, textOf, type Value } from './schema.ts';
+import { type Fields, fieldsOf, textOf, type Value, textsIn } from './schema.ts';
 
 /** A MachineOSConfig that the cluster would take, with its defaults. */
 export interface MachineOSConfig {
@@ -79,12 +79,9 @@ const wordFor = (word: Value | undefined, member: string): string =>
 
 function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
   const { name, annotations } = fieldsOf(metadata);
-  const texts = Object.entries(fieldsOf(annotations)).flatMap(([key, value]) =>
-    typeof value === 'string' ? [[key, value] as const] : [],
-  );
   return {
     name: textOf(name),
-    annotations: Object.fromEntries(texts),
+    annotations: textsIn(annotations),
     spec: spec as unknown as MachineOSConfigSpec,
   };
 }

@@ -169,7 +169,6 @@ const HALF_CHARACTER = String.raw`half of a surrogate pair (\ud800 to \udfff): w
 
 /** No object of a cluster is nested as deeply. */
 const DEEPEST = 1_000;
-/** The problem of an object that no program can follow to its end. */
 const TOO_DEEP = 'it is nested too deeply, or contains itself';
 
 const EMPTY_LINE =
@@ -179,7 +178,6 @@ const EMPTY_LINE =
 const HALF = /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/;
 const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/;
 
-/** What is wrong with an escape in double quotes. */
 interface EscapeFinding {
   readonly offset: number;
   readonly problem: string;

@@ -140,7 +140,6 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     : `${own}\n${userContent}${userContent.endsWith('\n') ? '' : '\n'}`;
 }
 
-/** Labels of an image that name what it was made from. */
 const imageLabels = ({
   machineConfig,
   baseImage,

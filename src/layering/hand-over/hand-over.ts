@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { KubeObject } from '../../ports/kube.ts';
 import { preparedObject } from '../api/check-object.ts';
-import { annotationOf, conditionOf, listAt, partOf, textAt } from '../api/cluster-object.ts';
+import {
+  annotationOf,
+  conditionOf,
+  listAt,
+  partOf,
+  textAt,
+  ownersOf,
+} from '../api/cluster-object.ts';
 import {
   buildKeys,
   buildOwnership,
@@ -12,7 +19,7 @@ import {
 } from '../api/os-build.ts';
 import { meantSpec } from '../api/meaning.ts';
 import { machineOSConfigKind } from '../api/os-config.ts';
-import { type Fields, fieldsOf, isFields, listOf, type Value } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
 /**
@@ -29,7 +36,7 @@ export const LeftImage = z.strictObject({
   /** HOST/[NAMESPACE/]NAME@sha256:… */
   image: z.string(),
   /** The user's MachineOSConfig. */
-  osConfig: z.custom<Fields>((value) => isFields(value as Value)),
+  osConfig: z.custom<Fields>((value) => isFields(value)),
   /** False where the registry did not take the tag, which the builder of 4.20 and older asks for: the cluster builds. */
   isTagged: z.boolean().optional(),
 });
@@ -88,13 +95,13 @@ export function ownershipPatch(
   owner: { readonly name: string; readonly uid: string },
 ): object | undefined {
   const { ownerReferences, finalizers } = buildOwnership(owner);
-  const owners = listAt(found, 'metadata', 'ownerReferences');
+  const owners = ownersOf(found);
   const held = listAt(found, 'metadata', 'finalizers');
-  const isOwned = owners.some((one) => fieldOf(one, 'uid') === owner.uid);
+  const isOwned = owners.some(({ uid }) => uid === owner.uid);
   const missing = finalizers.filter((one) => !held.includes(one));
   if (isOwned && missing.length === 0) return undefined;
   // Only one owner may be the controller; one of an earlier MachineOSConfig is gone with that.
-  const others = owners.filter((one) => fieldOf(one, 'kind') !== 'MachineOSConfig');
+  const others = owners.filter(({ kind }) => kind !== 'MachineOSConfig');
   return {
     metadata: {
       ownerReferences: isOwned ? owners : [...others, ...ownerReferences],
@@ -102,9 +109,6 @@ export function ownershipPatch(
     },
   };
 }
-
-const fieldOf = (value: unknown, name: string): Value | undefined =>
-  isFields(value as Value) ? (value as Readonly<Record<string, Value>>)[name] : undefined;
 
 /**
  * Annotations that start something: the one lets the cluster seed a build of its own, the other deletes a
@@ -150,13 +154,6 @@ export function annotationPatch(found: KubeObject, build: string): object | unde
   const removed = Object.fromEntries(stir.map((key) => [key, null]));
   return { metadata: { annotations: { ...removed, [buildKeys.currentBuild]: build } } };
 }
-
-const textsIn = (value: Fields[string] | undefined): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(fieldsOf(value)).flatMap(([key, text]) =>
-      typeof text === 'string' ? [[key, text] as const] : [],
-    ),
-  );
 
 /** Two rendered MachineConfigs of a pool that should be equal. */
 export interface RenderedPair {

@@ -42,7 +42,6 @@ export const expectedState = ({
 /** Name of the job in which the cluster's builder builds an image. */
 export const jobOf = (build: string): string => `build-${build}`;
 
-/** The jobs that build an image of the pool. */
 function buildJobs({ pool, builds, jobs }: PoolSnapshot): readonly string[] {
   const own = new Set(builds.map(({ metadata }) => jobOf(metadata.name)));
   return jobs

@@ -8,7 +8,7 @@ import {
   textAt,
 } from '../api/cluster-object.ts';
 import { buildConditions } from '../api/os-build.ts';
-import { fieldsOf, isFields, type Fields, type Value } from '../api/schema.ts';
+import { fieldsOf, isFields, } from '../api/schema.ts';
 import {
   type Violation,
   violationsOf,
@@ -170,8 +170,8 @@ const rankOf = ({ metadata: { name } }: KubeObject): number =>
 
 /** Whether a label selector of the API selects labels; none selects nothing, an empty one everything. */
 export function isSelectedBy(selector: unknown, labels: Labels): boolean {
-  if (!isFields(selector as Value)) return false;
-  const { matchLabels, matchExpressions } = selector as Fields;
+  if (!isFields(selector)) return false;
+  const { matchLabels, matchExpressions } = selector;
   const rules: readonly unknown[] = Array.isArray(matchExpressions) ? matchExpressions : [];
   return (
     Object.entries(fieldsOf(matchLabels)).every(([key, value]) => labels[key] === value) &&
@@ -181,8 +181,8 @@ export function isSelectedBy(selector: unknown, labels: Labels): boolean {
 
 /** The four operators of a label selector (apimachinery, LabelSelectorRequirement). */
 function isMatched(rule: unknown, labels: Labels): boolean {
-  if (!isFields(rule as Value)) return false;
-  const { key, operator, values } = rule as Fields;
+  if (!isFields(rule)) return false;
+  const { key, operator, values } = rule;
   const label = typeof key === 'string' ? labels[key] : undefined;
   const isAmong = label !== undefined && Array.isArray(values) && values.includes(label);
   switch (operator) {

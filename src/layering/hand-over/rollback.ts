@@ -1,6 +1,5 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, listAt, nodeKeys } from '../api/cluster-object.ts';
-import { isFields, type Value } from '../api/schema.ts';
+import { annotationOf, conditionOf, nodeKeys, ownersOf } from '../api/cluster-object.ts';
 import { repositoryConfigName } from '../manifests/served-config.ts';
 import { type ClusterSnapshot, poolSnapshot, poolStatus } from './pool-status.ts';
 
@@ -78,7 +77,4 @@ function notesOn(
 }
 
 const isOwnedBy = (build: KubeObject, uid: string): boolean =>
-  listAt(build, 'metadata', 'ownerReferences').some(
-    (owner) =>
-      isFields(owner as Value) && (owner as Readonly<Record<string, Value>>)['uid'] === uid,
-  );
+  ownersOf(build).some((owner) => owner['uid'] === uid);

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value, textsIn } from '../api/schema.ts';
 import {
   itemsOf,
   type Path,
@@ -197,21 +197,16 @@ export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   if (value['kind'] !== 'Secret' || value['apiVersion'] !== 'v1') return undefined;
   if (namespace !== operatorNamespace || name === '') return undefined;
   const type = value['type'];
-  const encoded = textsIn(value['data']).map(
+  const encoded = Object.entries(textsIn(value['data'])).map(
     ([key, text]) => [key, Buffer.from(text, 'base64').toString('utf8')] as const,
   );
   return {
     name,
     type: typeof type === 'string' ? type : 'Opaque',
     // For the API server, plain text wins.
-    data: Object.fromEntries([...encoded, ...textsIn(value['stringData'])]),
+    data: { ...Object.fromEntries(encoded), ...textsIn(value['stringData']) },
   };
 }
-
-const textsIn = (value: Value | undefined): readonly (readonly [string, string])[] =>
-  Object.entries(fieldsOf(value)).flatMap(([key, text]) =>
-    typeof text === 'string' ? [[key, text] as const] : [],
-  );
 
 /** Pools that every cluster has; a pool of workers without a member may have its image all the same. */
 const pools = ['master', 'worker'] as const;

@@ -218,7 +218,6 @@ export function repositoryIn(served: Uint8Array | string): string | undefined {
 /** Where a node has the pull secret of the cluster. */
 export const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
 
-/** Where a node has certificates that it trusts everywhere. */
 const ANCHORS = '/etc/pki/ca-trust/source/anchors/';
 
 /** What a node pulls images with. All of it is secret, or describes the site. */

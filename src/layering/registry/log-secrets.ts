@@ -20,7 +20,6 @@ export const folderThatIsSent = (hostId: string): string =>
 /** The most characters of all that a service gets with the logs of a host. */
 export const longestBundle = 16 * 2 ** 20;
 
-/** Marks a text whose beginning is left out. */
 const leftOut = '(earlier lines are left out)\n';
 
 /** The end of a text, in whole lines. */
@@ -141,7 +140,6 @@ export const secretsInIgnition = (text: string): readonly Secret[] =>
     .filter(isLongEnough)
     .map((word) => new Secret(word));
 
-/** Where a value of a config stands. */
 interface Place {
   readonly name: string;
   readonly isPrivate: boolean;

@@ -1,6 +1,12 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, countAt, listAt, nodeKeys, partOf, textAt } from '../api/cluster-object.ts';
-import { fieldsOf, type Value } from '../api/schema.ts';
+import {
+  annotationOf,
+  countAt,
+  nodeKeys,
+  partOf,
+  textAt,
+  ownersOf,
+} from '../api/cluster-object.ts';
 import { isSelectedBy } from '../hand-over/pool-status.ts';
 
 /** A pod that keeps a node from being drained, with the budget that forbids its eviction. */
@@ -42,9 +48,7 @@ export const placeOf = ({ metadata: { name, namespace = '' } }: KubeObject): str
 export const mustLeave = (pod: KubeObject): boolean =>
   !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase')) &&
   pod.metadata.annotations?.['kubernetes.io/config.mirror'] === undefined &&
-  !listAt(pod, 'metadata', 'ownerReferences')
-    .map((owner) => fieldsOf(owner as Value))
-    .some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
+  !ownersOf(pod).some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
 
 const forbids = (budget: KubeObject, pod: KubeObject): boolean =>
   budget.metadata.namespace === pod.metadata.namespace &&

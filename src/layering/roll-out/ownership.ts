@@ -2,8 +2,7 @@ import { deployments, leases, pods as podKind } from '../../cluster/kinds.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
-import { countAt, listAt, partOf, textAt } from '../api/cluster-object.ts';
-import { fieldsOf, type Value } from '../api/schema.ts';
+import { countAt, partOf, textAt, ownersOf } from '../api/cluster-object.ts';
 
 /**
  * The Deployment whose pod rolls out to pools, and the lease by which that pod works (machine-config-operator,
@@ -64,8 +63,7 @@ const isWanted = (deployment: KubeObject): boolean =>
 
 /** What made a pod: `KIND NAME`; empty for a pod that nothing looks after. */
 const makerOf = (pod: KubeObject): string =>
-  listAt(pod, 'metadata', 'ownerReferences')
-    .map((one) => fieldsOf(one as Value))
+  ownersOf(pod)
     .filter(({ controller }) => controller === true)
     .flatMap(({ kind, name }) =>
       typeof kind === 'string' && typeof name === 'string' ? [`${kind} ${name}`] : [],
@@ -128,7 +126,6 @@ export const operatorRefs = (namespace: string) => ({
   leases: operatorPrograms.map((name): KubeRef => ({ kind: leases, namespace, name })),
 });
 
-/** Who asks for the operator, and where. */
 interface OperatorQuestion {
   readonly kube: Pick<Kube, 'get' | 'list'>;
   readonly clock: Pick<Clock, 'elapsed'>;

@@ -6,7 +6,7 @@ import type { Config } from '../../ignition/types.ts';
 import { validateConfig } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, listAt, partOf, textAt } from '../api/cluster-object.ts';
+import { annotationOf, listAt, partOf, textAt, ownersOf } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import {
   controllerVersionKey,
@@ -14,7 +14,7 @@ import {
   releaseVersionKey,
 } from '../api/machine-config.ts';
 import { meantSpec } from '../api/meaning.ts';
-import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 import { isSelectedBy } from '../hand-over/pool-status.ts';
 import { lineless } from '../api/source-object.ts';
@@ -73,7 +73,7 @@ const withoutImage = (release: KubeObject | undefined): string =>
 function sourcesOf(pool: KubeObject, machineConfigs: readonly KubeObject[]): readonly KubeObject[] {
   const selector = partOf(pool, 'spec', 'machineConfigSelector');
   // The operator refuses a selector of everything.
-  if (!isFields(selector as Value) || Object.keys(selector as Fields).length === 0) return [];
+  if (!isFields(selector) || Object.keys(selector).length === 0) return [];
   const rank = ({ metadata: { labels } }: KubeObject): number =>
     labels?.[roleLabel] === 'worker' ? 0 : 1;
   return machineConfigs
@@ -84,9 +84,7 @@ function sourcesOf(pool: KubeObject, machineConfigs: readonly KubeObject[]): rea
 
 const isRendered = (machineConfig: KubeObject): boolean =>
   machineConfig.metadata.name.startsWith('rendered-') &&
-  listAt(machineConfig, 'metadata', 'ownerReferences').some(
-    (one) => fieldsOf(one as Value)['kind'] === 'MachineConfigPool',
-  );
+  ownersOf(machineConfig).some(({ kind }) => kind === 'MachineConfigPool');
 
 function mergedSpec(sources: readonly KubeObject[], release?: KubeObject): Fields {
   const texts = (member: string): string[] =>
@@ -119,7 +117,7 @@ function mergedSpec(sources: readonly KubeObject[], release?: KubeObject): Field
 function mergedConfig(sources: readonly KubeObject[]): Fields {
   const configs = sources.flatMap((one) => {
     const config = partOf(one, 'spec', 'config');
-    return isFields(config as Value) ? [parsed(one.metadata.name, config)] : [];
+    return isFields(config) ? [parsed(one.metadata.name, config)] : [];
   });
   const [first, ...others] = configs;
   if (first === undefined) return {};

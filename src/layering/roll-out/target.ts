@@ -1,8 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, listAt, textAt } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, textAt, ownersOf } from '../api/cluster-object.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
-import { fieldsOf, type Value } from '../api/schema.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { imageOf, isSetAside, newestBuild, setAsideBuilds } from './image-origin.ts';
 
@@ -58,25 +57,27 @@ function previous(snapshot: PoolSnapshot): TargetStatus {
   return { target: { config: configOf(newest), image: imageOf(newest) } };
 }
 
-/** What shows whether a target of a node came from its pool. */
-interface TargetOrigin {
-  /** The pool of the node. */
-  readonly pool: KubeObject | undefined;
-  /** The MachineConfig of the target. */
-  readonly config: KubeObject;
-  readonly builds: readonly KubeObject[];
-}
-
-/** Why the pool of a node cannot have given it a target, now or before; undefined where it can. */
+/**
+ * Why the pool of a node cannot have given it a target, now or before; undefined where it can.
+ * @param config the MachineConfig of the target
+ */
 export function foreignReason(
   target: RollOutTarget,
-  { pool, config, builds }: TargetOrigin,
+  {
+    pool,
+    config,
+    builds,
+  }: {
+    readonly pool: KubeObject | undefined;
+    readonly config: KubeObject;
+    readonly builds: readonly KubeObject[];
+  },
 ): string | undefined {
   if (pool === undefined) return 'the node is in no pool';
   const { name } = pool.metadata;
-  const isOwned = listAt(config, 'metadata', 'ownerReferences')
-    .map((one) => fieldsOf(one as Value))
-    .some((owner) => owner['kind'] === 'MachineConfigPool' && owner['name'] === name);
+  const isOwned = ownersOf(config).some(
+    (owner) => owner['kind'] === 'MachineConfigPool' && owner['name'] === name,
+  );
   if (!isOwned && renderedNameOf(pool) !== target.config)
     return `MachineConfig ${target.config} is none of pool ${name}`;
   const isBuilt = builds.some(

@@ -59,7 +59,7 @@ export function writtenStatus(input: StatusInput): Fields | undefined {
 const inPlaceOf = (before: unknown, value: Value): Value =>
   isFields(value)
     ? {
-        ...Object.fromEntries(Object.keys(fieldsOf(before as Value)).map((key) => [key, null])),
+        ...Object.fromEntries(Object.keys(fieldsOf(before)).map((key) => [key, null])),
         ...value,
       }
     : value;
@@ -73,7 +73,7 @@ function wantedStatus(pool: KubeObject, input: StatusInput): Fields {
         ? ''
         : `Failed to render configuration for pool ${pool.metadata.name}: ${renderFailure}`,
   });
-  const held = listAt(pool, 'status', 'conditions').map((one) => fieldsOf(one as Value));
+  const held = listAt(pool, 'status', 'conditions').map(fieldsOf);
   const conditions = (all: readonly Condition[]): Fields => ({
     conditions: all.reduce<readonly Fields[]>((list, one) => withCondition(list, one, now), held),
   });

@@ -109,11 +109,12 @@ async function lookInside(
   // 0: it has read both.
   if (exitCode === 0 && digests.size < 2) throw unreadableOutput('sha256sum', 'digests', stdout);
   await unmount(signal);
-  return wrongContent({
-    hasStamp,
-    sha256: digests.get(bootIgnition),
-    expected: digests.get(ignition.path) ?? ignition.sha256,
-  });
+  const found = digests.get(bootIgnition);
+  const wrong = hasStamp ? [] : ['the first boot would not run Ignition'];
+  if (found === undefined) return [...wrong, 'there is no Ignition config on the boot partition'];
+  return found === (digests.get(ignition.path) ?? ignition.sha256)
+    ? wrong
+    : [...wrong, 'the Ignition config on the boot partition is not that of this host'];
 }
 
 /** Mounts the boot partition with a few tries; why it cannot be mounted, if so. */
@@ -174,7 +175,6 @@ const mountFrozenBootArgv = (partition: string): readonly string[] => [
   ...['mount', '-o', 'nosuid,nodev,noexec,noatime', partition, bootMountPoint],
 ];
 
-/** Takes the boot partition out again. */
 const unmountBootArgv = ['umount', bootMountPoint] as const;
 
 /** Says whether the first start would run Ignition. */
@@ -191,33 +191,12 @@ export function parseDigests(stdout: string): ReadonlyMap<string, string> {
   return new Map([...lines].map(([, digest = '', path = '']) => [path, digest]));
 }
 
-/** What was read from the boot partition. */
-interface BootContent {
-  readonly hasStamp: boolean;
-  /** Digest of the Ignition on it; undefined if absent. */
-  readonly sha256: string | undefined;
-  /** Digest of the Ignition that should be on it. */
-  readonly expected: string;
-}
-
-/** What is wrong with the content of the boot partition. */
-function wrongContent({ hasStamp, sha256, expected }: BootContent): readonly string[] {
-  const ignition =
-    sha256 === undefined
-      ? ['there is no Ignition config on the boot partition']
-      : sha256 === expected
-        ? []
-        : ['the Ignition config on the boot partition is not that of this host'];
-  return [...(hasStamp ? [] : ['the first boot would not run Ignition']), ...ignition];
-}
-
 /** Says whether the host was started by UEFI firmware. */
 export const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 
 /** The label that OpenShift nodes have in the boot menu of the firmware. */
 export const bootLabel = 'Red Hat Enterprise Linux';
 
-/** One entry of the firmware. */
 interface BootEntry {
   /** Four hexadecimal digits. */
   readonly number: string;
@@ -234,17 +213,16 @@ export interface BootMenu {
   readonly entries: readonly BootEntry[];
 }
 
-/** The loader that an entry shall start. */
-interface Loader {
-  readonly disk: string;
-  /** Number of the EFI system partition. */
-  readonly partition: number;
-  /** `\EFI\redhat\shimx64.efi` */
-  readonly file: string;
-}
-
-/** Makes an entry and puts it first in the boot order. */
-export const createEntryArgv = ({ disk, partition, file }: Loader): readonly string[] => [
+/**
+ * Makes an entry and puts it first in the boot order.
+ * @param partition number of the EFI system partition
+ * @param file the loader, `\EFI\redhat\shimx64.efi`
+ */
+export const createEntryArgv = (
+  disk: string,
+  partition: number,
+  file: string,
+): readonly string[] => [
   ...['efibootmgr', '-v', '-d', disk, '-p', String(partition), '-c'],
   ...['-L', bootLabel, '-l', file],
 ];

@@ -19,7 +19,7 @@ import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
 import { readTable, roomBefore, tableArgv } from './kept.ts';
-import { readDisks } from './target.ts';
+import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
 
 /**
@@ -101,13 +101,10 @@ async function importedPools(
   return imported;
 }
 
-interface Others {
-  readonly roots: readonly BlockDevice[];
-  readonly disk: BlockDevice;
-  readonly emptied: readonly BlockDevice[];
-}
-
-function warnOfOthers({ note }: StepScope<'host'>, { roots, disk, emptied }: Others): void {
+function warnOfOthers(
+  { note }: StepScope<'host'>,
+  { roots, disk, emptied }: Disks & { readonly emptied: readonly BlockDevice[] },
+): void {
   for (const shared of sharedWith(roots, disk, emptied)) note('warn', shared);
   for (const { path } of twinsOf(roots, disk)) {
     note(

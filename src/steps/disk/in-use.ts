@@ -10,7 +10,6 @@ import { writesDisk } from '../conditions.ts';
 import { diskFailure } from './failures.ts';
 import { readTarget } from './target.ts';
 
-/** A process that has a block device open. */
 interface Opener {
   readonly pid: number;
   readonly device: string;

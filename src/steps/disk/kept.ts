@@ -88,12 +88,6 @@ const shortestImageBytes = gibibyte;
 /** CoreOS warns of a smaller root file system at login (fedora-coreos-config, `coreos-check-rootfs-size`). */
 const smallRootBytes = 8 * gibibyte;
 
-/** What the new system gets beside the partitions that stay. */
-interface Room {
-  readonly level: 'info' | 'warn';
-  readonly says: string;
-}
-
 /**
  * Decides whether there is room for an operating system before the partitions that are kept; undefined where none is.
  * @throws AgentError `disk.keep-collides`
@@ -101,7 +95,8 @@ interface Room {
 export function roomBefore({
   path,
   kept = [],
-}: Pick<TargetDisk, 'path' | 'kept'>): Room | undefined {
+}: Pick<TargetDisk, 'path' | 'kept'>):
+  { readonly level: 'info' | 'warn'; readonly says: string } | undefined {
   const [first] = kept.toSorted((one, other) => one.startBytes - other.startBytes);
   if (first === undefined) return undefined;
   const names = kept.map(({ number, label }) => `${number} ${JSON.stringify(label)}`).join(', ');

@@ -90,19 +90,16 @@ const identityOf = (
   wwn: device.wwn,
 });
 
-/** The disk that was asked for, under both its names. */
-interface AskedDisk {
-  /** As it was given, usually `/dev/disk/by-id/…`. */
-  readonly asked: string;
-  /** With every link followed. */
-  readonly real: string;
-}
-
 /**
  * The device that a path means, when the operating system can be written to it.
+ * @param asked as it was given, usually `/dev/disk/by-id/…`
+ * @param real with every link followed
  * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`, `disk.ambiguous`
  */
-export function chooseDisk(roots: readonly BlockDevice[], { asked, real }: AskedDisk): BlockDevice {
+export function chooseDisk(
+  roots: readonly BlockDevice[],
+  { asked, real }: { readonly asked: string; readonly real: string },
+): BlockDevice {
   const device = deviceAt(roots, real);
   if (device === undefined) throw missing(roots, asked);
   const problem =

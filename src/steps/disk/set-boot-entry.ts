@@ -134,7 +134,7 @@ async function setEfiEntry(
   for (const old of oldEntries(menu, world)) {
     await tryOr(scope, () => run(deleteEntryArgv(old.number, file)));
   }
-  const create = createEntryArgv({ disk: disk.path, partition: number, file });
+  const create = createEntryArgv(disk.path, number, file);
   const made = await tryOr(scope, () =>
     execOnTarget({ host, target: disk }, create, { signal, limit: minutes(1) }),
   );
@@ -150,20 +150,11 @@ async function setEfiEntry(
     await tryOr(scope, () => run(deleteEntryArgv(same, file)));
   }
   if (ignition !== undefined) {
-    const failed = await tryOr(scope, () => setMirrorEntries(scope, { disk, ignition, file }));
+    const failed = await tryOr(scope, () => setMirrorEntries(scope, disk, { ignition, file }));
     if (failed instanceof AgentError) warn(scope, failed);
   }
   await verify(scope, world);
   await tryOr(scope, () => run(logOrderArgv(file)));
-}
-
-/** What the other disks of a mirror are entered with. */
-interface Mirror {
-  readonly disk: TargetDisk;
-  /** Path of the Ignition of this host. */
-  readonly ignition: string;
-  /** Path of the shim. */
-  readonly file: string;
 }
 
 /** The disks that Ignition makes a PReP partition on: the firmware of Power boots a disk, so they need none of it yet. */
@@ -185,7 +176,8 @@ async function mirrorPaths(
  */
 async function setMirrorEntries(
   scope: StepScope<'host'>,
-  { disk, ignition, file }: Mirror,
+  disk: TargetDisk,
+  { ignition, file }: { readonly ignition: string; readonly file: string },
 ): Promise<void> {
   const { host, signal, note } = scope;
   const text = (await host.readText(ignition, signal)) ?? '';
@@ -198,7 +190,7 @@ async function setMirrorEntries(
     const loader = loaderFor(deviceAt(roots, real), esp);
     if (loader === undefined) later.push(`${esp.label} on ${esp.device}`);
     if (loader === undefined || loader.disk === own.path) continue;
-    const argv = createEntryArgv({ ...loader, file });
+    const argv = createEntryArgv(loader.disk, loader.partition, file);
     await execOnTarget({ host, target: disk }, argv, { signal, limit: minutes(1) });
   }
   if (later.length === 0) return;
@@ -315,15 +307,12 @@ const vendors = ['redhat', 'centos', 'fedora'];
 /** Where the EFI system partition is looked into; the place that the Go agent uses. */
 const espMountPoint = '/mnt';
 
-/** Mounts the EFI system partition. */
 const mountEspArgv = (partition: string): readonly string[] => [
   ...['mount', partition, espMountPoint],
 ];
 
-/** Names the vendors on the mounted EFI system partition. */
 const listVendorsArgv = ['ls', '-1', `${espMountPoint}/EFI`] as const;
 
-/** Takes the EFI system partition out again. */
 const unmountEspArgv = ['umount', espMountPoint] as const;
 
 /**

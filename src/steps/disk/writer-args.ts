@@ -127,7 +127,6 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
 export const unreadable = (path: string, why: string): Error =>
   diskFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
 
-/** A partition as the writer chooses it. */
 interface Partition {
   readonly number: number;
   readonly label: string;

@@ -40,7 +40,6 @@ function hostIgnitionPath(config: Config): string {
   return `/opt/install-dir/${hostRole(config)}${hostId === '' ? '' : `-${hostId}`}.ign`;
 }
 
-/** The Ignition of this host as it was served, and where it is saved. */
 interface SavedIgnition {
   readonly bytes: Uint8Array;
   readonly saved: HostIgnition;

@@ -17,7 +17,6 @@ const renderedIgnitionPath = '/opt/openshift/master.ign';
  */
 const renderedCopyPath = '/opt/install-dir/master.ign.rendered';
 
-/** Checks whether bootkube wrote a config. */
 const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
 
 /**

@@ -228,7 +228,6 @@ async function checkIgnition(
   refuseOtherHash(text, { origin: path, hash: valueOf(uses, 'ignition-hash') });
 }
 
-/** What the image is looked for with. */
 interface Search {
   readonly scope: StepScope<'host' | 'web'>;
   readonly disk: TargetDisk;
@@ -356,12 +355,10 @@ const mediumFolders = ['/run/media/iso', '/run/media/iso/images', '/run/media/is
 /** `rhcos-metal.x86_64.raw.gz`, `fedora-coreos-…-metal4k.x86_64.raw.xz`. */
 const imageName = /\.raw(\.(gz|xz|zst))?$/i;
 
-/** What the live medium has to install from. */
 type LiveImage =
   | { readonly kind: 'offline'; readonly because: string }
   | { readonly kind: 'file'; readonly path: string; readonly because: string };
 
-/** The image file among names that fits a sector size, if there is one. */
 function imageAmong(names: readonly string[], sectorBytes: number): string | undefined {
   const images = names.filter((name) => imageName.test(name));
   const is4k = (name: string): boolean => /4k/i.test(name);

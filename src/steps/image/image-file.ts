@@ -9,7 +9,6 @@ import { unreadableOutput } from '../host-commands.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { imageFailure } from './failures.ts';
 
-/** Prints the digest of an image file on the host. */
 const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
 
 /** Prints the beginning of an image file on the host, or another part of it, as hexadecimal bytes. */
@@ -24,12 +23,10 @@ const headArgv = (path: string, from = 0): readonly string[] => [
   path,
 ];
 
-/** Prints the size of an image file on the host. */
 const sizeArgv = (path: string): readonly string[] => [
   ...['stat', '--dereference', '--format=%s', '--', path],
 ];
 
-/** What is read of an image to judge it. */
 interface ImageSample {
   readonly head: Uint8Array;
   /** Its last bytes, where they show more than the first. */
@@ -86,7 +83,6 @@ export async function verifyFile(
 /** How much of an image must be read to judge it: past the volume descriptor of an ISO. */
 export const headBytes = 40 * 1024;
 
-/** What the beginning of a file shows. */
 interface SniffedImage {
   readonly format: 'gzip' | 'xz' | 'zstd' | 'raw';
   /** Sector size that the image was made for, where the partition table could be seen. */

@@ -148,7 +148,6 @@ const longestStandstill = stageLimits['Writing image to disk'];
 
 const pollInterval: Millis = minutes(1);
 
-/** What is watched. */
 interface WatchedWrite {
   readonly host: Host;
   readonly clock: Clock;

@@ -3,7 +3,6 @@ import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay.t
 import { diskFailure, diskFailures } from '../disk/failures.ts';
 import { imageFailure, type imageFailures } from './failures.ts';
 
-/** What the writer said when it ended badly. */
 interface WriterEnd {
   /** Kernel path of the disk. */
   readonly disk: string;

@@ -115,7 +115,6 @@ const readServed = (scope: StepScope<'host'>, path: string): Promise<string> =>
     layeringFailure('layering.served-lost', `${path} is missing`, { context: { path } }),
   );
 
-/** Where the boot partition is mounted meanwhile. */
 const place = '/mnt';
 
 /** The Ignition of this host as the first start reads it (coreos-installer, `install.rs`). */

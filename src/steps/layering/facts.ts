@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
-import { isFields, type Fields, type Value } from '../../layering/api/schema.ts';
+import { isFields, type Fields } from '../../layering/api/schema.ts';
 
 const PoolRequestSchema = z.object({
   /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
   pool: z.string(),
   /** The MachineOSConfig as its manifest holds it. */
-  object: z.custom<Fields>((value) => isFields(value as Value)),
+  object: z.custom<Fields>((value) => isFields(value)),
   /** The same as the API server would keep it. */
-  config: z.custom<MachineOSConfig>((value) => isFields(value as Value)),
+  config: z.custom<MachineOSConfig>((value) => isFields(value)),
   /** A file with the Secret that may push the image, and no other object. */
   pushSecret: z.string(),
   /** The same for the Secret that may pull the base; the pull secret of the cluster without it. */

@@ -129,7 +129,6 @@ const readServed = (
     read: (bytes) => ({ text: textOf(bytes), served: readServedConfig(bytes) }),
   });
 
-/** What it takes to find the image of a pool. */
 type FindScope = StepScope<'host' | 'web'>;
 
 /** What a worker keeps of the config that it is served, mode 0600. */
@@ -144,7 +143,6 @@ const workerFoldersArgv = [
   ...['install', '--directory', '--mode=0700', secretsFolder, workerFiles.certificates],
 ] as const;
 
-/** What the pool is served, and where its images lie. */
 interface Lead {
   /** The whole of what is served. */
   readonly text: string;
