@@ -8,7 +8,7 @@ import {
   textAt,
 } from '../api/cluster-object.ts';
 import { buildConditions } from '../api/os-build.ts';
-import { fieldsOf, isFields, } from '../api/schema.ts';
+import { fieldsOf, isFields } from '../api/schema.ts';
 import {
   type Violation,
   violationsOf,
