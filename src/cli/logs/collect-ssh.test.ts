@@ -1,12 +1,13 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { localHost } from '../../adapters/host/local-host.ts';
 import { collectFromHosts, hostsIn, sshArgv } from './collect-ssh.ts';
 
-vi.mock('../../adapters/host/local-host.ts', () => ({ localHost: vi.fn() }));
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 it('takes names and addresses, each once', () => {
   expect(hostsIn('m1, 192.0.2.7,2001:db8::7,fe80::1%eth0,m1')).toEqual([
@@ -31,9 +32,9 @@ it('quotes the image twice, for the shell of the user and for that of root', () 
 });
 
 it('says that this machine has no ssh, before the line of any host', async () => {
-  vi.mocked(localHost).mockReturnValue(fakeHost().on(['ssh', rest]).isMissing());
+  const host = fakeHost().on(['ssh', rest]).isMissing();
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  await expect(collectFromHosts('m1,m2', { environment: {} })).rejects.toMatchObject({
+  await expect(collectFromHosts('m1,m2', { environment: {} }, host)).rejects.toMatchObject({
     code: 'cli.no-ssh',
   });
   expect(written).not.toHaveBeenCalled();
@@ -42,12 +43,11 @@ it('says that this machine has no ssh, before the line of any host', async () =>
 it('hands the agent of ssh on, and nothing else of the environment; keeps no file that is no bundle', async () => {
   const host = fakeHost();
   host.on(['ssh', rest]).prints(Buffer.from('x'.repeat(100)).toString('base64'));
-  vi.mocked(localHost).mockReturnValue(host);
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   const output = mkdtempSync(join(tmpdir(), 'bootwright-collect-'));
   try {
     const environment = { SSH_AUTH_SOCK: '/run/agent', PULL_SECRET_TOKEN: 'secret' };
-    await expect(collectFromHosts('m1', { environment, output })).rejects.toThrow(
+    await expect(collectFromHosts('m1', { environment, output }, host)).rejects.toThrow(
       'no logs of 1 of 1 hosts: m1',
     );
     expect(host.calls[0]).toMatchObject({ env: { SSH_AUTH_SOCK: '/run/agent' } });

@@ -4,12 +4,14 @@ import { localHost } from '../../adapters/host/local-host.ts';
 import { momentOf } from '../../config/complete.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { readArchive } from '../../lib/archive.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { minutes } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Host } from '../../ports/host.ts';
 import { BundleManifest } from '../documents.ts';
 import { cliFailure } from '../failures.ts';
 import { print, shellQuoted, shellWord } from '../messages.ts';
@@ -35,17 +37,28 @@ const atOnce = 8;
 /** Of one host: its own limit, and what ssh needs before and after it. */
 const limit = minutes(2);
 
+/** One host, and the machine that reaches it. */
+interface RemoteHost {
+  readonly machine: Pick<Host, 'exec'>;
+  readonly host: string;
+  readonly signal: AbortSignal;
+}
+
 /** What became of one host. */
 type HostOutcome =
   | { readonly host: string; readonly path: string; readonly says: string }
   | { readonly host: string; readonly error: AgentError };
 
 /**
- * Collects the logs of hosts over ssh, eight at once, into one file for each, and prints what became of each. Nothing is written on
+ * Collects the logs of hosts by the ssh of a machine, this one unless given, eight at once, into one file for each, and prints what became of each. Nothing is written on
  * the hosts. Resolves with 0 where all were collected, or with the code of a signal.
  * @throws AgentError `cli.logs-not-collected`, `cli.no-ssh`, `cli.bad-flag`, `cli.bundle-not-written`
  */
-export async function collectFromHosts(names: string, options: SshOptions): Promise<number> {
+export async function collectFromHosts(
+  names: string,
+  options: SshOptions,
+  machine: Pick<Host, 'exec'> = localHost(),
+): Promise<number> {
   const hosts = hostsIn(names);
   const { sshKey, knownHosts, output = '.' } = options;
   for (const [flag, file] of Object.entries({ '--ssh-key': sshKey, '--known-hosts': knownHosts }))
@@ -65,7 +78,10 @@ export async function collectFromHosts(names: string, options: SshOptions): Prom
       Promise.all(
         hosts.map((host) =>
           inTurn(async () => {
-            const outcome = await collectFrom(host, { ...options, output }, stop.signal);
+            const outcome = await collectFrom(
+              { machine, host, signal: stop.signal },
+              { ...options, output },
+            );
             missing.delete(host);
             return outcome;
           }),
@@ -91,15 +107,14 @@ export function hostsIn(names: string): readonly string[] {
 }
 
 async function collectFrom(
-  host: string,
+  { machine, host, signal }: RemoteHost,
   options: SshOptions & { readonly output: string },
-  signal: AbortSignal,
 ): Promise<HostOutcome> {
   try {
     signal.throwIfAborted();
     const { SSH_AUTH_SOCK: agent } = options.environment;
     const env = agent === undefined ? {} : { SSH_AUTH_SOCK: agent };
-    const { stdout, stderr } = await localHost().exec(sshArgv(host, options), {
+    const { stdout, stderr } = await machine.exec(sshArgv(host, options), {
       ...{ signal, limit, env },
     });
     const bytes = Buffer.from(stdout, 'base64');
@@ -111,11 +126,10 @@ async function collectFrom(
     await writeFile(path, bytes, { mode: 0o600, flag: 'wx' });
     return { host, path, says: plainLine(`${role}, ${state}`, 200) };
   } catch (thrown) {
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    if (!(thrown instanceof AgentError)) return { host, error: notCollected('', message, thrown) };
-    const isSsh = thrown.code === 'command.failed';
-    const said = isSsh ? String(thrown.context['stderr'] ?? '') : '';
-    return { host, error: isSsh ? notCollected(said, message, thrown) : thrown };
+    const error = asAgentError(thrown);
+    if (error.code !== 'command.failed') return { host, error };
+    const { stderr = '' } = error.context;
+    return { host, error: notCollected(String(stderr), error.message, thrown) };
   }
 }
 
