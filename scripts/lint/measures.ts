@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_312],
   capi: [49, 8_729],
-  cli: [58, 9_684],
+  cli: [58, 9_698],
   cluster: [18, 2_356],
   config: [19, 2_705],
   controllers: [48, 8_643],
