@@ -32,10 +32,10 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_312],
   capi: [49, 8_729],
-  cli: [58, 9_698],
+  cli: [58, 9_815],
   cluster: [18, 2_356],
   config: [19, 2_705],
-  controllers: [48, 8_643],
+  controllers: [48, 8_666],
   engine: [15, 2_140],
   ignition: [16, 2_430],
   layering: [46, 8_358],

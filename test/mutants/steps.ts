@@ -138,6 +138,18 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
+  'src/cli/layer/status.ts': [
+    {
+      means: 'an update is shown by the least that one of its nodes needs',
+      from: 'heavier.indexOf(other.needs) - heavier.indexOf(one.needs)',
+      to: 'heavier.indexOf(one.needs) - heavier.indexOf(other.needs)',
+    },
+    {
+      means: 'another image is shown as the update of files alone',
+      from: 'nextBuild !== undefined || !nodes.every(isOnImage)',
+      to: 'nextBuild !== undefined',
+    },
+  ],
   'src/controllers/node/disruption.ts': [
     {
       means: 'a mirror that loses by-digest by the setting of its registry needs no drain',
@@ -151,8 +163,18 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'a change with one part that needs a reboot does not reboot',
-      from: "one ?? [{ type: 'Reboot' } as const]",
-      to: 'one ?? []',
+      from: "actions = [{ type: 'Reboot' }] as readonly Action[]",
+      to: 'actions = [] as readonly Action[]',
+    },
+    {
+      means: 'an update that no node takes is shown as one that needs no reboot',
+      from: '  if (before.fixed !== wanted.fixed) return undefined;\n',
+      to: '',
+    },
+    {
+      means: 'an update of kernel arguments is shown as one that needs no reboot',
+      from: "? [] : ['kernelArguments']",
+      to: '? [] : []',
     },
     {
       means: 'policies of another generation count as merged',

@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import { configFile } from '../../../test/support/agent-node.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
 import {
   type LayeredPool,
   masterBuild,
   masterImage,
   masterRendered,
+  nodeObject,
+  poolObject,
 } from '../../../test/layering/layered-pool.ts';
 import { rollOutCluster } from '../../../test/layering/roll-out.ts';
+import { machineConfigs, machineConfigurations } from '../../cluster/kinds.ts';
 import { poolProgress } from '../../layering/roll-out/progress.ts';
-import { renderPools, renderPoolsJson } from './status.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { pendingUpdate, renderPools, renderPoolsJson } from './status.ts';
 
 const progress = (change: LayeredPool = {}, pool = 'master') =>
   poolProgress(pool, rollOutCluster(change));
@@ -95,5 +101,132 @@ describe('the text of layer status', () => {
         nodes: [{ name: 'm1', waitsFor: '' }, { name: 'm2' }],
       },
     ]);
+  });
+});
+
+describe('the update that nodes of a pool wait for', () => {
+  const rendered = 'rendered-worker-new';
+  const { signal } = new AbortController();
+  const configObject = (name: string, spec: object, config: object): KubeObject => ({
+    metadata: { name },
+    spec: { ...spec, config: { ignition: { version: '3.4.0' }, ...config } },
+  });
+
+  interface Change {
+    readonly spec?: object;
+    readonly config?: object;
+    readonly settings?: object;
+    /** The MachineConfigs of the nodes; those of others than these cannot be read. */
+    readonly old?: Readonly<Record<string, object>>;
+    readonly nodes?: readonly string[];
+    readonly images?: readonly string[];
+  }
+
+  /** A pool without an image of its own, whose nodes have these MachineConfigs. */
+  async function updateOf({
+    spec = {},
+    config = {},
+    settings,
+    old = { a: {} },
+    nodes = ['a'],
+    images = [],
+  }: Change) {
+    const kube = fakeKube();
+    kube.put(machineConfigs, configObject(rendered, spec, config));
+    for (const [name, one] of Object.entries(old))
+      kube.put(machineConfigs, configObject(name, {}, one));
+    if (settings !== undefined) kube.put(machineConfigurations, settings as KubeObject);
+    const objects = nodes.map((name, index) =>
+      nodeObject(`w${index}`, 'worker', { currentConfig: name, currentImage: images[index] }),
+    );
+    const pools = [poolObject('worker', { configuration: { name: rendered } })];
+    const found = poolProgress('worker', { ...rollOutCluster(), pools, nodes: objects });
+    const update = await pendingUpdate({ kube, signal }, found, objects);
+    const row = renderPools([{ ...found, update }], 300)
+      .split('\n')
+      .find((line) => line.startsWith('  update'));
+    return { update, text: row?.replace(/^ {2}update +/, '') };
+  }
+
+  const files = (...paths: readonly string[]) => ({
+    storage: { files: paths.map((path) => configFile(path, 'new')) },
+  });
+
+  it.each<[why: string, change: Change, text: string]>([
+    [
+      'a key',
+      { config: { passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['k'] }] } } },
+      'no drain, no reboot',
+    ],
+    [
+      'a file whose policy reloads cri-o, twice',
+      { config: files('/etc/containers/policy.json', '/etc/containers/registries.d/a.yaml') },
+      'no drain, no reboot: systemctl reload crio.service',
+    ],
+    [
+      'registries that may move an image',
+      { config: files('/etc/containers/registries.conf') },
+      'drains each node, no reboot (/etc/containers/registries.conf): systemctl reload crio.service',
+    ],
+    [
+      'a file of no policy beside one that has one',
+      { config: files('/etc/containers/policy.json', '/etc/a') },
+      'drains and reboots each node (/etc/a)',
+    ],
+    [
+      'many files of no policy',
+      { config: files('/etc/a', '/etc/b', '/etc/c', '/etc/d', '/etc/e') },
+      'drains and reboots each node (/etc/a, /etc/b, /etc/c, 2 more)',
+    ],
+    [
+      'a unit',
+      { config: { systemd: { units: [{ name: 'a.service', enabled: true }] } } },
+      'drains and reboots each node (a.service)',
+    ],
+    [
+      'kernel arguments, another OS and extensions',
+      { spec: { osImageURL: 'x', kernelArguments: ['a=b'], extensions: ['usbguard'] } },
+      'drains and reboots each node (osImageURL, kernelArguments, extensions or kernelType)',
+    ],
+    [
+      'a disk',
+      { config: { storage: { disks: [{ device: '/dev/sdb', wipeTable: true }] } } },
+      'no node takes it: only an installation changes disks, users, links or FIPS',
+    ],
+    [
+      'a file that the policies of the cluster name',
+      {
+        config: files('/etc/a'),
+        settings: {
+          metadata: { name: 'cluster', generation: 1 },
+          spec: {
+            nodeDisruptionPolicy: { files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] },
+          },
+        },
+      },
+      'no drain, no reboot',
+    ],
+    [
+      'more for one node than for another',
+      { config: files('/etc/a'), old: { a: files('/etc/a'), b: {} }, nodes: ['a', 'b'] },
+      'drains and reboots each node (/etc/a)',
+    ],
+    [
+      'the MachineConfig of a node that is gone',
+      { old: {} },
+      'unknown (there is no MachineConfig a)',
+    ],
+    [
+      'an image besides',
+      { config: files('/etc/containers/policy.json'), images: ['r.test/os@sha256:1'] },
+      'drains and reboots each node (another OS image)',
+    ],
+  ])('is shown with what it asks of each: %s', async (_, change, text) => {
+    expect((await updateOf(change)).text).toBe(text);
+  });
+
+  it('is not there where each node has what the pool should have', async () => {
+    expect((await updateOf({ nodes: [rendered], config: files('/etc/a') })).update).toBeUndefined();
+    expect((await updateOf({ nodes: [] })).update).toBeUndefined();
   });
 });

@@ -1,4 +1,19 @@
-import { leases, podDisruptionBudgets, pods } from '../../cluster/kinds.ts';
+import {
+  leases,
+  machineConfigs,
+  machineConfigurations,
+  podDisruptionBudgets,
+  pods,
+} from '../../cluster/kinds.ts';
+import {
+  type Disruption,
+  plannedDisruption,
+  policiesIn,
+} from '../../controllers/node/disruption.ts';
+import { configMissing } from '../../controllers/node/node-object.ts';
+import { wantedHost, type WantedHost } from '../../controllers/node/wanted-host.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { nodesOfPool } from '../../layering/hand-over/pool-status.ts';
 import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
@@ -10,7 +25,8 @@ import {
   poolProgress,
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { annotationOf, nodeKeys, textAt } from '../../layering/api/cluster-object.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
 import { outputWidth, print, wrapped } from '../messages.ts';
@@ -34,7 +50,13 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
   return withCluster(kubeconfig, async (kube, signal) => {
     const cluster = await readRollOut(kube, signal, pool);
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
-    const seen = pools.map((name) => poolProgress(name, cluster));
+    const seen = await Promise.all(
+      pools.map(async (name) => {
+        const progress = poolProgress(name, cluster);
+        const nodes = nodesOfPool(name, cluster);
+        return { ...progress, update: await pendingUpdate({ kube, signal }, progress, nodes) };
+      }),
+    );
     print(format === 'json' ? renderPoolsJson(seen) : renderPools(seen, outputWidth(usualWidth)));
     return seen.some(({ violations }) => violations.length > 0) ? 1 : 0;
   });
@@ -83,15 +105,81 @@ async function readRollOut(
   };
 }
 
+/** What the update of a pool asks of each node that does not have it yet. */
+export interface PoolUpdate {
+  /** `refused` where only an installation changes such things; `unknown` where the reason says what cannot be read. */
+  readonly needs: 'nothing' | 'drain' | 'reboot' | 'refused' | 'unknown';
+  /** What asks for it: paths, units, members of the MachineConfig. */
+  readonly reasons: readonly string[];
+  /** What its agent runs in place of a reboot. */
+  readonly commands: readonly string[];
+}
+
+/** A pool with the update that its nodes wait for; undefined where all have what the pool should have. */
+export interface ShownPool extends PoolProgress {
+  readonly update?: PoolUpdate | undefined;
+}
+
+interface Reading {
+  readonly kube: Pick<Kube, 'get'>;
+  readonly signal: AbortSignal;
+}
+
+/** From the least to the most that is asked of a node. */
+const heavier = ['nothing', 'drain', 'reboot', 'refused', 'unknown'] as const;
+
+/** Compares the rendered MachineConfig of a pool with those of its nodes, by the policies that the Machine Config Operator follows. */
+export async function pendingUpdate(
+  at: Reading,
+  { rendered, image, nextBuild }: PoolProgress,
+  nodes: readonly KubeObject[],
+): Promise<PoolUpdate | undefined> {
+  const currentOf = (node: KubeObject): string => annotationOf(node, nodeKeys.currentConfig);
+  const isOnImage = (node: KubeObject): boolean =>
+    annotationOf(node, nodeKeys.currentImage) === image;
+  if (nodes.length > 0 && (nextBuild !== undefined || !nodes.every(isOnImage)))
+    return { needs: 'reboot', reasons: ['another OS image'], commands: [] };
+  const outdated = [...new Set(nodes.map(currentOf))].filter(
+    (name) => name !== '' && name !== rendered,
+  );
+  if (rendered === '' || outdated.length === 0) return undefined;
+  try {
+    const policies = policiesIn(
+      await at.kube.get({ kind: machineConfigurations, name: 'cluster' }, at.signal),
+    );
+    const wanted = await readHostOf(at, rendered);
+    const before = await Promise.all(outdated.map((name) => readHostOf(at, name)));
+    return before
+      .map((one) => updateOf(plannedDisruption(one, wanted, policies)))
+      .toSorted((one, other) => heavier.indexOf(other.needs) - heavier.indexOf(one.needs))[0];
+  } catch (error) {
+    at.signal.throwIfAborted();
+    return { needs: 'unknown', reasons: [asAgentError(error).message], commands: [] };
+  }
+}
+
+async function readHostOf({ kube, signal }: Reading, name: string): Promise<WantedHost> {
+  const found = await kube.get({ kind: machineConfigs, name }, signal);
+  if (found === undefined) throw configMissing(name);
+  return wantedHost(found as unknown as Fields);
+}
+
+function updateOf(planned: Disruption | undefined): PoolUpdate {
+  if (planned === undefined) return { needs: 'refused', reasons: [], commands: [] };
+  const { reboots, drains, reasons, argvs } = planned;
+  const commands = [...new Set(argvs.map((argv) => argv.join(' ')))];
+  return { needs: reboots ? 'reboot' : drains ? 'drain' : 'nothing', reasons, commands };
+}
+
 /** The pools for programs. Fields are added in later versions, none is taken away. */
-export const renderPoolsJson = (pools: readonly PoolProgress[]): string =>
+export const renderPoolsJson = (pools: readonly ShownPool[]): string =>
   `${JSON.stringify({ pools }, undefined, 2)}\n`;
 
 /**
  * The pools, for people.
  * @param width columns to keep to; only a word that is longer, as the digest of an image, goes beyond
  */
-export const renderPools = (pools: readonly PoolProgress[], width: number): string =>
+export const renderPools = (pools: readonly ShownPool[], width: number): string =>
   pools
     .map(
       (pool) =>
@@ -117,12 +205,13 @@ function linesOf([label, text]: Row, width: number): readonly string[] {
     : [`  ${label.padEnd(labelWidth)}${lines[0] ?? ''}`.trimEnd(), ...rest.slice(1)];
 }
 
-function rowsOf(progress: PoolProgress): readonly Row[] {
+function rowsOf(progress: ShownPool): readonly Row[] {
   const { pool, isLayered, isPaused, image, nodes, nextBuild, origin } = progress;
+  const update = updateRows(progress);
   const title: Row = [`pool ${pool}${isPaused ? ' (paused)' : ''}`];
   const isOnImages = nodes.some((one) => one.currentImage !== '' || one.desiredImage !== '');
   const toDo = progress.actions.map((one): Row => ['to do', one]);
-  if (!isLayered && !isOnImages) return [title, ['layered', 'no'], ...toDo];
+  if (!isLayered && !isOnImages) return [title, ['layered', 'no'], ...update, ...toDo];
   return [
     title,
     ['state', stateText(progress)],
@@ -133,6 +222,7 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
     ['image', image === '' ? 'none' : image],
     ...(origin === undefined ? [] : [['why this one', originText(origin)] as const]),
     ['MachineConfig', progress.rendered === '' ? 'not rendered' : progress.rendered],
+    ...update,
     ['nodes', countText(progress)],
     ...nodes.map((node): Row => [`  ${node.name}`, nodeText(node, image)]),
     ...progress.violations.map((one): Row => [
@@ -141,6 +231,25 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
     ]),
     ...toDo,
   ];
+}
+
+const mostReasons = 3;
+
+function updateRows({ update }: ShownPool): readonly Row[] {
+  if (update === undefined) return [];
+  const { needs, reasons, commands } = update;
+  const more = reasons.length - mostReasons;
+  const named = [...reasons.slice(0, mostReasons), ...(more > 0 ? [`${more} more`] : [])];
+  const why = named.length === 0 ? '' : ` (${named.join(', ')})`;
+  const runs = commands.length === 0 ? '' : `: ${commands.join(', ')}`;
+  const texts = {
+    nothing: `no drain, no reboot${runs}`,
+    drain: `drains each node, no reboot${why}${runs}`,
+    reboot: `drains and reboots each node${why}`,
+    refused: 'no node takes it: only an installation changes disks, users, links or FIPS',
+    unknown: `unknown${why}`,
+  } as const;
+  return [['update', texts[needs]]];
 }
 
 /** The columns of `oc get mcp` that are true. */

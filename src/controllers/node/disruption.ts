@@ -1,5 +1,6 @@
 import { countAt, partOf } from '../../layering/api/cluster-object.ts';
 import { type Fields, fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { isSameList } from '../../os/driver.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { HostChange } from './host-files.ts';
 import type { WantedFile, WantedHost } from './wanted-host.ts';
@@ -26,10 +27,12 @@ export interface Disruption {
   readonly drains: boolean;
   /** Commands of the host, in their order, once files are written. */
   readonly argvs: readonly (readonly string[])[];
+  /** What asks for the reboot, else for the drain: paths, units, members of a MachineConfig. */
+  readonly reasons: readonly string[];
 }
 
 /** What whatever no policy names asks for. */
-export const rebootNeeded: Disruption = { reboots: true, drains: true, argvs: [] };
+export const rebootNeeded: Disruption = { reboots: true, drains: true, argvs: [], reasons: [] };
 
 const none: readonly Action[] = [{ type: 'None' }];
 const restart = (service: string): Action => ({ type: 'Restart', service });
@@ -128,22 +131,42 @@ export function disruptionOf(step: HostStep, policies: Policies): Disruption {
   if (before.packages !== wanted.packages) return rebootNeeded;
   const { paths, units, isUser } = differences(step);
   const asked = [
-    ...paths.map((path) => ofPath(path, policies)),
-    ...units.map((unit) => policies.units.get(unit)),
-    ...(isUser ? [policies.sshKey] : []),
+    ...paths.map((path) => [path, ofPath(path, policies)] as const),
+    ...units.map((unit) => [unit, policies.units.get(unit)] as const),
+    ...(isUser ? [['keys and password of core', policies.sshKey] as const] : []),
+  ].map(([name, actions = [{ type: 'Reboot' }] as readonly Action[]]) => ({ name, actions }));
+  const namesWith = (isMeant: (action: Action) => boolean): readonly string[] =>
+    asked.filter(({ actions }) => actions.some(isMeant)).map(({ name }) => name);
+  const rebooting = namesWith(({ type }) => type === 'Reboot');
+  if (rebooting.length > 0) return { ...rebootNeeded, reasons: rebooting };
+  const draining = namesWith(
+    ({ type }) =>
+      type === 'Drain' ||
+      (type === 'Special' &&
+        registriesNeedDrain(textOf(before, registriesConf), textOf(wanted, registriesConf))),
+  );
+  const argvs = asked.flatMap(({ actions }) => actions.flatMap(argvOf));
+  return { reboots: false, drains: draining.length > 0, argvs, reasons: draining };
+}
+
+/**
+ * What an update from one MachineConfig to another asks of a node that has all of the first; undefined where it changes what only an
+ * installation does, so that no node takes it.
+ */
+export function plannedDisruption(
+  before: WantedHost,
+  wanted: WantedHost,
+  policies: Policies,
+): Disruption | undefined {
+  if (before.fixed !== wanted.fixed) return undefined;
+  const ofSystem = [
+    ...(before.osImageURL === wanted.osImageURL ? [] : ['osImageURL']),
+    ...(isSameList(before.kernelArguments, wanted.kernelArguments) ? [] : ['kernelArguments']),
+    ...(before.packages === wanted.packages ? [] : ['extensions or kernelType']),
   ];
-  const actions = asked.flatMap((one) => one ?? [{ type: 'Reboot' } as const]);
-  if (actions.some(({ type }) => type === 'Reboot')) return rebootNeeded;
-  return {
-    reboots: false,
-    drains: actions.some(
-      ({ type }) =>
-        type === 'Drain' ||
-        (type === 'Special' &&
-          registriesNeedDrain(textOf(before, registriesConf), textOf(wanted, registriesConf))),
-    ),
-    argvs: actions.flatMap(argvOf),
-  };
+  return ofSystem.length > 0
+    ? { ...rebootNeeded, reasons: ofSystem }
+    : disruptionOf({ before, wanted, lacks: { write: [], remove: [], units: [] } }, policies);
 }
 
 function argvOf({ type, service = 'crio.service' }: Action): readonly (readonly string[])[] {

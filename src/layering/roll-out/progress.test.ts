@@ -54,7 +54,7 @@ describe('what a node waits for', () => {
     [
       'its change',
       withNode({ ...drained, currentImage: 'old', state: 'Working' }),
-      'drained; changes and reboots',
+      'drained; being changed',
       'maxUnavailable 1: first m1',
     ],
     [

@@ -155,7 +155,7 @@ function drainText(node: KubeObject, cluster: RollOutSnapshot): string {
 
 function workText(node: KubeObject): string {
   const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
-  if (at('desiredDrain').startsWith('drain-')) return 'drained; changes and reboots';
+  if (at('desiredDrain').startsWith('drain-')) return 'drained; being changed';
   const reason = at('reason');
   if (at('state') !== 'Working') return 'chosen; its agent has not begun';
   return reason === '' ? 'at work' : reason;
