@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
 import { readArchive } from '../lib/archive.ts';
 import { readFileOf, replaceFile } from './file-access.ts';
@@ -24,6 +24,18 @@ export async function keepBundle(path: string, bytes: Uint8Array): Promise<void>
     .sort();
   for (const name of others.slice(0, Math.max(0, others.length + 1 - mostKept)))
     await rm(join(folder, name), { force: true });
+}
+
+/**
+ * Puts a bundle where somebody wants it, private to its owner; nothing is left where that fails, and what is there already is not touched.
+ * @throws the error of the system
+ */
+export async function writeBundle(path: string, bytes: Uint8Array): Promise<void> {
+  await using file = await open(path, 'wx', 0o600);
+  await file.writeFile(bytes).catch(async (error: unknown) => {
+    await rm(path, { force: true });
+    throw error;
+  });
 }
 
 const withoutMoment = (path: string): string => basename(path).replace(moment, '');

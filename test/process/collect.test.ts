@@ -116,6 +116,9 @@ describe('bootwright logs collect', () => {
       expect(stderr).toMatch(
         /^failed: cli\.bundle-not-written: .*logs-.*\nwhy: .*ENOSPC.*\nnext: .*--output.*\n$/,
       );
+      const path = join(host.folder, 'root/opt/own.tar.gz');
+      expect((await collect(host, '--output', path)).exitCode).toBe(4);
+      expect(existsSync(path)).toBe(false);
       expect((await collect(host, '--output', '-')).exitCode).toBe(0);
     } finally {
       undo();

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
+import { writeBundle } from '../../adapters/bundle-file.ts';
 import { systemClock } from '../../adapters/clock.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import {
@@ -80,7 +80,7 @@ export async function runCapiGather(call: GatherCall): Promise<number> {
       now,
     );
     const { output = `bootwright-${namespace}-${name}-${momentOf(now)}.tar.gz` } = call;
-    await writeFile(output, packed, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
+    await writeBundle(output, packed).catch((cause: unknown) => {
       throw capiFailure('capi.not-written', `${output} cannot be written`, { cause });
     });
     for (const file of missing) printNote('note', `not in it: ${file.name}: ${file.missing ?? ''}`);

@@ -1,5 +1,4 @@
-import { writeFile } from 'node:fs/promises';
-import { keepBundle } from '../../adapters/bundle-file.ts';
+import { keepBundle, writeBundle } from '../../adapters/bundle-file.ts';
 import { readJournalFile } from '../../adapters/journal.ts';
 import { processLine } from '../../adapters/status-file.ts';
 import { bundlePathFor, journalPathFor } from '../../config/complete.ts';
@@ -72,11 +71,7 @@ export async function runLogsCollect(call: CollectCall): Promise<number> {
 }
 
 async function write(bytes: Uint8Array, path: string, chosen: string | undefined): Promise<void> {
-  const written =
-    chosen === undefined
-      ? keepBundle(path, bytes)
-      : writeFile(path, bytes, { mode: 0o600, flag: 'wx' });
-  await written.catch((cause: unknown) => {
+  await (chosen === undefined ? keepBundle : writeBundle)(path, bytes).catch((cause: unknown) => {
     throw cliFailure('cli.bundle-not-written', `${path} cannot be written`, { cause });
   });
   print(`wrote ${path}\nnext: bootwright logs read ${shellWord(path)}\n`);

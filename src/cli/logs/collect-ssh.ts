@@ -1,5 +1,6 @@
-import { access, constants, writeFile } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeBundle } from '../../adapters/bundle-file.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import { momentOf } from '../../config/complete.ts';
 import type { Environment } from '../../config/environment.ts';
@@ -50,8 +51,8 @@ type HostOutcome =
   | { readonly host: string; readonly error: AgentError };
 
 /**
- * Collects the logs of hosts by the ssh of a machine, this one unless given, eight at once, into one file for each, and prints what became of each. Nothing is written on
- * the hosts. Resolves with 0 where all were collected, or with the code of a signal.
+ * Collects the logs of hosts by the ssh of a machine, this one unless given, eight at once, into one file for each, and prints
+ * what became of each. Nothing is written on the hosts. Resolves with 0 where all were collected, or with the code of a signal.
  * @throws AgentError `cli.logs-not-collected`, `cli.no-ssh`, `cli.bad-flag`, `cli.bundle-not-written`
  */
 export async function collectFromHosts(
@@ -123,7 +124,7 @@ async function collectFrom(
     });
     const name = `logs-${host.replaceAll(/[:%]/g, '-')}-${momentOf(Date.now())}.tar.gz`;
     const path = join(options.output, name);
-    await writeFile(path, bytes, { mode: 0o600, flag: 'wx' });
+    await writeBundle(path, bytes);
     return { host, path, says: plainLine(`${role}, ${state}`, 200) };
   } catch (thrown) {
     const error = asAgentError(thrown);
