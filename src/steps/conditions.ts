@@ -112,3 +112,12 @@ export const leavesRecord = condition<Config>(
   (config) => config.host.reach !== 'dry' && isOwnController(config),
   (config) => (config.host.reach === 'dry' ? 'a dry host leaves nothing' : whyNoFollower(config)),
 );
+
+/** A choice as a plan prints it, or why there is none. */
+export function choiceOr(choice: () => string): string {
+  try {
+    return choice();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

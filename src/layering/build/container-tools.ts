@@ -35,17 +35,17 @@ export interface ImageStore {
   readonly run: string;
 }
 
-/** Arguments that name the store. The driver `vfs` would copy the whole base for each layer. */
-const storeArgs = (store: ImageStore | undefined): readonly string[] =>
-  store === undefined
-    ? []
-    : ['--root', store.storage, '--runroot', store.run, '--storage-driver', 'overlay'];
-
 /** A program with its store. */
 export interface Builder {
   readonly name: BuilderName;
   readonly store?: ImageStore;
 }
+
+/** A program as it works on its store. The driver `vfs` would copy the whole base for each layer. */
+const programArgs = ({ name, store }: Builder): readonly string[] =>
+  store === undefined
+    ? [name]
+    : [name, '--root', store.storage, '--runroot', store.run, '--storage-driver', 'overlay'];
 
 /** One build. */
 export interface BuildCall extends RegistryAccess {
@@ -67,9 +67,8 @@ export interface BuildCall extends RegistryAccess {
  * Builds an image. One layer comes on top of the base, as in the cluster's own builder; the network is that of the
  * host, whose names and proxies a build needs.
  */
-export const buildArgv = ({ name, store }: Builder, call: BuildCall): readonly string[] => [
-  name,
-  ...storeArgs(store),
+export const buildArgv = (builder: Builder, call: BuildCall): readonly string[] => [
+  ...programArgs(builder),
   ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
   ...['--security-opt', 'label=disable'],
   ...accessOf(call),
@@ -82,7 +81,7 @@ export const buildArgv = ({ name, store }: Builder, call: BuildCall): readonly s
 
 /** Pushes an image of the store. */
 export const pushArgv = (
-  { name, store }: Builder,
+  builder: Builder,
   {
     tag,
     to,
@@ -90,8 +89,7 @@ export const pushArgv = (
     ...access
   }: RegistryAccess & { readonly tag: string; readonly to: string; readonly digestFile: string },
 ): readonly string[] => [
-  name,
-  ...storeArgs(store),
+  ...programArgs(builder),
   ...['push', '--quiet', '--digestfile', digestFile],
   ...accessOf(access),
   ...[tag, `docker://${to}`],
@@ -108,9 +106,8 @@ function localImage({ store }: Builder, tag: string): string {
 }
 
 /** Removes an image from the store. */
-export const removeArgv = ({ name, store }: Builder, tag: string): readonly string[] => [
-  name,
-  ...storeArgs(store),
+export const removeArgv = (builder: Builder, tag: string): readonly string[] => [
+  ...programArgs(builder),
   ...['rmi', '--force', tag],
 ];
 
@@ -143,26 +140,21 @@ export const copyImageArgv = (from: ImageAt, to: ImageAt): readonly string[] => 
   `docker://${to.image}`,
 ];
 
-/** Prints the manifest, or the list of manifests, as the registry has it. */
-export const registryManifestArgv = (at: ImageAt): readonly string[] => [
-  ...[...skopeo(at), 'inspect', '--raw'],
+const inspectAt = (at: ImageAt, ...options: readonly string[]): readonly string[] => [
+  ...[...skopeo(at), 'inspect', ...options],
   ...accessArgs('', at),
   `docker://${at.image}`,
 ];
+
+/** Prints the manifest, or the list of manifests, as the registry has it. */
+export const registryManifestArgv = (at: ImageAt): readonly string[] => inspectAt(at, '--raw');
 
 /** Prints the digest that the registry has for a name. */
-export const registryDigestArgv = (at: ImageAt): readonly string[] => [
-  ...[...skopeo(at), 'inspect', '--no-tags', '--format', '{{.Digest}}'],
-  ...accessArgs('', at),
-  `docker://${at.image}`,
-];
+export const registryDigestArgv = (at: ImageAt): readonly string[] =>
+  inspectAt(at, '--no-tags', '--format', '{{.Digest}}');
 
 /** Prints the configuration of an image in a registry: its architecture and its labels. */
-export const registryConfigArgv = (at: ImageAt): readonly string[] => [
-  ...[...skopeo(at), 'inspect', '--config'],
-  ...accessArgs('', at),
-  `docker://${at.image}`,
-];
+export const registryConfigArgv = (at: ImageAt): readonly string[] => inspectAt(at, '--config');
 
 /** skopeo ignores the variable that podman and buildah read (seen with 1.9). */
 const skopeo = ({ registries }: ImageAt): readonly string[] =>

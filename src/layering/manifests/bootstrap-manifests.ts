@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value, textsIn } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from '../api/schema.ts';
 import {
   itemsOf,
   type Path,
@@ -11,6 +11,7 @@ import {
   type SourceObject,
 } from '../api/source-object.ts';
 import { sourceFailure, wrongObject } from '../api/source-text.ts';
+import { secretTexts } from '../registry/credentials.ts';
 
 /** What the manifests of a cluster hold about operating systems. */
 export interface OsManifests {
@@ -197,14 +198,10 @@ export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   if (value['kind'] !== 'Secret' || value['apiVersion'] !== 'v1') return undefined;
   if (namespace !== operatorNamespace || name === '') return undefined;
   const type = value['type'];
-  const encoded = Object.entries(textsIn(value['data'])).map(
-    ([key, text]) => [key, Buffer.from(text, 'base64').toString('utf8')] as const,
-  );
   return {
     name,
     type: typeof type === 'string' ? type : 'Opaque',
-    // For the API server, plain text wins.
-    data: { ...Object.fromEntries(encoded), ...textsIn(value['stringData']) },
+    data: secretTexts(value),
   };
 }
 

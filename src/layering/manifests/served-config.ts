@@ -6,7 +6,7 @@ import { readPointer } from '../../ignition/pointer.ts';
 import { decodeResource, encodeDataUrl, readFileContent } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
 import { nodeKeys } from '../api/cluster-object.ts';
-import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
+import { isFields, type Fields, type Value, fieldsOf, textOf } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 
 /**
@@ -36,16 +36,16 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
   const { osImageURL } = readEncapsulated(ignitionText);
   const { config } = parseConfig(ignitionText);
   const annotations = objectIn(config, NODE_ANNOTATIONS_PATH);
-  const rendered = textOf(annotations[nodeKeys.desiredConfig]);
+  const rendered = textOf(annotations[nodeKeys.desiredConfig]) || undefined;
   const metadata = objectIn(config, ENCAPSULATED_PATH)['metadata'];
-  const named = isFields(metadata) ? textOf(metadata['name']) : undefined;
+  const named = textOf(fieldsOf(metadata)['name']) || undefined;
   if (rendered === undefined || named !== rendered) {
     throw invalid(
       `the annotations name the MachineConfig ${rendered ?? '(none)'}, and the server serves ${named ?? 'one without a name'}`,
     );
   }
-  const currentImage = textOf(annotations[nodeKeys.currentImage]);
-  const desiredImage = textOf(annotations[nodeKeys.desiredImage]);
+  const currentImage = textOf(annotations[nodeKeys.currentImage]) || undefined;
+  const desiredImage = textOf(annotations[nodeKeys.desiredImage]) || undefined;
   return {
     rendered,
     osImage: osImageURL,
@@ -79,9 +79,6 @@ function objectIn(config: Config, path: string): Fields {
   }
   throw invalid(`${path} is not a JSON object`);
 }
-
-const textOf = (value: Value | undefined): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
 
 const invalid = (message: string): Error =>
   layeringFailure('layering.served-config-invalid', message);

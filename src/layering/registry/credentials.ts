@@ -3,7 +3,7 @@ import { encodeBase64, hashSync } from 'bcryptjs';
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis } from '../../model/duration.ts';
-import { isFields, type Fields } from '../api/schema.ts';
+import { type Fields, textsIn } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../api/source-object.ts';
 
@@ -88,35 +88,32 @@ export function narrowedTo(
   return JSON.stringify({ auths: { [name]: auths[exact ?? keys.get(placeOf(name)) ?? ''] } });
 }
 
+/** The content of a Secret by key, decoded; for the API server, plain text wins. */
+export const secretTexts = ({ data, stringData }: Fields): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(
+    Object.entries(textsIn(data)).map(
+      ([key, text]) => [key, Buffer.from(text, 'base64').toString('utf8')] as const,
+    ),
+  ),
+  ...textsIn(stringData),
+});
+
 /**
  * The credentials of a Secret as a pull secret; the older form, `.dockercfg`, is converted.
  * @throws AgentError `layering.bad-credentials`
  */
 export function pullSecretIn({ value, place }: SourceObject): string {
-  const plain = textIn(value['stringData'], '.dockerconfigjson');
-  const text = plain ?? decoded(textIn(value['data'], '.dockerconfigjson'));
-  if (value['kind'] === 'Secret' && text !== undefined) {
-    return mergePullSecrets([{ from: `${place(['data'])}: .dockerconfigjson`, text }]);
-  }
-  const older =
-    textIn(value['stringData'], '.dockercfg') ?? decoded(textIn(value['data'], '.dockercfg'));
-  if (value['kind'] !== 'Secret' || older === undefined) {
+  const { '.dockerconfigjson': newer, '.dockercfg': older } = secretTexts(value);
+  const text = newer ?? (older === undefined ? undefined : `{"auths":${older}}`);
+  if (value['kind'] !== 'Secret' || text === undefined) {
     throw layeringFailure(
       'layering.bad-credentials',
       `${place(['kind'])}: a Secret with .dockerconfigjson or .dockercfg is expected`,
     );
   }
-  const text2 = `{"auths":${older}}`;
-  return mergePullSecrets([{ from: `${place(['data'])}: .dockercfg`, text: text2 }]);
+  const key = newer === undefined ? '.dockercfg' : '.dockerconfigjson';
+  return mergePullSecrets([{ from: `${place(['data'])}: ${key}`, text }]);
 }
-
-const textIn = (members: Fields[string] | undefined, key: string): string | undefined => {
-  const text = members !== undefined && isFields(members) ? members[key] : undefined;
-  return typeof text === 'string' ? text : undefined;
-};
-
-const decoded = (text: string | undefined): string | undefined =>
-  text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 
 /** Names and addresses that a certificate is for. */
 export interface CertificateNames {

@@ -17,6 +17,7 @@ import {
   isOwnController,
   noVersion,
   whyNoFollower,
+  choiceOr,
 } from '../conditions.ts';
 import {
   isSaved,
@@ -112,13 +113,8 @@ export function chooseBootstrapSource(config: Config): BootstrapSource {
 }
 
 /** The choice as a plan prints it, or why there is none. */
-export function explainBootstrapSource(config: Config): string {
-  try {
-    return `from ${chooseBootstrapSource(config).place}`;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
+export const explainBootstrapSource = (config: Config): string =>
+  choiceOr(() => `from ${chooseBootstrapSource(config).place}`);
 
 function fromS3({ s3, cluster }: Config): BootstrapSource | undefined {
   const { endpoint, bucket } = s3;

@@ -4,6 +4,7 @@ import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { ignitionSourceFailure, ignitionFileMissing } from './failures.ts';
 import { readTextOr } from '../host-commands.ts';
+import { choiceOr } from '../conditions.ts';
 
 /** The ports that sources of Ignition use. */
 export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
@@ -114,11 +115,8 @@ export function chooseSource(config: Config) {
 }
 
 /** The choice as a plan prints it, or why there is none. */
-export function explainSource(config: Config): string {
-  try {
+export const explainSource = (config: Config): string =>
+  choiceOr(() => {
     const { name, because } = chooseSource(config);
     return `from ${name}: ${because}`;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
+  });

@@ -20,7 +20,6 @@ import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
 import { findInStream, type StreamImage } from './stream.ts';
-import type { Host } from '../../ports/host.ts';
 import { readTextOr } from '../host-commands.ts';
 
 /**
@@ -241,11 +240,7 @@ function findImage(search: Search, request: ImageRequest): Promise<ChosenImage> 
     case 'file':
       return findFile(search, request);
     case 'url':
-      return findUrl(search, {
-        ...request,
-        sha256: search.scope.config.image.sha256,
-        source: 'config',
-      });
+      return findUrl(search, request);
     case 'stream':
       return findStreamImage(search, request);
     case 'live':
@@ -272,19 +267,14 @@ async function checkFile({ scope, disk }: Search, path: string): Promise<void> {
   refuseUnfit(await sampleFile(host, path, signal), { origin: path, disk });
 }
 
-interface UrlImage {
-  readonly url: SecretUrl;
-  /** Empty when it is not known. */
-  readonly sha256: string;
-  readonly source: 'config' | 'stream';
-  readonly because: string;
-}
-
 async function findUrl(
   { scope, disk }: Search,
-  { url, sha256, source, because }: UrlImage,
+  { url, because }: { readonly url: SecretUrl; readonly because: string },
+  stored?: string,
 ): Promise<ChosenImage> {
   const shown = String(url);
+  const source = stored === undefined ? 'config' : 'stream';
+  const sha256 = scope.config.image.sha256 || (stored ?? '');
   refuseUnfit(await sampleUrl(scope.web, url.reveal(), scope.signal), { origin: shown, disk });
   return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
 }
@@ -296,13 +286,9 @@ async function findStreamImage(
   const { scope, disk } = search;
   const image = await findInStream(scope, { location, sectorBytes: disk.sectorBytes });
   holdAgainstRelease(search, image);
-  const { sha256 } = scope.config.image;
-  return findUrl(search, {
-    url: new SecretUrl(image.url),
-    sha256: sha256 === '' ? image.sha256 : sha256,
-    source: 'stream',
-    because: `${because}: ${image.format} of ${image.release} for ${image.architecture}`,
-  });
+  const what = `${image.format} of ${image.release} for ${image.architecture}`;
+  const found = { url: new SecretUrl(image.url), because: `${because}: ${what}` };
+  return findUrl(search, found, image.sha256);
 }
 
 /**
@@ -329,11 +315,15 @@ async function findOnMedium(
 ): Promise<ChosenImage> {
   const { scope, disk } = search;
   const { host, signal, note } = scope;
-  const found = await findLiveImage(host, { sectorBytes: disk.sectorBytes, signal });
-  if (found?.kind === 'offline')
-    return { kind: 'live', because: `${because}, and ${found.because}` };
-  if (found !== undefined) {
-    return findFile(search, { path: found.path, because: `${because}, and ${found.because}` });
+  const offline = await host.list(offlineImages, signal);
+  if (offline.length > 0) {
+    return { kind: 'live', because: `${because}, and the live medium has ${offline.join(', ')}` };
+  }
+  for (const folder of mediumFolders) {
+    const name = imageAmong(await host.list(folder, signal), disk.sectorBytes);
+    if (name === undefined) continue;
+    const path = `${folder}/${name}`;
+    return findFile(search, { path, because: `${because}, and the live medium has it` });
   }
   if (isAsked) {
     throw imageFailure('image.no-live-image', 'the live medium has no image for this disk', {
@@ -355,30 +345,8 @@ const mediumFolders = ['/run/media/iso', '/run/media/iso/images', '/run/media/is
 /** `rhcos-metal.x86_64.raw.gz`, `fedora-coreos-…-metal4k.x86_64.raw.xz`. */
 const imageName = /\.raw(\.(gz|xz|zst))?$/i;
 
-type LiveImage =
-  | { readonly kind: 'offline'; readonly because: string }
-  | { readonly kind: 'file'; readonly path: string; readonly because: string };
-
 function imageAmong(names: readonly string[], sectorBytes: number): string | undefined {
   const images = names.filter((name) => imageName.test(name));
   const is4k = (name: string): boolean => /4k/i.test(name);
   return images.find((name) => is4k(name) === (sectorBytes === 4096));
-}
-
-/** Looks for an image on the live medium: one that coreos-installer finds by itself, or a file. */
-async function findLiveImage(
-  host: Host,
-  { sectorBytes, signal }: { readonly sectorBytes: number; readonly signal: AbortSignal },
-): Promise<LiveImage | undefined> {
-  const offline = await host.list(offlineImages, signal);
-  if (offline.length > 0) {
-    return { kind: 'offline', because: `the live medium has ${offline.join(', ')}` };
-  }
-  for (const folder of mediumFolders) {
-    const name = imageAmong(await host.list(folder, signal), sectorBytes);
-    if (name !== undefined) {
-      return { kind: 'file', path: `${folder}/${name}`, because: 'the live medium has it' };
-    }
-  }
-  return undefined;
 }

@@ -10,6 +10,7 @@ import { verifyFile } from './image-file.ts';
 import type { WriterSource } from './writer.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { namesImage, usesIn, valueOf } from '../disk/writer-args.ts';
+import { choiceOr } from '../conditions.ts';
 
 /**
  * Where the configuration wants the operating system to come from, before anything is looked at.
@@ -128,8 +129,8 @@ function placeOf(request: ImageRequest): string {
 }
 
 /** The choice as a plan shows it; a configuration that cannot be met is reported, too. */
-export function explainImage(config: Config): string {
-  try {
+export const explainImage = (config: Config): string =>
+  choiceOr(() => {
     const request = chooseImageSource(config);
     const { sha256 } = config.image;
     return [
@@ -137,10 +138,7 @@ export function explainImage(config: Config): string {
       ...(sha256 === '' && request.kind !== 'stream' ? [] : ['its sha256 is enforced']),
       ...[whyUnverified(config, request) ?? []].flat().map((why) => `nothing verifies it: ${why}`),
     ].join('; ');
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
+  });
 
 /** A source that the writer can read now. */
 export interface OpenSource {

@@ -100,39 +100,29 @@ export const serveImages = step({
     if (served.length === 0) return;
     const { host, signal } = scope;
     await host.exec(folderArgv, { signal, limit: seconds(30) });
-    const texts: ServedText[] = [];
+    const texts: Awaited<ReturnType<typeof keepCopy>>[] = [];
     for (const { config, final } of served) texts.push(await keepCopy(scope, config, final));
     await startWatch(scope, serveUnit, keepServedArgv(served.map(({ config }) => config.name)));
-    for (const one of texts) await serve(scope, one);
+    for (const { file, text } of texts) {
+      await host.writeFile(file, text, { signal, mode: 0o644 });
+      if ((await host.readText(file, signal)) === text) continue;
+      throw layeringFailure('layering.not-served', `${file} does not hold what was written`);
+    }
   },
 });
-
-interface ServedText {
-  readonly file: string;
-  readonly text: string;
-}
 
 /** The copy comes first: from the moment when systemd watches there is something to be put back. */
 async function keepCopy(
   { host, signal }: StepScope<'host'>,
   { file, name }: RenderedConfig,
   image: string,
-): Promise<ServedText> {
+) {
   const found = await readTextOr({ host, signal }, file, () =>
     layeringFailure('layering.not-rendered', `there is no ${file}`),
   );
   const text = servedMachineConfig(found, { image, path: file });
   await host.writeFile(servedCopy(name), text, { signal, mode: 0o644 });
   return { file, text };
-}
-
-async function serve(
-  { host, signal }: StepScope<'host'>,
-  { file, text }: ServedText,
-): Promise<void> {
-  await host.writeFile(file, text, { signal, mode: 0o644 });
-  if ((await host.readText(file, signal)) === text) return;
-  throw layeringFailure('layering.not-served', `${file} does not hold what was written`);
 }
 
 /** Ends the block; systemd forgets the unit with it. */

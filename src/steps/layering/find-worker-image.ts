@@ -59,7 +59,7 @@ export const findWorkerImage = step({
     },
   ],
   explain: ({ layering }) =>
-    `${namedRepository(layering)}, under the name of the rendered MachineConfig`,
+    `${layering.repository || 'the repository that the served config names, if any'}, under the name of the rendered MachineConfig`,
   programs: ['install', 'skopeo', 'uname'],
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
@@ -74,9 +74,6 @@ export const findWorkerImage = step({
     );
   },
 });
-
-const namedRepository = ({ repository }: FindScope['config']['layering']): string =>
-  repository === '' ? 'the repository that the served config names, if any' : repository;
 
 /**
  * Most clusters name no repository; then the rest of the served config is not read. One that names a repository without an
