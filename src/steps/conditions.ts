@@ -73,14 +73,14 @@ export const takesBuiltImage = condition<Config>(
     (layering.repository !== '' || (image.skipMcoReboot && layering.mode !== 'off')),
 );
 
-/** One control-plane node: this host bootstraps its own cluster and becomes its only node. */
-const isSingleNode = condition<Config>(
-  'the cluster has a single control-plane node',
-  ({ cluster }) => cluster.controlPlaneCount === 1,
-);
-
 /** The bootstrap host brings other masters up; an unknown number counts as several. */
-export const isMultiNode = not(isSingleNode, 'the cluster has several control-plane nodes');
+export const isMultiNode = not(
+  condition<Config>(
+    'the cluster has a single control-plane node',
+    ({ cluster }) => cluster.controlPlaneCount === 1,
+  ),
+  'the cluster has several control-plane nodes',
+);
 
 /** The image of the cluster's controller: the one that the service names; without a service, our own. */
 export const controllerImage = ({ service, images }: Config): string =>

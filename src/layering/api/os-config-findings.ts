@@ -2,7 +2,8 @@ import { isNamedReference, withDigest } from '../../lib/image-name.ts';
 import type { SourceObject } from './source-object.ts';
 import { type UnknownField, unknownFields } from './check-object.ts';
 import type { MachineOSConfig } from './os-config.ts';
-import { isLabelValue, isPullSpec } from './schema.ts';
+import { isLabelValue, isPullSpec, isFields } from './schema.ts';
+import { jsonIn } from '../../lib/json.ts';
 
 /** A reason why the operator cannot use a MachineOSConfig that the API server accepts. */
 export interface OSConfigFinding {
@@ -128,16 +129,7 @@ function secretProblem(name: string, secret: RegistrySecret | undefined): string
   }
   const content = secret.data[key];
   if (content === undefined) return `Secret ${name} has no ${key}`;
-  return isJsonObject(content) ? undefined : `${key} of Secret ${name} is not JSON`;
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return isFields(jsonIn(content)) ? undefined : `${key} of Secret ${name} is not JSON`;
 }
 
 const error = (path: string, message: string): OSConfigFinding => ({ path, message });

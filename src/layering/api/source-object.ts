@@ -11,6 +11,7 @@ import {
   wrongObject,
   yamlText,
 } from './source-text.ts';
+import { jsonIn } from '../../lib/json.ts';
 
 export type { SourceFile } from './source-text.ts';
 
@@ -52,8 +53,9 @@ export function readDocuments(
   const { path } = file;
   // The parser that knows lines takes seconds for a rendered MachineConfig of a real cluster.
   const isLong = file.text.length > LONG && file.text.trimStart().startsWith('{');
-  const asJson = isLong ? parsedJson(file.text) : undefined;
-  if (asJson !== undefined) return [textFinding(lineless(asJson, path)) ?? lineless(asJson, path)];
+  // YAML's flow style begins the same way, and its parser knows the line of what is wrong.
+  const asJson = isLong ? jsonIn(file.text) : undefined;
+  if (isFields(asJson)) return [textFinding(lineless(asJson, path)) ?? lineless(asJson, path)];
   const text = yamlText(file);
   if (typeof text !== 'string') return [text];
   const lines = new LineCounter();
@@ -152,16 +154,6 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
     }
   }
   return offset;
-}
-
-function parsedJson(text: string): Fields | undefined {
-  try {
-    const value = JSON.parse(text) as Value;
-    return isFields(value) ? value : undefined;
-  } catch {
-    // YAML's flow style begins the same way, and its parser knows the line.
-    return undefined;
-  }
 }
 
 /** The problem of an escape for half of a surrogate pair: no text can hold it. */

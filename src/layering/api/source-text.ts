@@ -1,5 +1,6 @@
 import type { AgentError } from '../../model/failure.ts';
 import { layeringFailure } from '../failures.ts';
+import { jsonIn } from '../../lib/json.ts';
 
 /** Why a file, or one of its documents, cannot be read. */
 export interface SourceFinding {
@@ -104,15 +105,8 @@ export function yamlText({ path, text }: SourceFile): string | SourceFinding {
 }
 
 /** Whether a text is an object in JSON, to the last character. */
-export function isJson(text: string): boolean {
-  if (!text.trimStart().startsWith('{')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isJson = (text: string): boolean =>
+  text.trimStart().startsWith('{') && jsonIn(text) !== undefined;
 
 const digitsOf = (character: string): string =>
   character.charCodeAt(0).toString(16).padStart(4, '0');

@@ -96,14 +96,10 @@ export const pushArgv = (
 ];
 
 /** Prints the configuration of an image of the store, with its architecture and its labels. */
-export const localConfigArgv = (builder: Builder, tag: string): readonly string[] => [
-  ...['skopeo', 'inspect', '--config', localImage(builder, tag)],
-];
-
-function localImage({ store }: Builder, tag: string): string {
+export const localConfigArgv = ({ store }: Builder, tag: string): readonly string[] => {
   const place = store === undefined ? '' : `[overlay@${store.storage}+${store.run}]`;
-  return `containers-storage:${place}${tag}`;
-}
+  return ['skopeo', 'inspect', '--config', `containers-storage:${place}${tag}`];
+};
 
 /** Removes an image from the store. */
 export const removeArgv = (builder: Builder, tag: string): readonly string[] => [

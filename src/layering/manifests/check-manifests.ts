@@ -84,7 +84,9 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   const { config, object } = found;
   const { spec } = config;
   const base = spec.baseImagePullSecret?.name;
-  requireKnownSpec(found);
+  // A misspelt field of the spec would be left out of the image without an error.
+  const unknown = unknownFindings(object).find(({ isInSpec }) => isInSpec);
+  if (unknown !== undefined) throw invalid(`${unknown.place}: ${unknown.message}`);
   const [finding] = [
     ...osConfigFindings(config),
     ...referenceFindings(withoutMadeSecret(config), {
@@ -110,12 +112,6 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
     pushSecret: spec.renderedImagePushSecret.name,
     ...(base === undefined || base === madeByOperator ? {} : { baseSecret: base }),
   };
-}
-
-/** A misspelt field of the spec would be left out of the image without an error. */
-function requireKnownSpec({ object }: ReadConfig): void {
-  const unknown = unknownFindings(object).find(({ isInSpec }) => isInSpec);
-  if (unknown !== undefined) throw invalid(`${unknown.place}: ${unknown.message}`);
 }
 
 /** Other unknown fields harm no image; the cluster drops them. */

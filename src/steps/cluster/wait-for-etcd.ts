@@ -7,7 +7,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
-import { type Followed, followedOne, longestWait } from './kube-watch.ts';
+import { followedOne, longestWait } from './kube-watch.ts';
 import {
   describeGivenUp,
   isGivenUp,
@@ -118,8 +118,17 @@ export const waitForEtcdHandover = step({
   waitsFor: 'the etcd operator to remove the member on this host, at most 10 minutes',
   run: async ({ kube, until, signal, note }) => {
     const etcds = followedOne(kube, etcdCluster);
+    const poll = (): PollResult<boolean> => {
+      const view = etcds.view();
+      const gap = gapIn(view);
+      if (gap !== undefined) return { status: gap };
+      const [etcd] = view.objects;
+      if (etcd === undefined) return { done: false };
+      const { isReached, status } = etcdHandover(etcd);
+      return isReached ? { done: true } : { status };
+    };
     try {
-      const isSeen = await until('etcd has left the bootstrap host', () => pollHandover(etcds), {
+      const isSeen = await until('etcd has left the bootstrap host', poll, {
         watch: etcds.watch,
         every: seconds(30),
         within: longestHandover,
@@ -137,13 +146,3 @@ export const waitForEtcdHandover = step({
     }
   },
 });
-
-function pollHandover(etcds: Followed): PollResult<boolean> {
-  const view = etcds.view();
-  const gap = gapIn(view);
-  if (gap !== undefined) return { status: gap };
-  const [etcd] = view.objects;
-  if (etcd === undefined) return { done: false };
-  const { isReached, status } = etcdHandover(etcd);
-  return isReached ? { done: true } : { status };
-}

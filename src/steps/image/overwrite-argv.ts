@@ -64,17 +64,18 @@ export function overwriteCommands(overwrite: Overwrite): readonly UndoableComman
     // Only a name that was given beside that of the image could be the wrong one.
     ...(source.image === os.osImageURL
       ? []
-      : [readsBackAs({ image: os.osImageURL, source: source.image })]),
+      : [
+          {
+            argv: originsArgv(rootMount),
+            check: (stdout: string): void =>
+              refuseOrigins(stdout, { image: os.osImageURL, source: source.image }),
+          },
+        ]),
     ...leaveCommands(bootMount),
     ...(isRootShared ? [{ argv: ['sync', '--file-system', rootMount] }] : [freeze(rootMount)]),
     unmount(rootMount),
   ];
 }
-
-const readsBackAs = (wanted: WantedOrigin): UndoableCommand => ({
-  argv: originsArgv(rootMount),
-  check: (stdout) => refuseOrigins(stdout, wanted),
-});
 
 const growArgv = ({ disk, root, freePercent }: Overwrite): readonly string[] => [
   'growpart',

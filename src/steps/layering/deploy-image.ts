@@ -22,7 +22,7 @@ import {
   findFinalOs,
 } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
-import { type PullSource, authFile } from '../image/overwrite-argv.ts';
+import { authFile } from '../image/overwrite-argv.ts';
 import {
   leaveCommands,
   mountCommands,
@@ -78,7 +78,8 @@ async function deployOrPivot(
   const { note, signal } = scope;
   const { image, authFile, certificates } = found;
   const source = { image, authFile, ...(certificates === undefined ? {} : { certificates }) };
-  const os = await osOf(scope, found);
+  // The OS image and kernel arguments that the machine will be served.
+  const os = readEncapsulated(overlayImage(await readServed(scope, found.served), image));
   try {
     if (!(await canDeploy(scope))) return { kind: 'first-boot', why: 'the architecture is s390x' };
     await withHeartbeat('deploying the built OS image', scope, () =>
@@ -96,14 +97,6 @@ async function deployOrPivot(
     });
     return { kind: 'first-boot', why: `${code}: ${message}` };
   }
-}
-
-/** The OS image and kernel arguments that the machine will be served. */
-async function osOf(
-  scope: DeployScope,
-  { image, served }: FoundImage,
-): Promise<EncapsulatedMachineConfig> {
-  return readEncapsulated(overlayImage(await readServed(scope, served), image));
 }
 
 /**
@@ -205,9 +198,11 @@ export const deployOwn = step({
     try {
       if (!(await canDeploy(scope))) return;
       const os = await builtOs(scope, image, rendered);
+      const { authFile: own, certificates } = registry;
+      const source = { image: image.staged, authFile: own, certificates };
       await withHeartbeat('deploying the built OS image', scope, () =>
         // The registry, and what was built, lie on the root file system of the same disk.
-        deployFinal(scope, disk, { os, source: sourceOf(image, registry), isRootShared: true }),
+        deployFinal(scope, disk, { os, source, isRootShared: true }),
       );
     } catch (error) {
       if (!canPivotAtFirstBoot(asAgentError(error))) throw error;
@@ -217,11 +212,6 @@ export const deployOwn = step({
     }
   },
 });
-
-const sourceOf = (
-  { staged }: PublishedImage,
-  { authFile, certificates }: { readonly authFile: string; readonly certificates: string },
-): PullSource => ({ image: staged, authFile, certificates });
 
 /** The image under its lasting name, with the kernel arguments of the MachineConfig that it was built for. */
 async function builtOs(

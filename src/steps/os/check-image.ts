@@ -93,7 +93,14 @@ async function inspect(
   }
   const found = readInspected(asked, name.text);
   const machine = goArchitecture(await readArchitecture(scope));
-  if (found.architecture !== machine) throw wrongArchitecture(name, found.architecture, machine);
+  if (found.architecture !== machine) {
+    const { architecture } = found;
+    throw osFailure(
+      'os.wrong-architecture',
+      `${name.text} is made for ${architecture}, this host is ${machine}`,
+      { context: { image: architecture, host: machine } },
+    );
+  }
   if (name.digest !== undefined) return found;
   const raw = await ask(scope, rawManifestArgv(name.text, auth?.path));
   return { ...found, digest: digestInList(raw ?? '', machine) ?? found.digest };
@@ -119,11 +126,6 @@ async function inspectOrFail(
     throw osFailure('os.image-unreachable', `${config.image} cannot be read`, { cause: error });
   }
 }
-
-const wrongArchitecture = ({ text }: NodeImageName, image: string, host: string): Error =>
-  osFailure('os.wrong-architecture', `${text} is made for ${image}, this host is ${host}`, {
-    context: { image, host },
-  });
 
 /**
  * Checks what can be said of an apply before anything is asked: the Machine Config Daemon compares
