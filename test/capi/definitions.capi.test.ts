@@ -1,12 +1,12 @@
 // Our definitions and files, as Cluster API's own programs take them.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import {
   type BootstrapConfigSpec,
@@ -267,33 +267,56 @@ describe('the Jobs of the installer', () => {
 });
 
 describe('clusterctl', () => {
+  const offline = { GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' };
   let folder: string;
+  const at = (...names: readonly string[]): string => join(folder, ...names);
+  /** What the guide has in the block that begins so, with its folder in that of the test. */
+  const ofGuide = (begin: string): string => {
+    const text = readFileSync(guide, 'utf8');
+    const from = text.indexOf(begin);
+    return text.slice(from, text.indexOf('```', from)).replaceAll('/opt/bootwright', folder);
+  };
+  const clusterctl = async (words: readonly string[], address = '192.0.2.7'): Promise<string> => {
+    const { stdout } = await run(join(rig.part, 'bin', 'clusterctl'), [...words], {
+      env: {
+        ...{ HOME: folder, ...offline },
+        ...{ BOOTWRIGHT_INVENTORY_HOST: address, BOOTWRIGHT_INVENTORY_IP: address },
+      },
+    });
+    return stdout;
+  };
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'bootwright-clusterctl-'));
+    await run('sh', ['-ec', ofGuide('image=')], { cwd: top });
+    const own = parse(ofGuide('# ~/.cluster-api/clusterctl.yaml')) as ClusterctlConfig;
+    const besides = parse(ofGuide('# besides, in')) as ClusterctlConfig;
+    const providers = [...own.providers, ...besides.providers];
+    await writeFile(at('config.yaml'), JSON.stringify({ ...besides, providers }));
+    for (const [url, image, minor] of [
+      [providers[2]?.url, 'registry.k8s.io/cluster-api/cluster-api-controller:v1.14.2', 14],
+      [providers[3]?.url, 'quay.io/metal3-io/cluster-api-provider-metal3:v1.12.0', 12],
+      [besides['cert-manager']?.url, certManagerImage, 0],
+    ] as const) {
+      await mkdir(dirname(url ?? ''), { recursive: true });
+      await writeFile(url ?? '', foreignComponents(image));
+      const series = { releaseSeries: [{ major: 1, minor, contract: 'v1beta2' }] };
+      const metadata = { apiVersion: 'clusterctl.cluster.x-k8s.io/v1alpha3', kind: 'Metadata' };
+      await writeFile(
+        join(dirname(url ?? ''), 'metadata.yaml'),
+        stringify({ ...metadata, ...series }),
+      );
+    }
   });
   afterAll(() => rm(folder, { recursive: true }));
 
   it.each([
-    ['bootstrap', 'BootstrapProvider', '192.0.2.7'],
-    ['bootstrap', 'BootstrapProvider', '2001:db8:7::'],
-    ['control-plane', 'ControlPlaneProvider', '192.0.2.7'],
-  ])('reads the files of the %s provider offline, as %s at %s', async (provider, type, address) => {
-    const [, block = ''] = /^```sh\n(image=.*?)^```$/ms.exec(readFileSync(guide, 'utf8')) ?? [];
-    await run('sh', ['-ec', block.replaceAll('/opt/bootwright', folder)], { cwd: top });
-    const config = join(folder, `${provider}.json`);
-    const url = join(folder, `${provider}-bootwright`, 'v1.1.0', `${provider}-components.yaml`);
-    await writeFile(config, JSON.stringify({ providers: [{ name: 'bootwright', type, url }] }));
-    const generate = async (...more: readonly string[]): Promise<string> => {
-      const ours = ['--config', config, `--${provider}`, 'bootwright:v1.1.0', ...more];
-      const program = join(rig.part, 'bin', 'clusterctl');
-      const { stdout } = await run(program, ['generate', 'provider', ...ours], {
-        env: {
-          ...{ HOME: folder, GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' },
-          ...{ BOOTWRIGHT_INVENTORY_HOST: address, BOOTWRIGHT_INVENTORY_IP: address },
-        },
-      });
-      return stdout;
-    };
+    ['bootstrap', '192.0.2.7'],
+    ['bootstrap', '2001:db8:7::'],
+    ['control-plane', '192.0.2.7'],
+  ])('reads the files of the %s provider offline, at %s', async (provider, address) => {
+    const ours = ['--config', at('config.yaml'), `--${provider}`, 'bootwright:v1.1.0'];
+    const generate = (...more: readonly string[]): Promise<string> =>
+      clusterctl(['generate', 'provider', ...ours, ...more], address);
     const described = await generate('--describe');
     expect(described).toContain('\n  - registry.example.com/bootwright:1\n');
     const made = parseAllDocuments(await generate()).map((one) => one.toJS() as KubeObject);
@@ -309,12 +332,80 @@ describe('clusterctl', () => {
       env: [{ name: 'BOOTWRIGHT_IMAGE', value: 'registry.example.com/bootwright:1' }],
     });
     const label = `${provider}-bootwright`;
-    const ours = deployedObjects().filter(
+    const expected = deployedObjects().filter(
       ({ metadata }) => metadata.labels?.['cluster.x-k8s.io/provider'] === label,
     );
-    expect(namesOf(made)).toEqual(namesOf(ours));
+    expect(namesOf(made)).toEqual(namesOf(expected));
+  });
+
+  it('lists every image, and installs both providers into a cluster without the internet', async () => {
+    const { client, url } = rig.guest;
+    for (const plural of ['issuers', 'certificates'])
+      await client.create(customResourceDefinitions, certManagerDefinition(plural));
+    await writeFile(at('kubeconfig'), await rig.kube.kubeconfigFor({ server: url }));
+    const words = [
+      ...['--config', at('config.yaml'), '--kubeconfig', at('kubeconfig')],
+      ...['--core', 'cluster-api:v1.14.2', '--bootstrap', 'bootwright'],
+      ...['--control-plane', 'bootwright', '--infrastructure', 'metal3'],
+    ];
+    const images = await clusterctl(['init', 'list-images', ...words]);
+    expect(images.split('\n').filter(Boolean)).toEqual([
+      certManagerImage,
+      'quay.io/metal3-io/cluster-api-provider-metal3:v1.12.0',
+      'registry.example.com/bootwright:1',
+      'registry.k8s.io/cluster-api/cluster-api-controller:v1.14.2',
+    ]);
+    await clusterctl(['init', ...words]);
+    const group = { group: 'clusterctl.cluster.x-k8s.io', version: 'v1alpha3' };
+    const known = await client.list({ kind: { ...group, plural: 'providers' } });
+    expect(known.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)).toEqual(
+      expect.arrayContaining([
+        'bootwright-bootstrap-system/bootstrap-bootwright',
+        'bootwright-control-plane-system/control-plane-bootwright',
+      ]),
+    );
+    const certificates = { group: 'cert-manager.io', version: 'v1', plural: 'certificates' };
+    for (const kind of [...kinds, certificates]) await client.list({ kind });
   });
 });
+
+interface ClusterctlConfig {
+  readonly 'cert-manager'?: { readonly url: string };
+  readonly providers: readonly { readonly url: string }[];
+}
+
+const certManagerImage = 'quay.io/jetstack/cert-manager-controller:v1.20.0';
+
+/** Of a provider that is not ours clusterctl wants a namespace and a Deployment. */
+const foreignComponents = (image: string): string => {
+  const [namespace, labels] = [`${image.replace(/^.*\/|:.*$/g, '')}-system`, { app: 'x' }];
+  const deployment = {
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'manager', namespace } },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: 'manager', image }] },
+      },
+    },
+  };
+  const own = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
+  return [own, deployment].map((object) => stringify(object)).join('---\n');
+};
+
+/** All that clusterctl and our files ask of cert-manager: that its kinds are there. */
+const certManagerDefinition = (plural: string): KubeObject => {
+  const kind = plural === 'issuers' ? 'Issuer' : 'Certificate';
+  const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  return {
+    ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+    metadata: { name: `${plural}.cert-manager.io` },
+    spec: {
+      ...{ group: 'cert-manager.io', scope: 'Namespaced', names: { plural, kind } },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+    },
+  };
+};
 
 /** clusterctl puts the namespace before the names of what is the cluster's. */
 const namesOf = (objects: readonly KubeObject[]): readonly string[] =>
