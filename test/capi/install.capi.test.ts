@@ -21,7 +21,7 @@ import {
   secrets,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
-import { conditionOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import {
   clusterObjects,
@@ -83,6 +83,15 @@ describe('three masters and two workers', () => {
     );
   const boot = (hosts: readonly ScriptedHost[], isMaster: boolean): Promise<ScriptedHost> =>
     bootNext(rig, cluster, { hosts, isMaster });
+
+  /** A master of a cluster that runs, from its boot to its node. */
+  const installLater = async (master: ScriptedHost): Promise<void> => {
+    await master.report('Starting installation');
+    await textIn(await master.inventory.hostIgnition('master', AbortSignal.timeout(60_000)));
+    await master.report('Rebooting');
+    await joinNode(rig, cluster, master);
+    await isTrue(capiMachines, 'Ready', master.machine);
+  };
 
   afterAll(async () => {
     for (const host of [...masters, ...workers]) await host[Symbol.asyncDispose]();
@@ -292,14 +301,26 @@ describe('three masters and two workers', () => {
     const next = await bootHost(rig, { cluster, machine: follower.name });
     masters.splice(1, 1, next);
     expect(next.role).toBe('master');
-    await next.report('Starting installation');
-    await textIn(await next.inventory.hostIgnition('master', AbortSignal.timeout(60_000)));
-    await next.report('Rebooting');
-    await joinNode(rig, cluster, next);
-    await isTrue(capiMachines, 'Ready', follower.name);
+    await installLater(next);
     await rig.found({ kind: controlPlanes, ...place }, ({ metadata }) =>
       metadata.annotations?.[ownNames.remediation] === undefined ? true : undefined,
     );
+  });
+
+  it('gets a fourth master once it is asked for', async () => {
+    const ref = { kind: controlPlanes, ...place, name: cluster };
+    await rig.client.merge(ref, { spec: { replicas: 4 } });
+    const next = await boot(masters, true);
+    masters.push(next);
+    expect(next.role).toBe('master');
+    await installLater(next);
+    await rig.found({ kind: controlPlanes, ...place }, (one) =>
+      partOf(one, 'status', 'readyReplicas') === 4 ? true : undefined,
+    );
+    expect(
+      (await rig.client.list({ kind: capiMachines, ...place })).filter(isOfControlPlane),
+    ).toHaveLength(4);
+    await isTrue(clusters, 'ControlPlaneMachinesReady');
   });
 
   it('R50: takes no manifest that cannot be read, by the webhook', async () => {
