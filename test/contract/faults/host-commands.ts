@@ -123,6 +123,7 @@ export const hostCommands: readonly CommandRow[] = [
       'disk/check-boot': ['efibootmgr -v', 'sha256sum'],
       'disk/set-boot-entry': ['efibootmgr -v', 'uname'],
       'finish/find-ironic': ['systemctl list-units'],
+      'image/choose': ['skopeo inspect --config'],
       'image/overwrite-os': ['cat', 'uname'],
       'image/write': ['find'],
       'layering/leave-hand-over': ['ip'],
