@@ -32,9 +32,9 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_324],
   capi: [49, 8_729],
-  cli: [58, 9_811],
+  cli: [58, 9_812],
   cluster: [18, 2_356],
-  config: [19, 2_705],
+  config: [19, 2_706],
   controllers: [48, 8_666],
   engine: [15, 2_140],
   ignition: [16, 2_430],
@@ -48,14 +48,14 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_146],
   reporting: [7, 1_100],
   roles: [8, 405],
-  steps: [101, 17_314],
+  steps: [102, 17_467],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
 
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: sum(0), lines: sum(1), onlyImporters: 137, sharedNames: 7, median: 90 },
+  src: { files: sum(0), lines: sum(1), onlyImporters: 138, sharedNames: 7, median: 90 },
   mocks: { lines: 17_987 },
   scripts: { lines: 8_685 },
   ...Object.fromEntries(

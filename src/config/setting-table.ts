@@ -142,6 +142,7 @@ export const settingTable = {
     url: url('http(s) URL of an image'),
     sha256: sha256('SHA-256 of the image as stored, compressed or not'),
     stream: place('CoreOS stream metadata, a file on the host or an http(s) URL'),
+    nodeImage: text('pull spec of the node image, checked against the release before the write'),
     writerArgs: argv('further arguments for coreos-installer'),
     allowUnverified: flag(
       'without a service, install an image by plain http although image.sha256 is not set',

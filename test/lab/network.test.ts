@@ -95,6 +95,7 @@ describe('a network that only a proxy leads out of', () => {
         settings: {
           'image.url': `http://objects.site.test/${file}`,
           'image.sha256': sha256,
+          'image.nodeImage': 'registry.example.test/node:4.20.1',
         },
       },
       {

@@ -1,6 +1,7 @@
 // The hosts on which the commands of the table of faults are run; together they run each command of each role.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { publish } from '../../mocks/host/images.ts';
 import { cornerOf, ownController } from './corners.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { bootstrapFile } from './control-plane.ts';
@@ -35,6 +36,8 @@ const failing =
     return world;
   };
 
+const nodeImage = 'registry.example/node:4.20.1-x86_64';
+
 /** Cheap ones first: a command is run on the first that runs it. */
 export const faultHosts: readonly FaultHost[] = [
   {
@@ -64,7 +67,7 @@ export const faultHosts: readonly FaultHost[] = [
     name: 'a master with the image of a stream',
     host: {
       config: cornerOf('master', {
-        image: { stream: '/opt/stream.json' },
+        image: { stream: '/opt/stream.json', nodeImage },
       }),
       plan: {},
     },
@@ -77,6 +80,7 @@ export const faultHosts: readonly FaultHost[] = [
       };
       const file = join(world.machine.files.root, 'opt/stream.json');
       writeFileSync(file, JSON.stringify(stream));
+      publish(world.machine.images, nodeImage, { digest: `sha256:${'1'.repeat(64)}`, labels: {} });
       return world;
     },
   },

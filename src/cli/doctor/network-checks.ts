@@ -123,9 +123,10 @@ function ignitionCheck(
 /** The images that the commands of a role pull, as far as they are configured. */
 const imagesOf = ({ role, images, image }: Config): readonly string[] => [
   ...new Set(
-    [...(role === 'bootstrap' ? [images.mco, images.controller] : []), image.existingRoot].filter(
-      (name) => name !== '',
-    ),
+    [
+      ...(role === 'bootstrap' ? [images.mco, images.controller] : []),
+      ...[image.nodeImage, image.existingRoot],
+    ].filter((name) => name !== ''),
   ),
 ];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { any, fakeHost } from '../../../test/support/fake-host.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { seconds } from '../../model/duration.ts';
@@ -31,7 +31,11 @@ const args = (url: string) => ({ writerArgs: ['--image-url', url] });
 /** What doctor says of the image; nothing is asked of a real host. */
 async function doctor(config: Config) {
   const image = Buffer.alloc(4096);
-  const host = fakeHost().on(['uname', any]).prints('x86_64');
+  const host = fakeHost()
+    .on(['uname', any])
+    .prints('x86_64')
+    .on(['skopeo', rest])
+    .fails(1, 'no route');
   const found = await checkPreflight({
     role: { ...master, steps: [findDisk, chooseImage] },
     config,
@@ -69,9 +73,9 @@ describe('an image that nothing verifies', () => {
   });
 
   it('stays said by doctor where there is more to say', async () => {
-    const image = { url: plain, writerArgs: ['--new-option'] };
+    const image = { url: plain, nodeImage: 'registry.example/os:4.20.1' };
     const finding = await doctor(Config.parse({ role: 'master', image, service }));
     expect(finding).toMatchObject({ state: 'warning' });
-    expect(finding?.says).toMatch(/--new-option.*; .*plain http/);
+    expect(finding?.says).toMatch(/plain http.*; .*node image/);
   });
 });

@@ -303,29 +303,37 @@ describe('image/choose', () => {
   });
 
   it.each([
-    ['4.15.3', '416.94.202410211619-0', 'image.not-the-release', 0],
-    ['4.9.3', '416.94.202410211619-0', 'image.not-the-release', 0],
-    ['4.16', '416.94.202410211619-0', undefined, 0],
-    ['4.17.0', '416.94.202410211619-0', undefined, 1],
-    ['5.0.0', '416.94.202410211619-0', undefined, 1],
-    ['4.10.0', '49.84.202110081407-0', undefined, 1],
-    ['4.15.0', '9.6.20250523-0', undefined, 0],
-    ['4.15.0', '39.20240101.3.0', undefined, 0],
-    ['', '416.94.202410211619-0', undefined, 0],
-  ])('for release %s holds build %s against it', async (...[version, build, code, warnings]) => {
+    ['4.15.3', 'image.not-the-release', 0],
+    ['4.16.3', undefined, 0],
+    ['4.17.0', undefined, 1],
+  ])('holds the stream against the release %s', async (openshiftVersion, code, warnings) => {
     const end = await tryStep(chooseImage, {
-      config: {
-        image: { stream: '/opt/stream.json' },
-        cluster: { openshiftVersion: version },
-      },
+      config: { image: { stream: '/opt/stream.json' }, cluster: { openshiftVersion } },
       facts,
-      host: hostWithFile().withFile(
-        '/opt/stream.json',
-        stream.replace('416.94.202410211619-0', build),
-      ),
+      host: hostWithFile().withFile('/opt/stream.json', stream),
       web: fakeWeb().with(url, image),
     });
     expect((end.failure as { code?: string } | undefined)?.code).toBe(code);
     expect(end.notes.filter((note) => note.startsWith('warn'))).toHaveLength(warnings);
+  });
+
+  it('names a node image of another release before the write', async () => {
+    const nodeImage = 'quay.example/node@sha256:1';
+    const host = hostWithFile()
+      .on(['skopeo', 'inspect', '--config', `docker://${nodeImage}`])
+      .prints('{"architecture":"amd64","config":{"Labels":{"version":"418.94.1-0"}}}');
+    const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.1' } };
+    await expect(runStep(chooseImage, { config, facts, host })).rejects.toMatchObject({
+      code: 'image.not-the-release',
+      context: { image: nodeImage },
+    });
+  });
+
+  it('goes by the tag of a node image that cannot be looked at', async () => {
+    const nodeImage = 'quay.example/node:4.17.1';
+    const host = hostWithFile().on(['skopeo', rest]).fails(1, 'unauthorized');
+    const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.9' } };
+    const { notes } = await runStep(chooseImage, { config, facts, host });
+    expect(notes[0]).toContain('only its tag is checked');
   });
 });

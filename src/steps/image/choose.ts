@@ -1,9 +1,11 @@
 import { keyfileProblems, nmstateFolder, nmstateKeyfiles } from '../../lib/keyfiles.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { AgentError } from '../../model/failure.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { registryConfigArgv } from '../../layering/build/container-tools.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
-import { givenVersion, writesDisk } from '../conditions.ts';
+import { writesDisk } from '../conditions.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { TargetDisk } from '../disk/facts.ts';
@@ -16,11 +18,19 @@ import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
 import { refuseUnfit, sampleFile, sampleUrl, verifyFile } from './image-file.ts';
+import {
+  compareLines,
+  lineOfBuild,
+  lineOfCluster,
+  readNodeImage,
+  refuseOtherRelease,
+  renderLine,
+} from './release.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
 import { findInStream, type StreamImage } from './stream.ts';
-import { readTextOr } from '../host-commands.ts';
+import { readArchitecture, readTextOr, unreadableOutput } from '../host-commands.ts';
 
 /**
  * Chooses where the operating system comes from and looks whether it is there and fits, while the
@@ -54,6 +64,7 @@ export const chooseImage = step({
         hint: 'set image.sha256, or take the image by https',
       });
     }
+    await checkNodeImage(scope);
     await checkWriterFiles({ scope, disk }, uses);
     await checkKeyfiles(scope);
     if (scope.config.network.nmstate !== '') await readNmstate(scope);
@@ -227,6 +238,32 @@ async function checkIgnition(
   refuseOtherHash(text, { origin: path, hash: valueOf(uses, 'ignition-hash') });
 }
 
+async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
+  const { host, signal, config, note } = scope;
+  const { nodeImage } = config.image;
+  if (nodeImage === '') return;
+  const architecture = await readArchitecture(scope);
+  let inspected: string | undefined;
+  try {
+    const options = { signal, limit: minutes(2) };
+    const { stdout } = await host.exec(registryConfigArgv({ image: nodeImage }), options);
+    if (jsonIn(stdout) === undefined) {
+      throw unreadableOutput('skopeo', `configuration of ${nodeImage}`, stdout);
+    }
+    inspected = stdout;
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    note('warn', 'the node image cannot be inspected; only its tag is checked', {
+      image: nodeImage,
+      code,
+      reason: message,
+    });
+  }
+  const image = readNodeImage(nodeImage, inspected);
+  refuseOtherRelease(image, { architecture, line: lineOfCluster(config) });
+}
+
 interface Search {
   readonly scope: StepScope<'host' | 'web'>;
   readonly disk: TargetDisk;
@@ -292,21 +329,18 @@ async function findStreamImage(
 }
 
 /**
- * An image that is newer than the cluster would have to go back, which is not supported; an older one is brought up to
- * date when the node joins. The number of a build tells its release, `416.94.202410211619-0` that of 4.16; builds since
- * OpenShift 4.19 have that of RHEL, `9.6.20250523-0`, and tell none.
+ * An image that is newer than the cluster would have to go back, which is not supported; an older
+ * one is brought up to date when the node joins.
  */
 function holdAgainstRelease({ scope }: Search, { release }: StreamImage): void {
-  const minor = /^4(\d{1,2})\.\d+\.\d+/.exec(release)?.[1];
-  const version = releaseVersion(givenVersion(scope.config) ?? '');
-  if (minor === undefined || version === undefined) return;
-  const [line, cluster] = [`4.${minor}`, version.slice(0, 2).join('.')];
-  if (line === cluster) return;
-  const sentence = `image ${release} is of ${line}, the cluster is ${cluster}`;
-  const context = { release, line, cluster };
-  if (!isAtLeast(version, [4, Number(minor), 0]))
-    throw imageFailure('image.not-the-release', sentence, { context });
-  scope.note('warn', sentence, context);
+  const line = lineOfBuild(release);
+  const cluster = lineOfCluster(scope.config);
+  if (line === undefined || cluster === undefined) return;
+  const difference = compareLines(line, cluster);
+  const sentence = `image ${release} is of ${renderLine(line)}, the cluster is ${renderLine(cluster)}`;
+  const context = { release, line: renderLine(line), cluster: renderLine(cluster) };
+  if (difference > 0) throw imageFailure('image.not-the-release', sentence, { context });
+  if (difference < 0) scope.note('warn', sentence, context);
 }
 
 async function findOnMedium(

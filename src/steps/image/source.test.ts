@@ -73,7 +73,10 @@ describe('the image source', () => {
       `from ${url}: image.url is set`,
     ],
     [{ url, sha256 }, `from ${url}: image.url is set; its sha256 is enforced`],
-    [{ stream }, `from the stream ${stream}: image.stream is set; its sha256 is enforced`],
+    [
+      { stream, nodeImage: 'q.example/n:4.16' },
+      `from the stream ${stream}: image.stream is set; its sha256 is enforced; q.example/n:4.16 is checked against the release`,
+    ],
   ])('is explained: %j', (image, explanation) => {
     expect(explainImage(Config.parse({ image }))).toBe(explanation);
   });

@@ -132,11 +132,12 @@ function placeOf(request: ImageRequest): string {
 export const explainImage = (config: Config): string =>
   choiceOr(() => {
     const request = chooseImageSource(config);
-    const { sha256 } = config.image;
+    const { sha256, nodeImage } = config.image;
     return [
       `from ${placeOf(request)}: ${request.because}`,
       ...(sha256 === '' && request.kind !== 'stream' ? [] : ['its sha256 is enforced']),
       ...[whyUnverified(config, request) ?? []].flat().map((why) => `nothing verifies it: ${why}`),
+      ...(nodeImage === '' ? [] : [`${nodeImage} is checked against the release`]),
     ].join('; ');
   });
 
