@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_146],
   reporting: [7, 1_100],
   roles: [8, 405],
-  steps: [102, 17_467],
+  steps: [102, 17_552],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

@@ -88,6 +88,16 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/image/choose.ts': [
     {
+      means: 'Ignition that wipes what is kept is found after the first loss',
+      from: 'if (disk?.kept !== undefined) await refuseWipes(scope, disk, ignition);',
+      to: '',
+    },
+    {
+      means: 'the Ignition that coreos-installer is given in place of that of the host is not read',
+      from: 'await host.readText(own ?? path, signal)',
+      to: 'await host.readText(path, signal)',
+    },
+    {
       means: 'keyfiles that changed since the image was chosen are not seen before the first loss',
       from: 'await checkKeyfiles(scope);\n    if (config',
       to: 'if (config',

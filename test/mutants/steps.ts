@@ -30,6 +30,51 @@ export const stepMutants: MutantsByFile = {
   ],
   'src/steps/disk/kept.ts': [
     {
+      means: 'a partition table that keeps data is wiped at the first boot',
+      from: '.filter(({ wipeTable }) => wipeTable === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'an entry that keeps data is wiped at the first boot',
+      from: '.filter(({ wipePartitionEntry }) => wipePartitionEntry === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'an entry that keeps data is not known by its label',
+      from: 'k.number === one.number || k.label === one.label',
+      to: 'k.number === one.number',
+    },
+    {
+      means: 'a kept file system is made again at the first boot',
+      from: '.filter(({ wipeFilesystem }) => wipeFilesystem === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'a kept volume is made again at the first boot',
+      from: '.filter(({ wipeVolume }) => wipeVolume === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'a link to what is kept hides it',
+      from: 'names.includes(device) || names.includes(real)',
+      to: 'names.includes(device)',
+    },
+    {
+      means: 'what is kept is known by its link alone',
+      from: 'names.includes(device) || names.includes(real)',
+      to: 'names.includes(real)',
+    },
+    {
+      means: 'the disk that CoreOS starts from is not the install disk',
+      from: '[path, asked, ...byId, bootDisk]',
+      to: '[path, asked, ...byId]',
+    },
+    {
+      means: 'Ignition of another disk is refused',
+      from: 'if (names.includes(device) || names.includes(real)) losses.push(what);',
+      to: 'losses.push(what);',
+    },
+    {
       means: 'a partition that the image reaches over is kept',
       from: 'first.startBytes < shortestImageBytes',
       to: 'first.startBytes < 0',

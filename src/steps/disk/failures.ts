@@ -123,6 +123,11 @@ export const diskFailures = {
     title: 'A partition that is to be kept has changed',
     hint: 'compare sfdisk --json of the disk with the message; nothing was written since: if the partitions are as they should be, boot the host again and install it from the beginning',
   },
+  'disk.keep-wiped': {
+    kind: 'input',
+    title: 'The Ignition of this host wipes a partition that is to be kept',
+    hint: 'set wipeTable, wipePartitionEntry, wipeFilesystem and wipeVolume to false in it for what is kept (in Butane wipe_table, …), and leave a kept partition out of its RAIDs; or take the partition out of disk.keep',
+  },
   'image.writer-config': {
     kind: 'input',
     title: 'A configuration file for coreos-installer cannot be read',

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { keptPartition, sfdiskOutput } from '../../../test/support/disk-samples.ts';
+import {
+  coreOsDisk,
+  keptPartition,
+  sfdiskOutput,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { argsToKeep, readTable, tableArgv } from './kept.ts';
+import { argsToKeep, readTable, refuseWipes, tableArgv } from './kept.ts';
 import type { KeptPartition } from './facts.ts';
 
 const { signal } = new AbortController();
@@ -108,5 +113,77 @@ describe('argsToKeep', () => {
   it('names what a file names by its old number too', () => {
     const table = [image[1] ?? data, { ...data, number: 5 }];
     expect(keep([data], [[], '3'], table)).toEqual(['--save-partindex', '5']);
+  });
+});
+
+describe('refuseWipes', () => {
+  const byId = '/dev/disk/by-id/ata-Lab_Disk_LAB01';
+  const byPath = '/dev/disk/by-path/pci-0000:00:1f.2-ata-1';
+  const target = {
+    ...targetOf(coreOsDisk('sda')),
+    ...{ asked: '/dev/disk/by-id/wwn-0x5', byId: [byId], kept: [keptPartition(5, 'data', 25_000)] },
+  };
+  const host = fakeHost()
+    .withFile('/dev/sda', '')
+    .withFile('/dev/sda5', '')
+    .withLink(byPath, '/dev/sda')
+    .withLink('/dev/disk/by-label/var', '/dev/sda5');
+  const refused = async (storage: object): Promise<string | undefined> => {
+    const text = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
+    try {
+      await refuseWipes({ host, signal }, target, text);
+      return undefined;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'disk.keep-wiped' });
+      return (error as Error).message.split('this host: ')[1];
+    }
+  };
+  const data = '/dev/disk/by-partlabel/data';
+
+  it.each([
+    ...['/dev/sda', '/dev/disk/by-id/wwn-0x5', byId, byPath, '/dev/disk/by-id/coreos-boot-disk'],
+  ])('knows the disk as %s', async (device) => {
+    const partitions = [
+      { label: 'data', number: 0, wipePartitionEntry: true },
+      { number: 5, wipePartitionEntry: true },
+      { label: 'logs', number: 6, wipePartitionEntry: true },
+      { label: 'data2', number: 0 },
+    ];
+    expect(await refused({ disks: [{ device, wipeTable: true, partitions }] })).toBe(
+      `wipeTable of ${device}; wipePartitionEntry of "data" on ${device}; wipePartitionEntry of 5 on ${device}`,
+    );
+  });
+
+  it.each([data, '/dev/disk/by-partuuid/25000-uuid', '/dev/disk/by-label/var', '/dev/sda5'])(
+    'knows what is kept as %s',
+    async (device) => {
+      const wiped = {
+        filesystems: [{ device, format: 'xfs', path: '/var/data', wipeFilesystem: true }],
+        luks: [{ name: 'd', device, wipeVolume: true, clevis: { tpm2: true } }],
+        raid: [{ name: 'd', level: 'raid1', devices: [device, '/dev/sdb1'] }],
+      };
+      expect(await refused(wiped)).toBe(
+        `wipeFilesystem of ${device}; wipeVolume of ${device}; RAID "d" of ${device}`,
+      );
+    },
+  );
+
+  it('takes what keeps data, and what is of other disks', async () => {
+    const storage = {
+      disks: [
+        { device: '/dev/sdb', wipeTable: true },
+        { device: byId, wipeTable: false, partitions: [{ label: 'data', number: 0 }] },
+      ],
+      filesystems: [
+        { device: data, format: 'xfs', path: '/var/data', wipeFilesystem: false },
+        { device: '/dev/disk/by-partlabel/root', format: 'xfs', wipeFilesystem: true },
+      ],
+      luks: [{ name: 'd', device: data, clevis: { tpm2: true } }],
+      raid: [{ name: 'd', level: 'raid1', devices: ['/dev/sdb1', '/dev/sdc1'] }],
+    };
+    expect(await refused(storage)).toBeUndefined();
+    await expect(
+      refuseWipes({ host, signal }, target, '{"ignition":{"version":"3.2.0"}}'),
+    ).resolves.toBeUndefined();
   });
 });

@@ -1,6 +1,8 @@
 // The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it keeps again behind the
 // partitions of its image; so what a number meant before the first write may be the image's own partition afterwards.
 import * as z from 'zod';
+import { parseConfig } from '../../ignition/parse.ts';
+import type { Storage } from '../../ignition/types.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -174,3 +176,77 @@ const hasChanged = (path: string, { number, label }: KeptPartition, what: string
     `${path}: partition ${number} ${JSON.stringify(label)} ${what}`,
     { context: { disk: path, partition: number, label } },
   );
+
+/** The disk that the system has started from, by the name that CoreOS gives it for Ignition. */
+const bootDisk = '/dev/disk/by-id/coreos-boot-disk';
+
+/** What a config does to a device that takes its data. */
+interface Wipe {
+  readonly device: string;
+  readonly isOfDisk: boolean;
+  readonly what: string;
+}
+
+/** What takes data, of whichever disk; Ignition creates a RAID over whatever its devices hold. */
+function wipesIn(storage: Storage, kept: readonly KeptPartition[]): readonly Wipe[] {
+  const { disks = [], filesystems = [], luks = [], raid = [] } = storage;
+  const ofDisk = (device: string, what: string): Wipe => ({ device, isOfDisk: true, what });
+  const ofPart = (device: string, what: string): Wipe => ({ device, isOfDisk: false, what });
+  return [
+    ...disks
+      .filter(({ wipeTable }) => wipeTable === true)
+      .map(({ device }) => ofDisk(device, `wipeTable of ${device}`)),
+    ...disks.flatMap(({ device, partitions = [] }) =>
+      partitions
+        .filter(({ wipePartitionEntry }) => wipePartitionEntry === true)
+        .filter((one) => kept.some((k) => k.number === one.number || k.label === one.label))
+        .map(({ number, label = number }) =>
+          ofDisk(device, `wipePartitionEntry of ${JSON.stringify(label)} on ${device}`),
+        ),
+    ),
+    ...filesystems
+      .filter(({ wipeFilesystem }) => wipeFilesystem === true)
+      .map(({ device }) => ofPart(device, `wipeFilesystem of ${device}`)),
+    ...luks
+      .filter(({ wipeVolume }) => wipeVolume === true)
+      .map(({ device = '' }) => ofPart(device, `wipeVolume of ${device}`)),
+    ...raid.flatMap(({ name, devices = [] }) =>
+      devices.map((device) => ofPart(device, `RAID ${JSON.stringify(name)} of ${device}`)),
+    ),
+  ];
+}
+
+/**
+ * Refuses Ignition by which the first boot would take the data of a partition that is kept: it runs at the first boot after each
+ * installation. What it fetches then is not known here.
+ * @param ignition the config that coreos-installer puts on the disk
+ * @throws AgentError `disk.keep-wiped`
+ */
+export async function refuseWipes(
+  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { path, asked, byId, kept = [] }: TargetDisk,
+  ignition: string,
+): Promise<void> {
+  const separator = /\d$/.test(path) ? 'p' : '';
+  const ofDisk = [path, asked, ...byId, bootDisk];
+  const ofKept = kept.flatMap(({ number, label, partUuid }) => [
+    `${path}${separator}${number}`,
+    `/dev/disk/by-partlabel/${label}`,
+    `/dev/disk/by-partuuid/${partUuid}`,
+  ]);
+  const losses: string[] = [];
+  for (const { device, isOfDisk, what } of wipesIn(
+    parseConfig(ignition).config.storage ?? {},
+    kept,
+  )) {
+    const names = isOfDisk ? ofDisk : ofKept;
+    const real = (await host.realPath(device, signal)) ?? '';
+    if (names.includes(device) || names.includes(real)) losses.push(what);
+  }
+  if (losses.length === 0) return;
+  throw diskFailure(
+    'disk.keep-wiped',
+    `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses.join('; ')}`,
+    { context: { disk: path } },
+  );
+}

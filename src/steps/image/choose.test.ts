@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../config/schema.ts';
+import { coreOsDisk, keptPartition, targetOf } from '../../../test/support/disk-samples.ts';
 import { any, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -97,6 +98,7 @@ describe('image/choose', () => {
     const { failure } = await tryStep(checkInputs, {
       ...{ config: { network: { keyfiles: '/etc/network' } }, host },
       facts: {
+        disk: undefined,
         ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
       },
     });
@@ -150,12 +152,38 @@ describe('image/choose', () => {
     await runStep(checkInputs, {
       ...{ config: nmstate, host },
       facts: {
+        disk: undefined,
         ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
       },
     });
     expect(host.textOf(`${folder}/eth0.nmconnection`)).toBe(keyfile);
     expect(host.files.get(`${folder}/eth0.nmconnection`)?.mode).toBe(0o600);
     expect(host.textOf(`${folder}/old.nmconnection`)).toBeUndefined();
+  });
+
+  const kept = { ...targetOf(coreOsDisk('sda')), kept: [keptPartition(5, 'data', 25_000)] };
+  const ignition = { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' };
+  const wiping = JSON.stringify({
+    ignition: { version: '3.2.0' },
+    storage: { disks: [{ device: '/dev/sda', wipeTable: true }] },
+  });
+
+  it.each([
+    ['that is saved', [], '/h.ign'],
+    ['that coreos-installer is given', ['--ignition-file=/own.ign'], '/own.ign'],
+  ])('refuses Ignition %s by which kept data is lost', async (_, writerArgs, at) => {
+    const host = fakeHost().withFile('/h.ign', '{"ignition":{"version":"3.2.0"}}');
+    const check = () =>
+      tryStep(checkInputs, {
+        ...{ config: { image: { writerArgs } }, host, facts: { disk: kept, ignition } },
+      });
+    host.withFile('/own.ign', '{"ignition":{"version":"3.2.0"}}');
+    expect((await check()).failure).toBeUndefined();
+    host.withFile(at, wiping);
+    expect((await check()).failure).toMatchObject({ code: 'disk.keep-wiped' });
+    const none = { disk: targetOf(coreOsDisk('sda')), ignition };
+    const free = { config: { image: { writerArgs } }, host, facts: none };
+    expect((await tryStep(checkInputs, free)).failure).toBeUndefined();
   });
 
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {

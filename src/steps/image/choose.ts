@@ -8,7 +8,9 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
+import { ifGiven } from '../../engine/fact.ts';
 import { TargetDisk } from '../disk/facts.ts';
+import { refuseWipes } from '../disk/kept.ts';
 import { readWriterSetup, unreadable, usesIn, valueOf } from '../disk/writer-args.ts';
 import { inspectArgv, readInspected } from '../../os/registry-image.ts';
 import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
@@ -84,7 +86,7 @@ export const checkInputs = step({
   id: 'image/check-inputs',
   title: 'Check what else the write needs',
   uses: ['host'],
-  needs: { ignition: HostIgnition },
+  needs: { disk: ifGiven(TargetDisk), ignition: HostIgnition },
   fetches: true,
   freshUntil: ['disk/format-extra', 'disk/clean', 'image/write', 'image/deploy-to-existing-root'],
   retry: { attempts: 3, every: seconds(2) },
@@ -94,7 +96,7 @@ export const checkInputs = step({
     ...(nmstate === '' ? [] : [nmstateArgv(nmstate), makeNmstateFolderArgv]),
     ...(existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)]),
   ],
-  run: async (scope, { ignition: { path, origin } }) => {
+  run: async (scope, { disk, ignition: { path, origin } }) => {
     const { host, config, signal } = scope;
     const { existingRoot, writerArgs } = config.image;
     await checkKeyfiles(scope);
@@ -105,9 +107,11 @@ export const checkInputs = step({
       readInspected(stdout, existingRoot);
       return;
     }
+    const own = ignitionIn(writerArgs);
+    const ignition = (await host.readText(own ?? path, signal)) ?? '';
+    if (disk?.kept !== undefined) await refuseWipes(scope, disk, ignition);
     const hash = valueOf((await readWriterSetup(scope)).uses, 'ignition-hash');
-    if (hash === undefined || ignitionIn(writerArgs) !== undefined) return;
-    refuseOtherHash((await host.readText(path, signal)) ?? '', { origin, hash });
+    if (hash !== undefined && own === undefined) refuseOtherHash(ignition, { origin, hash });
   },
 });
 
