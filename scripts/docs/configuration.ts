@@ -94,6 +94,7 @@ const kindWords = {
   list: 'list; with commas in a variable, repeated as a flag',
   argv: 'list; a JSON array in a variable or flag',
   hints: 'map; `NAME=VALUE,NAME=VALUE` in a variable or flag',
+  mirrors: 'list of sources with mirrors; JSON in a variable or flag',
   secret: 'secret',
 } as const;
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path/posix';
 import { releaseVersion } from '../cluster/release-version.ts';
 import { ignitionSourceOf } from '../config/complete.ts';
-import { findUnopened } from '../config/files.ts';
+import { findUnopened, readNamed } from '../config/files.ts';
 import { findInConfig, missingIn } from '../config/findings.ts';
 import { checkConfig, type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -9,10 +9,12 @@ import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/
 import { type Setting, settingTable } from '../config/setting-table.ts';
 import { readSettings } from '../config/sources.ts';
 import { refusalsOf } from '../engine/describe.ts';
+import { authorityProblem } from '../lib/certificates.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { type SettingKey, textIn } from '../config/settings.ts';
 import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
+import { badAuthorities } from '../steps/ignition/registries.ts';
 import { whyUnverified } from '../steps/image/source.ts';
 import type { FilesCall, InstallLine } from './command.ts';
 import { exitCodeOf, print, printJson, printNote, wrapped } from './messages.ts';
@@ -40,7 +42,7 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
     ...[...warningsOf(loaded), ...findUnverified(config), ...findNoVersion(config)],
     ...(await findUnopened(loaded, unread)),
   ];
-  const all = withRefusals(mistakes, loaded.config);
+  const all = [...withRefusals(mistakes, config), ...(await findBadAuthorities(config))];
   if (line.format === 'json') {
     const errors = all.map(({ code, message, hint, context }) => ({
       ...{ code, message, hint, context },
@@ -52,6 +54,18 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
   }
   const [first] = all;
   return first === undefined ? 0 : exitCodeOf(first);
+}
+
+/** Of `registries.ca`, where the file is here; where it is not, that is a warning. */
+async function findBadAuthorities({
+  host,
+  registries: { ca },
+}: Config): Promise<readonly AgentError[]> {
+  if (ca === '') return [];
+  const read = readNamed({ path: join(host.root, ca), kind: 'authorities' });
+  const text = await read.catch(() => undefined);
+  const problem = text === undefined ? undefined : authorityProblem(text, Date.now());
+  return problem === undefined ? [] : [badAuthorities(ca, problem)];
 }
 
 /**

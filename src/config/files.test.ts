@@ -72,6 +72,7 @@ describe('findUnopened', () => {
     ['image.file', true],
     ['image.stream', true],
     ['network.keyfiles', true],
+    ['registries.ca', true],
     ['ignition.file', true],
     ['ignition.caFile', true],
     ['service.caFile', false],

@@ -72,7 +72,7 @@ export async function requireFiles({
 /** Files and folders that an install opens on the host, and those that the program itself opens where nothing wins over them. */
 const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = {
   ...{ 'image.file': 'host', 'image.stream': 'host', 'network.keyfiles': 'host' },
-  'network.nmstate': 'host',
+  ...{ 'network.nmstate': 'host', 'registries.ca': 'host' },
   ...{ 'hooks.before': 'host', 'hooks.after': 'host' },
   ...{ 'ignition.file': 'host', 'ignition.caFile': 'host', 'service.caFile': 'own' },
   ...{ 'service.tokenFile': 'own', 's3.secretAccessKeyFile': 'own' },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { checkConfig, fingerprintOf, settingIn } from './load.ts';
+import { mirrorsForm } from './read-value.ts';
 import { Config, type ConfigInput } from './schema.ts';
 import type { Layer, SettingKey } from './settings.ts';
 
@@ -88,6 +89,24 @@ it('network.nmstate is refused beside another folder for coreos-installer', () =
   );
 });
 
+it.each(['--ignition-file=/a', '--ignition-hash=sha256-00', '-i/a'])(
+  'registries are refused beside %s for coreos-installer',
+  (argument) => {
+    for (const registries of [
+      { 'registries.mirrors': [{ source: 'quay.io', mirrors: ['m.example'] }] },
+      { 'registries.ca': '/ca.pem' },
+    ]) {
+      const values = { ...registries, 'image.writerArgs': [argument] };
+      const [setting] = Object.keys(registries);
+      expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(
+        expect.objectContaining({ code: 'config.invalid-value', context: { setting } }),
+      );
+    }
+    const values = { 'registries.mirrors': [], 'image.writerArgs': [argument] };
+    expect(() => checkConfig([layer('file c.yaml:3', values)])).not.toThrow();
+  },
+);
+
 describe('what to write instead', () => {
   it.each<[SettingKey, unknown, string]>([
     ['role', 'mastre', 'write master'],
@@ -100,6 +119,11 @@ describe('what to write instead', () => {
     ['image.writerArgs', ['--apend-karg', 'x'], 'write --append-karg'],
     ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],
     ['disk.cleanup', 'no', 'write true or false, without quotes'],
+    [
+      'registries.mirrors',
+      [{ source: 'quay.io:4.20', mirrors: ['m.example'] }],
+      `write ${mirrorsForm}`,
+    ],
   ])('is told for %s as %j', (key, value, hint) => {
     expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
       expect.objectContaining({

@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { SecretUrl } from '../lib/secret-url.ts';
-import { readWriterArgs } from '../lib/writer-args.ts';
+import { readWriterArgs, type WriterUse } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, networkFolderOf, requireComplete } from './complete.ts';
 import { readable } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
-import { invalid, readValue, requireItems, requireWriterArgs } from './read-value.ts';
+import {
+  invalid,
+  mirrorsForm,
+  readValue,
+  requireItems,
+  requireMirrors,
+  requireWriterArgs,
+} from './read-value.ts';
 import { Config } from './schema.ts';
 import type { Setting } from './setting-table.ts';
 import {
@@ -174,11 +181,24 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
     const { value = [] } = given.get('disk.keep') ?? {};
     requireItems('disk.keep', value as readonly string[], place);
   });
+  check('registries.mirrors', (place) => {
+    const { value = [] } = given.get('registries.mirrors') ?? {};
+    requireMirrors('registries.mirrors', value, place);
+  });
+  // coreos-installer would take another file, without them, or refuse the one that has them.
+  for (const key of ['registries.mirrors', 'registries.ca'] as const)
+    check(key, (place) => {
+      const { value = '' } = given.get(key) ?? {};
+      const other = usesOf(given).find(({ option }) => /^ignition(-file|-hash)?$/.test(option));
+      if ((value as string | readonly unknown[]).length === 0 || other === undefined) return;
+      throw invalid(key, place, {
+        what: `image.writerArgs has --${other.option}, and ${key} becomes a part of the Ignition of this host`,
+        write: 'one of them; ignition.file names the Ignition too',
+      });
+    });
   const network = networkFolderOf(given);
   check(network?.key ?? 'network.keyfiles', (place) => {
-    const { value = [] } = given.get('image.writerArgs') ?? {};
-    const { uses } = readWriterArgs((value as readonly unknown[]).map(String));
-    const other = uses.find(
+    const other = usesOf(given).find(
       ({ option, value: of }) => option === 'network-dir' && of !== network?.folder,
     );
     if (network === undefined || other === undefined) return;
@@ -187,6 +207,12 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
       write: 'one of them',
     });
   });
+}
+
+/** The options of `image.writerArgs` that are known. */
+function usesOf(given: Layer): readonly WriterUse[] {
+  const { value = [] } = given.get('image.writerArgs') ?? {};
+  return readWriterArgs((value as readonly unknown[]).map(String)).uses;
 }
 
 const sentence = ({ message }: z.core.$ZodIssue): string =>
@@ -204,6 +230,7 @@ const wanted: Readonly<Record<Setting['kind'], string>> = {
   flag: 'true or false, without quotes',
   list: 'a list of strings',
   argv: 'a list of strings, [--append-karg, "ip=eth0:dhcp"] for example',
+  mirrors: mirrorsForm,
   hints: 'a map of hints, {serialNumber: "S3Z8NB0K", rotational: false} for example',
   secret: 'a string',
 };

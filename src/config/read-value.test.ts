@@ -29,6 +29,12 @@ describe('readValue', () => {
     ],
     ['disk.hints', 'model=SSD 870=x,wwn=0x5', { model: 'SSD 870=x', wwn: '0x5' }],
     ['disk.hints', '', {}],
+    [
+      'registries.mirrors',
+      '[{"source": "quay.io/a", "mirrors": ["m.example:5000/a"]}]',
+      [{ source: 'quay.io/a', mirrors: ['m.example:5000/a'] }],
+    ],
+    ['registries.mirrors', '', []],
   ])('reads %s from %j', (key, text, value) => {
     expect(readValue(key, text, 'here')).toEqual(value);
   });
@@ -41,6 +47,12 @@ describe('readValue', () => {
 
   it.each<[SettingKey, string]>([
     ['role', 'mastre'],
+    ['registries.mirrors', 'quay.io=m.example:5000'],
+    ['registries.mirrors', '{"source":"quay.io","mirrors":["m.example"]}'],
+    ['registries.mirrors', '[null]'],
+    ['registries.mirrors', '[{"source":"quay.io","mirrors":[]}]'],
+    ['registries.mirrors', '[{"source":"quay.io","mirrors":["m.example"],"sourcePolicy":"x"}]'],
+    ['registries.mirrors', '[{"source":"quay.io","mirrors":["https://m.example"]}]'],
     ['disk.hints', 'serial=S1'],
     ['disk.hints', 'serialNumber'],
     ['disk.hints', 'minSizeGigabytes=0'],

@@ -1,4 +1,5 @@
 import { type DiskHints, readDiskHints } from '../lib/disk-hints.ts';
+import { type ImageMirrors, mirrorProblem } from '../lib/image-mirrors.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
@@ -42,6 +43,7 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
     ),
   argv: readArgv,
   hints: readHints,
+  mirrors: readMirrors,
 };
 
 /**
@@ -198,6 +200,47 @@ function readHints(key: SettingKey, text: string, origin: string): DiskHints {
     write: 'NAME=VALUE,NAME=VALUE, serialNumber=S3Z8NB0K,rotational=false for example',
   });
 }
+
+/** Whether a value has the form that the schema asks for. */
+const isMirrors = (value: unknown): value is readonly ImageMirrors[] =>
+  Array.isArray(value) &&
+  value.every((one: Partial<Record<string, unknown>> | null) => {
+    const { source, mirrors, ...others } = one ?? {};
+    const names = Array.isArray(mirrors) ? [source, ...(mirrors as unknown[])] : [];
+    return (
+      names.length > 1 &&
+      names.every((name) => typeof name === 'string') &&
+      Object.keys(others).length === 0
+    );
+  });
+
+function readMirrors(key: SettingKey, text: string, origin: string): readonly ImageMirrors[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.trim() === '' ? '[]' : text);
+  } catch {
+    // What is no JSON is no list of mirrors either.
+  }
+  return requireMirrors(key, value, origin);
+}
+
+/**
+ * Mirrors with names that registries can be found by.
+ * @throws AgentError `config.invalid-value`
+ */
+export function requireMirrors(
+  key: SettingKey,
+  value: unknown,
+  origin: string,
+): readonly ImageMirrors[] {
+  const problem = isMirrors(value) ? mirrorProblem(value) : 'not a list of sources with mirrors';
+  if (problem === undefined) return value as readonly ImageMirrors[];
+  throw invalid(key, origin, { what: shownText(problem), write: mirrorsForm });
+}
+
+/** How mirrors are written, for people. */
+export const mirrorsForm =
+  'a list, [{"source": "quay.io/openshift-release-dev", "mirrors": ["mirror.example.com:8443/openshift"]}] for example';
 
 function readArray(key: SettingKey, text: string, origin: string): readonly string[] {
   if (text.trim() === '') return [];

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type DiskHints, diskHintKinds } from '../lib/disk-hints.ts';
+import type { ImageMirrors } from '../lib/image-mirrors.ts';
 import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
@@ -23,11 +24,13 @@ type ValueOf<S> =
           ? string[]
           : S extends { readonly kind: 'hints' }
             ? DiskHints
-            : S extends { readonly kind: 'secret' }
-              ? Secret
-              : S extends { readonly kind: 'flag' }
-                ? boolean
-                : number;
+            : S extends { readonly kind: 'mirrors' }
+              ? readonly ImageMirrors[]
+              : S extends { readonly kind: 'secret' }
+                ? Secret
+                : S extends { readonly kind: 'flag' }
+                  ? boolean
+                  : number;
 
 type IsOptional<S> = S extends { readonly kind: 'secret' } | { readonly byDefault: undefined }
   ? true
@@ -90,6 +93,8 @@ function bareParserOf(setting: Setting): z.ZodType {
     case 'list':
     case 'argv':
       return z.array(z.string()).default([]);
+    case 'mirrors':
+      return z.array(mirrorsParser()).default([]);
     case 'hints':
       return z.strictObject(mapped(diskHintKinds, hintParser)).default({});
     case 'secret':
@@ -99,6 +104,15 @@ function bareParserOf(setting: Setting): z.ZodType {
     default:
       return textParsers[setting.kind](setting.byDefault);
   }
+}
+
+function mirrorsParser(): z.ZodType {
+  return z.strictObject({
+    source: z
+      .string()
+      .describe('registry, or a path in it: quay.io/openshift-release-dev/ocp-release'),
+    mirrors: z.array(z.string()).min(1).describe('what is tried in its place, in this order'),
+  });
 }
 
 function hintParser(hint: (typeof diskHintKinds)[keyof typeof diskHintKinds]): z.ZodType {

@@ -12,7 +12,7 @@ export type Setting =
   | { readonly kind: 'count'; readonly byDefault: number | undefined; readonly summary: string }
   | { readonly kind: 'port'; readonly byDefault: number; readonly summary: string }
   | { readonly kind: 'flag'; readonly byDefault: boolean; readonly summary: string }
-  | { readonly kind: 'list' | 'argv' | 'secret' | 'hints'; readonly summary: string }
+  | { readonly kind: 'list' | 'argv' | 'secret' | 'hints' | 'mirrors'; readonly summary: string }
   | WordSetting<string>;
 
 /** A setting that takes one of a few words. */
@@ -41,6 +41,7 @@ const optionalCount = (summary: string) =>
 const list = (summary: string) => ({ kind: 'list', summary }) as const;
 const argv = (summary: string) => ({ kind: 'argv', summary }) as const;
 const hints = (summary: string) => ({ kind: 'hints', summary }) as const;
+const mirrors = (summary: string) => ({ kind: 'mirrors', summary }) as const;
 const secret = (summary: string) => ({ kind: 'secret', summary }) as const;
 const word = <const Word extends string>(
   words: readonly Word[],
@@ -159,6 +160,14 @@ export const settingTable = {
     ),
     nmstate: text(
       'file on the host with the network of the installed host as nmstate has it, in place of network.keyfiles; nmstatectl of the live image makes the keyfiles',
+    ),
+  },
+  registries: {
+    mirrors: mirrors(
+      'mirrors of images that are pulled by digest, for the live and the installed host, as imageDigestSources of an install-config has them',
+    ),
+    ca: text(
+      'PEM file on the host with the certificate authorities of registries, which the live and the installed host trust; checked before a disk is changed',
     ),
   },
   ignition: {

@@ -7,6 +7,7 @@ interface Property {
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly maximum?: number;
+  readonly items?: { readonly type?: string };
   readonly properties?: Readonly<Record<string, Property>>;
   readonly anyOf?: readonly { readonly format?: string; readonly pattern?: string }[];
 }
@@ -21,7 +22,7 @@ function kindIn(property: Property): Setting['kind'] | 'list or argv' {
   const kinds = {
     boolean: 'flag',
     integer: 'count',
-    array: 'list or argv',
+    array: property.items?.type === 'object' ? 'mirrors' : 'list or argv',
     string: 'text',
     object: 'hints',
   } as const;

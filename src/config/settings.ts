@@ -1,4 +1,5 @@
 import type { DiskHints } from '../lib/disk-hints.ts';
+import type { ImageMirrors } from '../lib/image-mirrors.ts';
 import type { Proxies } from '../lib/proxies.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
@@ -34,7 +35,8 @@ export const secretFiles = {
 } as const satisfies Partial<Record<SettingKey, SettingKey>>;
 
 /** A value as one source gives it. From a file it is checked later, by the schema. */
-export type SettingValue = string | number | boolean | readonly string[] | Secret | DiskHints;
+export type SettingValue =
+  string | number | boolean | readonly string[] | readonly ImageMirrors[] | Secret | DiskHints;
 
 /** A value with the place it comes from, for people: `flag --url`, `file config.yaml:12`. */
 export interface Given {

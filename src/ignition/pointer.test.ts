@@ -2,20 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
 import { encodeDataUrl } from './resource.ts';
+import { authority as certificate } from '../../test/support/authority.ts';
 import { parseConfig } from './parse.ts';
 import { readPointer, type Pointer } from './pointer.ts';
-
-/** A self-signed certificate made for this test; its key was never kept. */
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBezCCASGgAwIBAgIUbWkRtQzgpWgOVD6ukv2KG4nxFzgwCgYIKoZIzj0EAwIw
-EjEQMA4GA1UEAwwHcm9vdC1jYTAgFw0yNjExMjExMDI3MzBaGA8yMTI2MTAyODEw
-MjczMFowEjEQMA4GA1UEAwwHcm9vdC1jYTBZMBMGByqGSM49AgEGCCqGSM49AwEH
-A0IABM3nC2qrPhRDXerv0AvYgtQtjJ6LcY7HXePq28hTlRtmYeSrEuDd1EXXq6Op
-Ktpv6VOpzt+rrdnIdTaUR0sBivWjUzBRMB0GA1UdDgQWBBTwdOfLvoetDCHVoHay
-nnETjKWVBDAfBgNVHSMEGDAWgBTwdOfLvoetDCHVoHaynnETjKWVBDAPBgNVHRMB
-Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQDILIFaDPbYSkz1fcs+uzkqCoba
-BgDU2xJ5He31MOelQwIgfX6mi5YIVhEuO8eEP1mlPiuBwGNqfmVCDrhS/8c9swI=
------END CERTIFICATE-----`;
 
 const inline = (text: string): object => ({ source: encodeDataUrl(Buffer.from(text)) });
 const url = 'https://api-int.lab.example:22623/config/worker';

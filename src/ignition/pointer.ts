@@ -9,6 +9,7 @@ import {
   isDataUrl,
   isGzip,
 } from './resource.ts';
+import { certificateBlocks } from '../lib/certificates.ts';
 import { ignitionFailure } from './failures.ts';
 import type { Config, Resource } from './types.ts';
 
@@ -71,11 +72,9 @@ function trustedCertificates(config: Config, url: string): string {
   return embedded.flatMap((resource, index) => certificatesOf(resource, index)).join('\n');
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/gu;
-
 function certificatesOf(resource: Resource, index: number): string[] {
   const pem = Buffer.from(decodeResource(resource)).toString('latin1');
-  const certificates = (pem.match(CERTIFICATE) ?? []).filter(isCertificate);
+  const certificates = certificateBlocks(pem).filter(isCertificate);
   if (certificates.length > 0) return certificates;
   throw ignitionFailure('ignition.ca-invalid', 'certificate authority has no PEM certificate', {
     context: { index },

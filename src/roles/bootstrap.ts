@@ -21,7 +21,6 @@ import { waitForArbiter, waitForMasters } from '../steps/cluster/wait-for-master
 import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
 import { decideRebootDelayAfterHandover } from '../steps/finish/finish.ts';
-import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { buildImages } from '../steps/layering/build-images.ts';
 import {
@@ -39,7 +38,7 @@ import { unpausePools } from '../steps/layering/pool-pause.ts';
 import { copyBase, publishImages, sendBase } from '../steps/layering/publish-images.ts';
 import { waitForRendered } from '../steps/layering/rendered-pool.ts';
 import { stopRegistry, startRegistry } from '../steps/layering/staging-registry.ts';
-import { keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
+import { begin, keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
 
 /** Reads the MachineOSConfigs among the manifests, and keeps hosts waiting until their images are built. */
 const readLayering = [
@@ -119,7 +118,7 @@ export const bootstrapHost = role('bootstrap', {
   steps: [
     ...preflight,
     checkBootstrapSettings,
-    confirmInstallation,
+    ...begin,
     fetchIgnition,
     fetchHost,
     ...applyBootstrap,

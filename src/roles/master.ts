@@ -1,23 +1,15 @@
 import { role } from '../engine/check.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
-import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { overwriteOs } from '../steps/layering/deploy-image.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
-import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
+import { begin, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Writes the disk of a control-plane node and reboots into it. */
 export const master = role('master', {
   title: 'Installs a control-plane node',
   ladder: 'master',
-  steps: [
-    ...preflight,
-    confirmInstallation,
-    fetchHost,
-    ...writeSystem,
-    ...prepareFirstBoot,
-    ...leave,
-  ],
+  steps: [...preflight, ...begin, fetchHost, ...writeSystem, ...prepareFirstBoot, ...leave],
 });
 
 /** An arbiter is a master for the installer, except that it takes no registry data along. */
@@ -26,7 +18,7 @@ export const arbiter = role('arbiter', {
   ladder: 'master',
   steps: [
     ...preflight,
-    confirmInstallation,
+    ...begin,
     fetchHost,
     ...writeSystem,
     overwriteOs,

@@ -6,7 +6,9 @@ import { formatExtraDisks } from '../steps/disk/format-extra.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
 import { checkHooks, runAfterHook, runBeforeHook } from '../steps/image/hooks.ts';
+import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
+import { checkRegistries, configureRegistries } from '../steps/ignition/registries.ts';
 import { checkInputs, chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
 import { writeImage } from '../steps/image/write.ts';
@@ -20,6 +22,7 @@ import { findRegistryMedia } from '../steps/registry/find-media.ts';
 export const preflight = [
   prepareDirectories,
   checkHooks,
+  checkRegistries,
   resolveDisk,
   lockDisk,
   checkDisk,
@@ -38,6 +41,9 @@ export const writeSystem = [
   writeImage,
   deployToExistingRoot,
 ] as const;
+
+/** Begins the installation that the service still wants: from here on images are pulled. */
+export const begin = [confirmInstallation, configureRegistries] as const;
 
 /** Makes the written system bootable, with the registry of its medium. */
 export const makeBootable = [

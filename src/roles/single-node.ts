@@ -2,11 +2,10 @@ import { role } from '../engine/check.ts';
 import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
-import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { mergeSingleNodeIgnition } from '../steps/ignition/merge-single-node.ts';
 import { checkSingleNode } from '../steps/layering/os-configs.ts';
 import { applyBootstrap, startControlPlane } from './bootstrap.ts';
-import { leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
+import { begin, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Renders the Ignition of the only node with a temporary control plane on the node itself. */
 export const singleNode = role('single-node', {
@@ -15,7 +14,7 @@ export const singleNode = role('single-node', {
   steps: [
     ...preflight,
     checkBootstrapSettings,
-    confirmInstallation,
+    ...begin,
     // The service lists Installing before Waiting for bootkube here, and wants the role beside it.
     { ...fetchIgnition, stage: 'Installing', stageInfo: ({ role: given }) => given },
     ...applyBootstrap,

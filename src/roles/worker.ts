@@ -1,7 +1,6 @@
 import { role } from '../engine/check.ts';
 import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
-import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import {
   deployWorkerImage,
@@ -10,7 +9,7 @@ import {
 } from '../steps/layering/deploy-image.ts';
 import { findWorkerImage } from '../steps/layering/find-worker-image.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
-import { leave, preflight, writeSystem } from './phases.ts';
+import { begin, leave, preflight, writeSystem } from './phases.ts';
 
 /** Writes the disk of a worker, waits until two masters are done, and reboots into it. */
 export const worker = role('worker', {
@@ -18,7 +17,7 @@ export const worker = role('worker', {
   ladder: 'worker',
   steps: [
     ...preflight,
-    confirmInstallation,
+    ...begin,
     fetchHost,
     ...writeSystem,
     waitForControlPlane,

@@ -115,6 +115,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   touch: coreutils(),
   uname: coreutils('-m'),
 
+  'update-ca-trust': { options: {} },
   // Generations without it end with network.no-nmstatectl.
   'nmstatectl gc': { options: {} },
 

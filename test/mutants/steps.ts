@@ -2,6 +2,54 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of steps that cannot be taken back: what is done to disks and to pools. */
 export const stepMutants: MutantsByFile = {
+  'src/lib/certificates.ts': [
+    {
+      means: 'an authority that has expired is trusted',
+      from: 'last > now',
+      to: 'last > 0',
+    },
+    {
+      means: 'a private key is given to every user of the installed host',
+      from: "text.includes('PRIVATE KEY-----')",
+      to: 'text === ""',
+    },
+  ],
+  'src/lib/image-mirrors.ts': [
+    {
+      means: 'a mirror stands for a tag, which it may have another image of',
+      from: 'mirror-by-digest-only = true',
+      to: 'mirror-by-digest-only = false',
+    },
+    {
+      means: 'names of mirrors are not checked',
+      from: '[one.source, ...one.mirrors]',
+      to: '[one.source]',
+    },
+  ],
+  'src/steps/ignition/registries.ts': [
+    {
+      means: 'an authority that changed since it was checked is trusted',
+      from: 'if (problem !== undefined) throw badAuthorities(ca, problem);',
+      to: '',
+    },
+    {
+      means: 'registries of the settings win over those that were served',
+      from: 'mergeConfigs(ours, config)',
+      to: 'mergeConfigs(config, ours)',
+    },
+    {
+      means: 'an authority is written, and no tool of the host trusts it',
+      from: 'await host.exec(updateTrustArgv, { signal, limit: minutes(2) });',
+      to: '{}',
+    },
+  ],
+  'src/steps/ignition/merge-single-node.ts': [
+    {
+      means: 'a single node has no mirrors',
+      from: '(await withRegistries(scope, config)) ?? json',
+      to: 'json',
+    },
+  ],
   'src/lib/writer-args.ts': [
     {
       means: 'an option and its value in one element pass for an unknown option',

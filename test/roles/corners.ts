@@ -62,7 +62,16 @@ const turns: readonly (readonly [string, ConfigInput])[] = [
       image: { writerArgs: ['--copy-network', '--network-dir=/opt/install-dir/network'] },
     },
   ],
-  ['with hooks', { hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' } }],
+  [
+    'with hooks and registries',
+    {
+      hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' },
+      registries: {
+        mirrors: [{ source: 'quay.io', mirrors: ['m.example:5000'] }],
+        ca: '/opt/ca.pem',
+      },
+    },
+  ],
   ['with a reboot at once', { finish: { rebootDelayMinutes: 0 } }],
 ];
 

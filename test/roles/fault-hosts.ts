@@ -59,6 +59,7 @@ export const faultHosts: readonly FaultHost[] = [
         image: { file: '/run/media/iso/image.raw', sha256: imageSha256 },
         hooks: { before: '/opt/hooks/before', after: '/opt/hooks/after' },
         network: { nmstate: '/opt/network.yaml' },
+        registries: { ca: '/opt/ca.pem' },
       }),
       plan: { units: ['ironic-agent.service'] },
     },

@@ -183,6 +183,11 @@ const inputs: readonly Input[] = [
     },
   })),
   {
+    name: 'an authority of registries, no such file',
+    code: 'registries.bad-ca',
+    config: { registries: { ca: '/opt/none.pem' } },
+  },
+  {
     name: 'a hook, no such file',
     code: 'hook.not-executable',
     config: { hooks: { after: '/opt/hooks/none' } },

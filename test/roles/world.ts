@@ -9,6 +9,7 @@ import type { Config } from '../../src/config/schema.ts';
 import { deliveryOf } from '../../src/layering/manifests/delivery.ts';
 import { renderedName } from '../layering/rendered.ts';
 import { workerPointer } from '../layering/worker.ts';
+import { authority } from '../support/authority.ts';
 import { type FakeInventory, fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import type { FakeKube } from '../support/fake-kube.ts';
 import {
@@ -72,6 +73,7 @@ const files: Readonly<Record<string, string | Uint8Array>> = {
   'ostree/repo/refs/heads/coreos/node-image': '',
   'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
   'opt/network.yaml': 'interfaces:\n  - name: eno1\n    type: ethernet\n    state: up\n',
+  'opt/ca.pem': authority,
   'opt/hooks/before': '#!/bin/sh\necho $INSTALL_DISK\n',
   'opt/hooks/after': '#!/bin/sh\necho $INSTALL_IMAGE\n',
 };

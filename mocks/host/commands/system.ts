@@ -130,6 +130,7 @@ export const systemPrograms: Programs = {
   udevadm: nothing,
   sync: nothing,
   true: nothing,
+  'update-ca-trust': nothing,
 };
 
 // `sh -c` and `bash -c` with the few scripts that the agent gives them. Anything else is a command that the lab does

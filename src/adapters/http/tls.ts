@@ -5,6 +5,7 @@ import {
   getCACertificates,
   type SecureContext,
 } from 'node:tls';
+import { certificateBlocks } from '../../lib/certificates.ts';
 import { readTextSync } from '../file-access.ts';
 import { webFailure } from './failures.ts';
 
@@ -40,7 +41,7 @@ function secureContextFor({
 
 /** The certificates of a PEM text. @throws AgentError `web.bad-authority` when there is none */
 export function certificatesIn(pem: string): readonly string[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const blocks = certificateBlocks(pem);
   if (blocks.length === 0) throw badAuthority('the CA text holds no certificate');
   for (const block of blocks) {
     try {

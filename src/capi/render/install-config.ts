@@ -1,3 +1,4 @@
+import { type ImageMirrors, renderMirrors } from '../../lib/image-mirrors.ts';
 import { type Fields, fieldsOf, listOf, textOf, type Value } from '../../layering/api/schema.ts';
 
 /** What an install-config says that Cluster API needs too. */
@@ -47,7 +48,7 @@ export function installSettings(config: Fields): InstallSettings {
       .filter((line) => line.trim() !== ''),
     ...(Object.values(proxied).some((one) => one !== '') ? { proxy: proxied } : {}),
     trustBundle: textOf(config['additionalTrustBundle']),
-    registries: registriesOf(config),
+    registries: renderMirrors(mirrorsOf(config)),
   };
 }
 
@@ -56,19 +57,8 @@ const countOf = (pool: Value | undefined): number => {
   return typeof replicas === 'number' ? replicas : 3;
 };
 
-/** Mirrors as containers-registries.conf(5) has them. */
-function registriesOf(config: Fields): string {
-  const digests = config['imageDigestSources'] ?? config['imageContentSources'];
-  return listOf(digests)
-    .map((one) => {
-      const { source, mirrors } = fieldsOf(one);
-      const places = listOf(mirrors).map(
-        (mirror) => `\n[[registry.mirror]]\nlocation = ${quoted(mirror)}\n`,
-      );
-      return `[[registry]]\nprefix = ""\nlocation = ${quoted(source)}\nmirror-by-digest-only = true\n${places.join('')}`;
-    })
-    .join('\n');
-}
-
-/** A basic string of TOML, whose escapes are those of JSON. */
-const quoted = (value: Value | undefined): string => JSON.stringify(textOf(value));
+const mirrorsOf = (config: Fields): readonly ImageMirrors[] =>
+  listOf(config['imageDigestSources'] ?? config['imageContentSources']).map((one) => {
+    const { source, mirrors } = fieldsOf(one);
+    return { source: textOf(source), mirrors: listOf(mirrors).map(textOf) };
+  });

@@ -14,6 +14,7 @@ import type { Download } from '../../ports/inventory.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { ignitionSourceFailure } from './failures.ts';
+import { withRegistries } from './registries.ts';
 import { chooseSource, explainSource, type IgnitionPorts } from './sources.ts';
 
 const HostIgnitionSchema = z.object({
@@ -40,8 +41,9 @@ function hostIgnitionPath(config: Config): string {
   return `/opt/install-dir/${hostRole(config)}${hostId === '' ? '' : `-${hostId}`}.ign`;
 }
 
+/** The Ignition of this host as it was served, and what is saved of it. */
 interface SavedIgnition {
-  readonly bytes: Uint8Array;
+  readonly served: Uint8Array;
   readonly saved: HostIgnition;
   readonly warnings: Warnings;
 }
@@ -76,18 +78,20 @@ export async function readHostIgnition({
 }
 
 /**
- * Fetches the Ignition of this host and saves it, byte for byte. It is validated before it is written,
- * because a host that boots with an invalid config needs manual repair.
- * @throws AgentError `ignition.*`, and what its source fails with
+ * Fetches the Ignition of this host and saves it, byte for byte unless registries are set. It is validated before it is
+ * written, because a host that boots with an invalid config needs manual repair.
+ * @throws AgentError `ignition.*`, `registries.bad-ca`, and what its source fails with
  */
 export async function saveHostIgnition(
-  scope: StepScope<keyof IgnitionPorts>,
+  scope: StepScope<keyof IgnitionPorts | 'clock'>,
 ): Promise<SavedIgnition> {
-  const { bytes, sha256, origin, config, warnings } = await readHostIgnition(scope);
+  const { bytes: served, origin, config, warnings } = await readHostIgnition(scope);
   const path = hostIgnitionPath(scope.config);
-  await scope.host.writeFile(path, bytes, { signal: scope.signal, mode: 0o600 });
+  const content = (await withRegistries(scope, config)) ?? served;
+  const { signal } = scope;
+  const { bytes, sha256 } = await scope.host.writeFile(path, content, { signal, mode: 0o600 });
   const { version } = config.ignition;
-  return { bytes, saved: { path, bytes: bytes.length, sha256, origin, version }, warnings };
+  return { served, saved: { path, bytes, sha256, origin, version }, warnings };
 }
 
 /** Bootstrap configs reach several MB; nothing larger than this is an Ignition config. */

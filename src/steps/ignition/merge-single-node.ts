@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mergeSingleNode as merge } from '../../ignition/merge.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -6,6 +5,7 @@ import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
 import { HostIgnition, isSaved, saveHostIgnition, noteWarnings } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
+import { withRegistries } from './registries.ts';
 import { isTrue } from '../host-commands.ts';
 
 /** Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place). */
@@ -26,7 +26,7 @@ const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
 export const mergeSingleNodeIgnition = step({
   id: 'ignition/merge-single-node',
   title: "Merge this host's Ignition into the rendered master.ign",
-  uses: ['host', 'inventory', 'objects', 'web'],
+  uses: ['host', 'inventory', 'objects', 'web', 'clock'],
   gives: HostIgnition,
   isKept: isSaved,
   fetches: true,
@@ -38,14 +38,12 @@ export const mergeSingleNodeIgnition = step({
     const { host, signal } = scope;
     const master = await readRendered(scope);
     for (const secret of secretsInIgnition(master)) scope.hide(secret);
-    const { bytes, saved } = await saveHostIgnition(scope);
-    const { config, json, warnings } = merge({ master, host: bytes });
+    const { served, saved } = await saveHostIgnition(scope);
+    const { config, json, warnings } = merge({ master, host: served });
     noteWarnings(scope, warnings);
-    await host.writeFile(renderedIgnitionPath, json, { signal, mode: 0o600 });
+    const content = (await withRegistries(scope, config)) ?? json;
     return {
-      path: renderedIgnitionPath,
-      bytes: Buffer.byteLength(json),
-      sha256: createHash('sha256').update(json).digest('hex'),
+      ...(await host.writeFile(renderedIgnitionPath, content, { signal, mode: 0o600 })),
       origin: `${saved.origin}, merged into the config that the bootstrap rendered`,
       version: config.ignition.version,
     };

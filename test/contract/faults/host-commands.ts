@@ -23,6 +23,7 @@ export const hostCommands: readonly CommandRow[] = [
       'bootstrap/start-services': ['systemctl start'],
       'finish/leave-host': ['shutdown', 'systemctl stop'],
       'host/check-hooks': ['test'],
+      'host/configure-registries': ['mkdir', 'update-ca-trust'],
       'host/prepare-directories': ['mkdir'],
       'registry/find-media': ['stat'],
     },

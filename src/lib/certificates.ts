@@ -1,0 +1,26 @@
+import { X509Certificate } from 'node:crypto';
+
+/** The PEM certificates in a text, each with its first and last line; whether they can be read is not known yet. */
+export const certificateBlocks = (text: string): readonly string[] =>
+  text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+
+/**
+ * Why a text cannot be what a host trusts, behind the name of its file; undefined where it can.
+ * @param now milliseconds since 1970
+ */
+export function authorityProblem(text: string, now: number): string | undefined {
+  if (text.includes('PRIVATE KEY-----')) return 'holds a private key, which every user could read';
+  const ends: number[] = [];
+  for (const block of certificateBlocks(text)) {
+    try {
+      ends.push(new X509Certificate(block).validToDate.getTime());
+    } catch {
+      return `holds a certificate that cannot be read, number ${ends.length + 1}`;
+    }
+  }
+  if (ends.length === 0) return 'holds no PEM certificate';
+  const last = Math.max(...ends);
+  return last > now
+    ? undefined
+    : `has expired: nothing in it is valid after ${new Date(last).toISOString()}`;
+}

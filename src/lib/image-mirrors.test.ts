@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { mirrorProblem, renderMirrors } from './image-mirrors.ts';
+
+describe('mirrorProblem', () => {
+  it.each([
+    'quay.io',
+    'quay.io/openshift-release-dev/ocp-v4.0-art-dev',
+    'mirror.example.com:8443/openshift',
+    'localhost/a',
+    'registry:5000',
+    '192.0.2.7/a',
+    '[2001:db8::1]:5000/a',
+  ])('takes %s as a source and as a mirror', (name) => {
+    expect(mirrorProblem([{ source: name, mirrors: [name] }])).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    'https://mirror.example.com',
+    'docker://mirror.example.com/a',
+    'quay.io/a:4.20',
+    'quay.io/a@sha256:00',
+    'openshift/release',
+    'Quay.io/A',
+    'quay.io/a/',
+    '*.example.com',
+    'user:secret@mirror.example.com',
+  ])('refuses %j as either', (name) => {
+    const problem = `${JSON.stringify(name)} is not HOST[:PORT][/PATH], without a scheme, a tag and a digest`;
+    expect(mirrorProblem([{ source: name, mirrors: ['m.example.com'] }])).toBe(problem);
+    expect(mirrorProblem([{ source: 'quay.io', mirrors: ['m.example.com', name] }])).toBe(problem);
+  });
+
+  it('refuses a source that is there twice', () => {
+    const one = { source: 'quay.io', mirrors: ['m.example.com'] };
+    expect(mirrorProblem([one, { ...one, source: 'quay.io/a' }, one])).toMatch(/^"quay.io" is the/);
+  });
+});
+
+it('mirrors are a file as containers-registries.conf has it', () => {
+  expect(
+    renderMirrors([
+      { source: 'quay.io/a', mirrors: ['m.example.com:8443/a', 'n.example.com'] },
+      { source: 'quay.io/b', mirrors: ['m.example.com:8443/b'] },
+    ]),
+  ).toBe(`[[registry]]
+prefix = ""
+location = "quay.io/a"
+mirror-by-digest-only = true
+
+[[registry.mirror]]
+location = "m.example.com:8443/a"
+
+[[registry.mirror]]
+location = "n.example.com"
+
+[[registry]]
+prefix = ""
+location = "quay.io/b"
+mirror-by-digest-only = true
+
+[[registry.mirror]]
+location = "m.example.com:8443/b"
+`);
+  expect(renderMirrors([])).toBe('');
+});

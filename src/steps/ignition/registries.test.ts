@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { authority } from '../../../test/support/authority.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { embeddedFile, readFileContent } from '../../ignition/resource.ts';
+import { mirrorsPath } from '../../lib/image-mirrors.ts';
+import { fetchHost } from './fetch-host.ts';
+import { mergeSingleNodeIgnition } from './merge-single-node.ts';
+import { checkRegistries, configureRegistries } from './registries.ts';
+
+const ca = '/etc/bootwright/site-ca.pem';
+const anchor = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
+const folders = 'mkdir -p /etc/containers/registries.conf.d /etc/pki/ca-trust/source/anchors';
+const rendered = '/opt/openshift/master.ign';
+const mirrors = [{ source: 'quay.io/openshift', mirrors: ['mirror.example.com:8443/openshift'] }];
+const config: ConfigInput = {
+  role: 'worker',
+  service: { url: 'http://svc.example' },
+  cluster: { id: 'c', infraEnvId: 'i', hostId: 'h' },
+  registries: { mirrors, ca },
+};
+const hostOf = () =>
+  fakeHost()
+    .on(folders.split(' '))
+    .prints('')
+    .on(['update-ca-trust'])
+    .prints('')
+    .on(['stat', rendered])
+    .prints('');
+const trusting = () => hostOf().withFile(ca, authority);
+const now = Date.parse('2026-12-01');
+const clockAt = (time: number) => fakeClock({ start: time });
+
+describe('host/check-registries', () => {
+  it.each([
+    ['is fine', authority, now, undefined],
+    ['is gone', undefined, now, `${ca} is not on the host`],
+    ['is none', 'CA', now, `${ca} holds no PEM certificate`],
+    ['has expired', authority, Date.parse('2127-01-01'), `${ca} has expired: nothing in it`],
+  ])('an authority that %s', async (...[, text, time, message]) => {
+    const host = text === undefined ? fakeHost() : fakeHost().withFile(ca, text);
+    const clock = clockAt(time);
+    const { failure } = await tryStep(checkRegistries, { config, host, clock });
+    if (message === undefined) expect(failure).toBeUndefined();
+    else
+      expect(failure).toMatchObject({
+        code: 'registries.bad-ca',
+        message: expect.stringContaining(message) as string,
+      });
+    expect(host.calls).toEqual([]);
+  });
+});
+
+describe('host/configure-registries', () => {
+  it('writes both where the tools of the host read them', async () => {
+    const host = trusting();
+    await runStep(configureRegistries, { config, host, clock: clockAt(now) });
+    expect(host.calls.map(({ argv }) => argv.join(' '))).toEqual([folders, 'update-ca-trust']);
+    expect(host.textOf(mirrorsPath)).toContain('location = "quay.io/openshift"');
+    expect(host.textOf(anchor)).toBe(authority);
+    expect([mirrorsPath, anchor].map((path) => host.files.get(path)?.mode)).toEqual([0o644, 0o644]);
+  });
+
+  it('leaves the trust of the host alone where there are only mirrors', async () => {
+    const host = hostOf();
+    await runStep(configureRegistries, { config: { ...config, registries: { mirrors } }, host });
+    expect(host.calls.map(({ argv }) => argv.join(' '))).toEqual([folders]);
+    expect(host.textOf(anchor)).toBeUndefined();
+  });
+
+  it('trusts nothing that changed since it was checked', async () => {
+    const host = fakeHost().withFile(ca, 'CA');
+    const { failure } = await tryStep(configureRegistries, { config, host });
+    expect(failure).toMatchObject({ code: 'registries.bad-ca' });
+    expect(host.calls).toEqual([]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(configureRegistries, () => ({
+      ...{ config, host: trusting(), clock: clockAt(now) },
+    }));
+  });
+});
+
+const served = {
+  ignition: { version: '3.2.0' },
+  storage: { files: [embeddedFile('/etc/of-the-host', 'served', 0o600)] },
+};
+const fileIn = (text: string | undefined, path: string): string =>
+  Buffer.from(readFileContent(parseValidConfig(text ?? '').config, path)).toString();
+
+describe('the Ignition of the installed host', () => {
+  const path = '/opt/install-dir/worker-h.ign';
+  const fetch = async (given: object, host = trusting()) => {
+    const inventory = fakeInventory({ ignition: JSON.stringify(given) });
+    const run = { config, host, inventory, clock: clockAt(now) };
+    const { value } = await runStep(fetchHost, run);
+    return { value, text: host.textOf(path) ?? '' };
+  };
+
+  it('has mirrors and authorities beside what was served', async () => {
+    const { value, text } = await fetch(served);
+    expect(fileIn(text, '/etc/of-the-host')).toBe('served');
+    expect(fileIn(text, mirrorsPath)).toContain('location = "quay.io/openshift"');
+    expect(fileIn(text, anchor)).toBe(authority);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    expect(value).toMatchObject({ path, bytes: text.length, sha256, version: '3.2.0' });
+  });
+
+  it('keeps what is served for the same path', async () => {
+    const files = [embeddedFile(mirrorsPath, 'of the site', 0o600)];
+    const { text } = await fetch({ ...served, storage: { files } });
+    expect(fileIn(text, mirrorsPath)).toBe('of the site');
+  });
+
+  it('is not saved with an authority that changed', async () => {
+    const host = fakeHost().withFile(ca, 'CA');
+    const inventory = fakeInventory({ ignition: JSON.stringify(served) });
+    const { failure } = await tryStep(fetchHost, { config, host, inventory });
+    expect(failure).toMatchObject({ code: 'registries.bad-ca' });
+    expect(host.textOf(path)).toBeUndefined();
+  });
+
+  it('of a single node gives way to what the bootstrap rendered, too', async () => {
+    const files = [embeddedFile(mirrorsPath, 'rendered', 0o600)];
+    const host = trusting().withFile(rendered, JSON.stringify({ ...served, storage: { files } }));
+    const inventory = fakeInventory({ ignition: JSON.stringify(served) });
+    await runStep(mergeSingleNodeIgnition, { config, host, inventory, clock: clockAt(now) });
+    const text = host.textOf(rendered);
+    expect(fileIn(text, mirrorsPath)).toBe('rendered');
+    expect(fileIn(text, anchor)).toBe(authority);
+    expect(fileIn(text, '/etc/of-the-host')).toBe('served');
+  });
+});

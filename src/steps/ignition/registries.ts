@@ -1,0 +1,118 @@
+import { dirname } from 'node:path/posix';
+import type { Config } from '../../config/schema.ts';
+import { condition } from '../../engine/condition.ts';
+import { refuseErrors } from '../../ignition/finding.ts';
+import { mergeConfigs } from '../../ignition/merge.ts';
+import { renderConfig } from '../../ignition/parse.ts';
+import { embeddedFile } from '../../ignition/resource.ts';
+import type { Config as IgnitionConfig } from '../../ignition/types.ts';
+import { validateConfig } from '../../ignition/validate.ts';
+import { authorityProblem } from '../../lib/certificates.ts';
+import { mirrorsPath, renderMirrors } from '../../lib/image-mirrors.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { readTextOr } from '../host-commands.ts';
+import { step, type StepScope } from '../step.ts';
+
+/** Failures of what a host is told of registries. */
+export const registriesFailures = {
+  'registries.bad-ca': {
+    kind: 'input',
+    title: 'The file with the certificate authorities of registries cannot be used',
+    hint: 'set registries.ca to a file on the host with PEM certificates alone, one of them still valid',
+  },
+} as const satisfies FailureTable;
+
+const registriesFailure = failuresOf(registriesFailures);
+
+/** An error about the file in `registries.ca`. */
+export const badAuthorities = (path: string, problem: string): AgentError =>
+  registriesFailure('registries.bad-ca', `${path} ${problem}`, { context: { path } });
+
+/** Where a live and an installed host trust them; CoreOS reads anchors into its store when it first boots (`coreos-update-ca-trust.service`). */
+const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
+
+const trusts = condition<Config>('registries.ca is set', ({ registries }) => registries.ca !== '');
+
+const isSet = condition<Config>(
+  'registries.mirrors or registries.ca is set',
+  ({ registries: { mirrors, ca } }) => mirrors.length > 0 || ca !== '',
+);
+
+type RegistriesScope = Pick<StepScope<'host' | 'clock'>, 'host' | 'clock' | 'config' | 'signal'>;
+
+/** @throws AgentError `registries.bad-ca` */
+async function readAuthorities({ host, clock, config, signal }: RegistriesScope): Promise<string> {
+  const { ca } = config.registries;
+  const text = await readTextOr({ host, signal }, ca, (path) =>
+    badAuthorities(path, 'is not on the host'),
+  );
+  const problem = authorityProblem(text, clock.now());
+  if (problem !== undefined) throw badAuthorities(ca, problem);
+  return text;
+}
+
+/** Checks the authorities, while nothing is changed. */
+export const checkRegistries = step({
+  id: 'host/check-registries',
+  title: 'Check the certificate authorities of registries',
+  uses: ['host', 'clock'],
+  when: trusts,
+  preflight: true,
+  limit: minutes(1),
+  run: async (scope) => {
+    await readAuthorities(scope);
+  },
+});
+
+/** Path and text of each file that a host has of its registries. */
+async function filesOf(scope: RegistriesScope): Promise<readonly (readonly [string, string])[]> {
+  const { mirrors, ca } = scope.config.registries;
+  return [
+    ...(mirrors.length === 0 ? [] : [[mirrorsPath, renderMirrors(mirrors)] as const]),
+    ...(ca === '' ? [] : [[anchorPath, await readAuthorities(scope)] as const]),
+  ];
+}
+
+const makeFoldersArgv = ['mkdir', '-p', dirname(mirrorsPath), dirname(anchorPath)] as const;
+const updateTrustArgv = ['update-ca-trust'] as const;
+
+/** Writes mirrors and authorities for all that is pulled on the live host: podman, skopeo, rpm-ostree, bootc and CRI-O read them. */
+export const configureRegistries = step({
+  id: 'host/configure-registries',
+  title: 'Configure mirrors and certificate authorities of registries',
+  uses: ['host', 'clock'],
+  when: isSet,
+  limit: minutes(3),
+  explain: ({ registries: { mirrors, ca } }) =>
+    [...mirrors.map(({ source }) => source), ...(ca === '' ? [] : [ca])].join(', '),
+  preview: ({ registries: { ca } }) => [makeFoldersArgv, ...(ca === '' ? [] : [updateTrustArgv])],
+  run: async (scope) => {
+    const { host, config, signal } = scope;
+    const files = await filesOf(scope);
+    await host.exec(makeFoldersArgv, { signal, limit: seconds(20) });
+    for (const [path, text] of files) await host.writeFile(path, text, { signal, mode: 0o644 });
+    if (config.registries.ca !== '')
+      await host.exec(updateTrustArgv, { signal, limit: minutes(2) });
+  },
+});
+
+/**
+ * The Ignition of an installed host with mirrors and authorities, as JSON; undefined where none are set, and its bytes stay what
+ * they are. What it has at the same path wins.
+ * @throws AgentError `registries.bad-ca`, `ignition.merge-invalid`, `ignition.version-unsupported`
+ */
+export async function withRegistries(
+  scope: RegistriesScope,
+  config: IgnitionConfig,
+): Promise<string | undefined> {
+  const files = await filesOf(scope);
+  if (files.length === 0) return undefined;
+  const ours: IgnitionConfig = {
+    ignition: { version: '3.0.0' },
+    storage: { files: files.map(([path, text]) => embeddedFile(path, text, 0o644)) },
+  };
+  const merged = mergeConfigs(ours, config);
+  refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
+  return renderConfig(merged);
+}

@@ -1,0 +1,11 @@
+/** A self-signed certificate authority, valid for a hundred years; its key was never kept. */
+export const authority = `-----BEGIN CERTIFICATE-----
+MIIBezCCASGgAwIBAgIUbWkRtQzgpWgOVD6ukv2KG4nxFzgwCgYIKoZIzj0EAwIw
+EjEQMA4GA1UEAwwHcm9vdC1jYTAgFw0yNjExMjExMDI3MzBaGA8yMTI2MTAyODEw
+MjczMFowEjEQMA4GA1UEAwwHcm9vdC1jYTBZMBMGByqGSM49AgEGCCqGSM49AwEH
+A0IABM3nC2qrPhRDXerv0AvYgtQtjJ6LcY7HXePq28hTlRtmYeSrEuDd1EXXq6Op
+Ktpv6VOpzt+rrdnIdTaUR0sBivWjUzBRMB0GA1UdDgQWBBTwdOfLvoetDCHVoHay
+nnETjKWVBDAfBgNVHSMEGDAWgBTwdOfLvoetDCHVoHaynnETjKWVBDAPBgNVHRMB
+Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQDILIFaDPbYSkz1fcs+uzkqCoba
+BgDU2xJ5He31MOelQwIgfX6mi5YIVhEuO8eEP1mlPiuBwGNqfmVCDrhS/8c9swI=
+-----END CERTIFICATE-----`;
