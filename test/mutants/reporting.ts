@@ -9,6 +9,73 @@ export const reportingMutants: MutantsByFile = {
       to: 'mask(plainText(text))',
     },
   ],
+  'src/cli/medium.ts': [
+    {
+      means: 'a medium names a file of the machine that it was made on',
+      from: 'for (const key of texts.keys()) move(key, pathOf(key));',
+      to: '',
+    },
+    {
+      means: 'a medium installs without the keyfiles that it has',
+      from: "if (keyfiles.size > 0) move('network.keyfiles', keyfileFolder);",
+      to: '',
+    },
+    {
+      means: 'the password of a proxy in the settings is no secret',
+      from: "what: 'settings of the agent', isSecret: hasCredentials(text)",
+      to: "what: 'settings of the agent', isSecret: false",
+    },
+    {
+      means: 'the password of a proxy beside the settings is no secret',
+      from: "item(livePaths.proxy, 'proxies', hasCredentials(`${http} ${https}`))",
+      to: "item(livePaths.proxy, 'proxies')",
+    },
+    {
+      means: 'registry credentials are no secret',
+      from: "item(livePaths.pullSecret, 'registry credentials', true)",
+      to: "item(livePaths.pullSecret, 'registry credentials')",
+    },
+    {
+      means: 'a token is no secret',
+      from: "isSecret: !key.endsWith('.caFile')",
+      to: "isSecret: key.endsWith('.ign')",
+    },
+    {
+      means: 'a certificate is a secret',
+      from: "isSecret: !key.endsWith('.caFile')",
+      to: 'isSecret: true',
+    },
+    {
+      means: 'the password of a keyfile is no secret',
+      from: "isSecret: text.split('\\n').some(isSecretLine)",
+      to: 'isSecret: false',
+    },
+    {
+      means: 'NetworkManager takes no keyfile of a medium: others may read it',
+      from: 'path, text, 0o600]',
+      to: 'path, text, 0o644]',
+    },
+    {
+      means: 'the image of the agent is pulled without credentials',
+      from: "pullSecret === undefined ? '' : `--authfile",
+      to: "true ? '' : `--authfile",
+    },
+    {
+      means: 'a medium does not trust the authority of its service',
+      from: "const trustBundle = texts.get('service.caFile');",
+      to: 'const trustBundle = undefined;',
+    },
+    {
+      means: 'what a host loses has not what it keeps',
+      from: "disk.keep.length === 0 ? ''",
+      to: "disk.keep.length >= 0 ? ''",
+    },
+    {
+      means: 'what a host loses has not the disks that are formatted',
+      from: 'return [lost, ...disk.format]',
+      to: 'return [lost]',
+    },
+  ],
   'src/cli/watch-hosts.ts': [
     {
       means: 'an agent that was killed while it rebooted its host counts as installed at once',
