@@ -9,6 +9,38 @@ export const reportingMutants: MutantsByFile = {
       to: 'mask(plainText(text))',
     },
   ],
+  'src/cli/doctor/network-checks.ts': [
+    {
+      means: 'doctor says nothing of bootstrap.ign of a host that starts a cluster',
+      from: '    ...(isFirst\n',
+      to: '    ...(false\n',
+    },
+    {
+      means: 'doctor wants bootstrap.ign of every host',
+      from: '    ...(isFirst\n',
+      to: '    ...(true\n',
+    },
+    {
+      means: 'doctor hides what is doubtful in Ignition',
+      from: 'if (warnings.length === 0) return ok(says);',
+      to: 'if (warnings.length >= 0) return ok(says);',
+    },
+    {
+      means: 'doctor fails for Ignition that a service makes once the installation begins',
+      from: "if (code !== 'inventory.not-ready' && code !== 'inventory.refused') throw thrown;",
+      to: 'throw thrown;',
+    },
+    {
+      means: 'doctor takes Ignition that is broken for one that comes later',
+      from: "if (code !== 'inventory.not-ready' && code !== 'inventory.refused') throw thrown;",
+      to: '',
+    },
+    {
+      means: 'doctor fails where no source of Ignition is set, which the settings say',
+      from: '  } catch {\n    return [];\n  }\n  const ask',
+      to: '  } catch (thrown) {\n    throw thrown;\n  }\n  const ask',
+    },
+  ],
   'src/cli/medium.ts': [
     {
       means: 'a medium names a file of the machine that it was made on',

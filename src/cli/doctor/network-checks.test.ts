@@ -167,6 +167,8 @@ describe('the Ignition of a host', () => {
     const config = Config.parse({ ...s3, role: 'bootstrap' });
     const checks = networkChecks(config).filter(({ name }) => /ign/i.test(name));
     expect(checks.map(({ name }) => name)).toEqual(['Ignition', 'bootstrap.ign']);
+    const ofWorker = networkChecks(Config.parse({ ...s3, role: 'worker' }));
+    expect(ofWorker.filter(({ name }) => /ign/i.test(name))).toHaveLength(1);
     const objects = fakeObjects().with('b/c/bootstrap.ign', pointer);
     const [, check] = checks;
     if (check === undefined) throw new Error('no check');
