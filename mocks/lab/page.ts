@@ -114,9 +114,10 @@ function follow(run: ShownRun, update: Update): () => void {
 async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Promise<void> {
   const at = Date.now();
   const isSingle = lab.inventory.store.cluster().controlPlaneCount === 1;
-  const known = hosts.map(({ hostId: id, plan: { name, role }, machine }) => {
+  const known = hosts.map(({ hostId: id, plan: { name, role }, machine, hardware }) => {
     const ladder = ladders[isSingle ? 'single-node' : ladderOf(role)];
-    const host = { kind: 'host', at, id, name, role, hardware: hardwareOf(machine) } as const;
+    const what = { name, role, hardware: hardware ?? hardwareOf(machine) };
+    const host = { kind: 'host', at, id, ...what } as const;
     update({ ...host, rail: railOfStages(ladder) });
     return { host, ladder };
   });

@@ -17,6 +17,8 @@ export interface ShownHost
     Pick<LabHost, 'events'>,
     Partial<Pick<LabHost, 'struck' | 'machine'>> {
   readonly plan: Pick<HostSpec, 'name' | 'role'>;
+  /** Memory and disk of a virtual machine. */
+  readonly hardware?: string;
 }
 
 /** What is looked at of a run while it continues. */

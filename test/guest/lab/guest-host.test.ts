@@ -15,6 +15,9 @@ describe('the host of a virtual machine', () => {
     [false, 'master'],
   ])('of a host that bootstraps (%s) is that of a %s', (isBootstrap, role) => {
     expect(guestHost(record(isBootstrap)).plan).toEqual({ name: 'h1', role });
+    expect(guestHost(record(isBootstrap)).hardware).toBe(
+      'virtual machine, 2.1 GB memory, 4.3 GB disk',
+    );
   });
 });
 

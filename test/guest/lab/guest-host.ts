@@ -3,8 +3,9 @@ import { bootInstalled } from '../install/first-boot.ts';
 import { eventsIn } from '../install/job-log.ts';
 import { type LiveInstall, startLiveInstall } from '../install/live-install.ts';
 import type { Outside } from '../install/outside.ts';
-import { deadlineSeconds } from '../install/prepare.ts';
+import { deadlineSeconds, targetMiB } from '../install/prepare.ts';
 import type { Guest } from '../rig/guest.ts';
+import { usualMemoryMiB } from '../rig/qemu-argv.ts';
 import type { HostRecord } from '../../../mocks/inventory/records.ts';
 import { afterEvent, noProgress } from '../../../mocks/lab/host-progress.ts';
 import type { LabHost } from '../../../mocks/lab/lab-host.ts';
@@ -39,9 +40,12 @@ export interface GuestRun {
 
 const POLL_INTERVAL_MILLIS = 250;
 
+const gigabytes = (mebibytes: number): string => `${((mebibytes * 2 ** 20) / 1e9).toFixed(1)} GB`;
+
 /** A machine that has not been started. */
 export const guestHost = ({ hostname, role, isBootstrap, id }: HostRecord): GuestHost => ({
   plan: { name: hostname, role: isBootstrap ? 'bootstrap' : role },
+  hardware: `virtual machine, ${gigabytes(usualMemoryMiB)} memory, ${gigabytes(targetMiB)} disk`,
   hostId: id,
   events: [],
   progress: noProgress,

@@ -44,6 +44,9 @@ export interface HostForward {
   readonly guestPort: number;
 }
 
+/** Memory of a guest that names none. */
+export const usualMemoryMiB = 2048;
+
 /** All that makes one guest. Any port of this machine's loopback is 10.0.2.2 inside, or .2 of another subnet. */
 export interface GuestShape {
   readonly firmware: Firmware;
@@ -75,7 +78,7 @@ export interface GuestFiles {
 export function qemuArguments(shape: GuestShape, files: GuestFiles, accelerator = 'tcg'): string[] {
   return [
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-monitor', 'none', '-no-reboot'],
-    ...['-machine', 'q35,sata=off', '-smp', '1', '-m', String(shape.memoryMiB ?? 2048)],
+    ...['-machine', 'q35,sata=off', '-smp', '1', '-m', String(shape.memoryMiB ?? usualMemoryMiB)],
     ...processorArguments(accelerator),
     ...['-device', 'virtio-rng-pci'],
     ...files.serialLogs.flatMap((path) => ['-serial', `file:${path}`]),
