@@ -16,7 +16,7 @@ import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { createTestFolder } from '../guest/rig/test-folder.ts';
-import { createLiveIso } from '../support/live-media.ts';
+import { createLiveIso, liveInitramfs } from '../support/live-media.ts';
 import { followGuide, guidesFolder } from './follow-guide.ts';
 import { blocksOf } from './guide.ts';
 
@@ -112,7 +112,11 @@ it('one-medium.md', async () => {
   const iso = join(folder.path, 'live.iso');
   await createLiveIso(iso);
   const PATH = `${join(partFolder(coreosInstaller), 'bin')}:${process.env['PATH'] ?? ''}`;
-  const files = { 'worker.ign': pointerIgnition, 'rhcos-live.iso': readFileSync(iso) };
+  const files = {
+    'worker.ign': pointerIgnition,
+    'rhcos-live.iso': readFileSync(iso),
+    'pxe/rhcos-live-initramfs.x86_64.img': liveInitramfs(),
+  };
   await followGuide('one-medium.md', { PATH }, files);
 }, 1_800_000);
 
