@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_146],
   reporting: [7, 1_100],
   roles: [8, 405],
-  steps: [103, 17_672],
+  steps: [103, 17_699],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
@@ -56,7 +56,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 138, sharedNames: 7, median: 90 },
-  mocks: { lines: 17_988 },
+  mocks: { lines: 17_991 },
   scripts: { lines: 8_686 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),

@@ -76,6 +76,53 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
+  'src/steps/image/hooks.ts': [
+    {
+      means: 'what a hook printed last is not in the log of a failure',
+      from: '  } finally {\n    output.end();\n  }',
+      to: '  }',
+    },
+    {
+      means: 'a hook that floods fills the memory of the agent',
+      from: 'for (; kept > noted; left += 1)',
+      to: 'for (; kept > Infinity; left += 1)',
+    },
+    {
+      means: 'a password in the output of a hook is in the log',
+      from: 'note(level, shownText(line), { hook })',
+      to: 'note(level, line, { hook })',
+    },
+    {
+      means: 'a password in the failure of a hook is reported',
+      from: 'shownText(error.message)',
+      to: 'error.message',
+    },
+    {
+      means: 'a hook runs without a limit',
+      from: '      limit: minutes(limitOf(config.hooks)),\n',
+      to: '      limit: hours(24),\n',
+    },
+    {
+      means: 'a hook gets the password of a proxy',
+      from: 'http: String(proxy.http)',
+      to: 'http: proxy.http.reveal()',
+    },
+    {
+      means: 'a hook that is no file is found after the disk was wiped',
+      from: "['test', '-f', path],",
+      to: '',
+    },
+    {
+      means: 'a hook that may not be run is found after the disk was wiped',
+      from: "['test', '-x', path],",
+      to: '',
+    },
+    {
+      means: 'a hook that timed out has failed by itself',
+      from: "error.code === 'command.timed-out'",
+      to: "error.code === ''",
+    },
+  ],
   'src/steps/disk/kept.ts': [
     {
       means: 'a partition table that keeps data is wiped at the first boot',

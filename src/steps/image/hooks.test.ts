@@ -76,6 +76,29 @@ describe.each([
     });
   });
 
+  it('has the beginning and the end of its output in the log, and says what is left out', async () => {
+    const lines = Array.from({ length: 4000 }, (_, at) => `${at} `.padEnd(64, '.'));
+    const host = fakeHost().on([hook]).prints(lines.join('\n'));
+    const { notes } = await runStep(hookStep, { config, facts, host });
+    expect(notes).toHaveLength(2049);
+    expect(notes[1023]).toBe(`info: ${lines[1023]}`);
+    expect(notes[1024]).toBe('warn: 1952 lines of what the hook printed are left out');
+    expect(notes[1025]).toBe(`info: ${lines[2976]}`);
+    expect(notes.at(-1)).toBe(`info: ${lines.at(-1)}`);
+    const less = fakeHost().on([hook]).prints(lines.slice(0, 2000).join('\n\n'));
+    expect((await runStep(hookStep, { config, facts, host: less })).notes).toEqual(
+      lines.slice(0, 2000).map((line) => `info: ${line}`),
+    );
+  });
+
+  it('has the end of its output in the log where it fails', async () => {
+    const host = fakeHost()
+      .on([hook])
+      .fails(1, '', `${'y'.repeat(60_000)}\n${'z'.repeat(10_000)}`);
+    const { notes } = await tryStep(hookStep, { config, facts, host });
+    expect(notes).toHaveLength(2);
+  });
+
   it('ends the installation when it fails', async () => {
     const host = fakeHost().on([hook]).fails(3, 'no controller at http://a:b@bmc.example');
     const { failure } = await tryStep(hookStep, { config, facts, host });

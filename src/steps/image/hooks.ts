@@ -101,7 +101,7 @@ const limitOf = ({ minutes: given }: Config['hooks']): number =>
   Math.min(Math.max(given, 1), 24 * 60);
 
 /**
- * Runs a hook to its end; what it prints is in the log, each address without its password.
+ * Runs a hook to its end; the first and the last 64 KiB of what it prints are in the log, each address without its password.
  * @throws AgentError `hook.failed`, `hook.timed-out`
  */
 async function runHook(
@@ -111,14 +111,13 @@ async function runHook(
 ): Promise<void> {
   const { host, config, signal, note } = scope;
   const path = config.hooks[hook];
+  const output = endsOf((level, line) => note(level, shownText(line), { hook }));
   const run = () =>
     host.exec([path], {
       signal,
       limit: minutes(limitOf(config.hooks)),
       env: hookEnv(hook, config, facts),
-      onLine: (line) => {
-        if (line.trim() !== '') note('info', shownText(line), { hook });
-      },
+      onLine: output.take,
     });
   try {
     await withHeartbeat(`hooks.${hook}`, scope, run);
@@ -131,7 +130,35 @@ async function runHook(
       context,
       cause: error,
     });
+  } finally {
+    output.end();
   }
+}
+
+/** Characters that are noted of what a hook prints: so many as they come, and as many from its end. */
+const noted = 64 * 1024;
+
+/** Notes the beginning of an output as it comes, then its end: a hook that floods must not fill the log and the disk below it. */
+function endsOf(note: (level: 'info' | 'warn', line: string) => void) {
+  const last: string[] = [];
+  let [first, kept, left] = [0, 0, 0];
+  return {
+    take: (line: string): void => {
+      if (line.trim() === '') return;
+      first += line.length;
+      if (first <= noted) {
+        note('info', line);
+        return;
+      }
+      last.push(line);
+      kept += line.length;
+      for (; kept > noted; left += 1) kept -= last.shift()?.length ?? kept;
+    },
+    end: (): void => {
+      if (left > 0) note('warn', `${left} lines of what the hook printed are left out`);
+      for (const line of last) note('info', line);
+    },
+  };
 }
 
 /** What a hook gets in its environment: nothing of it is secret, and neither are its proxies. */
