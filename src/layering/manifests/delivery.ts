@@ -11,15 +11,11 @@ export interface Delivery {
   readonly why: string;
 }
 
-interface Row extends Delivery {
-  readonly from: ReleaseVersion;
-}
-
 /**
  * The newest first. From 4.21 on nodes trust the image that their Ignition names, and the operator takes over an
  * image that it did not build; MachineOSConfig v1 came with 4.18.21 (machine-config-operator, its release branches).
  */
-const rows: readonly Row[] = [
+const rows: readonly (Delivery & { readonly from: ReleaseVersion })[] = [
   {
     from: [4, 21, 0],
     kind: 'first-boot',

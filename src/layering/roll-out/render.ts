@@ -50,7 +50,7 @@ export function renderPool(
     if (spec['osImageURL'] === '') return { reason: withoutImage(release), isIncomplete: true };
     const current = machineConfigs.find(({ metadata }) => metadata.name === renderedNameOf(pool));
     const sum = sumOf(spec);
-    const own = renderedOf(pool, { spec, sum, from: release ?? current });
+    const own = renderedOf(pool, { spec, sum }, release ?? current);
     readMachineConfig(lineless(own as Fields, `pool ${pool.metadata.name}`));
     const config = current !== undefined && saysTheSame(current, sum) ? current : own;
     // The operator sorts what it notes in the pool by name alone.
@@ -163,18 +163,16 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, part]) => [key, sorted(part)]));
 }
 
-interface Rendered {
-  readonly spec: Fields;
-  readonly sum: string;
-  /** What names the release: the ControllerConfig, or what the pool had. */
-  readonly from: KubeObject | undefined;
-}
-
 /**
  * Both annotations are for an operator that comes back: its builder names no build of any pool while one is rendered without
  * them (machine-config-operator 7ff337a4, `pkg/controller/build/buildrequest`, validateMachineConfig).
+ * @param from what names the release: the ControllerConfig, or what the pool had
  */
-function renderedOf({ metadata }: KubeObject, { spec, sum, from }: Rendered): KubeObject {
+function renderedOf(
+  { metadata }: KubeObject,
+  { spec, sum }: { readonly spec: Fields; readonly sum: string },
+  from: KubeObject | undefined,
+): KubeObject {
   const { name, uid } = metadata;
   const owner = { apiVersion, kind: 'MachineConfigPool', name, uid };
   const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];

@@ -66,8 +66,7 @@ describe('cluster/patch-etcd', () => {
     ['other overrides', { a: 1 }, { a: 1 }, { a: 1, [flag]: true }],
   ])('sets the flag and keeps %s in mind', async (...[, overrides, before, after]) => {
     const kube = fakeKube().put(etcds, etcd(overrides));
-    const { value } = await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
-    expect(value).toEqual({ isSet: true, before });
+    await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     expect(now(kube)).toEqual({ overrides: after, record: JSON.stringify(before) });
     expect(kube.writes).toHaveLength(1);
   });
@@ -87,8 +86,8 @@ describe('cluster/patch-etcd', () => {
 
   it('keeps the first record when it is run again', async () => {
     const kube = fakeKube().put(etcds, etcd({ [flag]: true, a: 1 }, '{"a":1}'));
-    const { value } = await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
-    expect(value).toEqual({ isSet: true, before: { a: 1 } });
+    await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
+    expect(now(kube)).toEqual({ overrides: { [flag]: true, a: 1 }, record: '{"a":1}' });
     expect(kube.writes).toEqual([]);
   });
 
@@ -114,8 +113,8 @@ describe('cluster/patch-etcd', () => {
       await clock.advance(minutes(30));
       isRefused = false;
       await clock.advance(minutes(1));
-      const { value, events } = await end;
-      expect(value).toEqual({ isSet: true, before: null });
+      const { events } = await end;
+      expect(now(kube)).toEqual({ overrides: { [flag]: true }, record: 'null' });
       expect(statusesOf(events)).toEqual([`etcd/cluster cannot be changed yet (${code})`]);
     },
   );

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import {
   etcdCluster,
   isOverridden,
@@ -10,7 +9,6 @@ import {
   restorePatch,
 } from '../../cluster/etcd.ts';
 import type { Config } from '../../config/schema.ts';
-import { fact } from '../../engine/fact.ts';
 import { all, condition } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -23,16 +21,6 @@ import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 import { etcdFailure } from './wait-for-etcd.ts';
 import { followedOne, longestWait, together } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
-
-const EtcdOverrideSchema = z.strictObject({
-  isSet: z.boolean(),
-  /** The overrides that were there before; null when there were none. */
-  before: z.json(),
-});
-
-/** etcd of the cluster was allowed to start with fewer than three members. */
-const EtcdOverride = fact('cluster.etcd-override', EtcdOverrideSchema);
-type EtcdOverride = z.infer<typeof EtcdOverrideSchema>;
 
 const needsEtcdOverride = condition<Config>(
   'etcd of this release must be allowed to start with fewer than three members',
@@ -55,7 +43,6 @@ export const patchEtcd = step({
   title: 'Allow etcd to start with fewer than three members',
   uses: ['kube', 'host', 'clock'],
   needs: { controlPlane: ControlPlane },
-  gives: EtcdOverride,
   when: all(needsEtcdOverride, leavesRecord),
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
@@ -67,13 +54,13 @@ export const patchEtcd = step({
   run: async (scope) => {
     const etcds = followedOne(scope.kube, etcdCluster);
     const bootkube = followedBootkube(scope);
-    const poll = async (): Promise<PollResult<EtcdOverride>> => {
+    const poll = async (): Promise<PollResult<true>> => {
       const view = etcds.view();
       const [etcd] = view.objects;
       if (etcd !== undefined) return overriding(scope, etcd);
       return { status: bootkube.withFailure(gapIn(view) ?? 'there is no etcd/cluster yet') };
     };
-    return scope.until('etcd/cluster has the override', poll, {
+    await scope.until('etcd/cluster has the override', poll, {
       watch: together(etcds.watch, bootkube.watch),
       every: seconds(15),
       within: longestWait,
@@ -82,12 +69,10 @@ export const patchEtcd = step({
 });
 
 /** The API server is unavailable for a while whenever etcd gains or loses a member. */
-async function overriding(
-  scope: StepScope<'kube'>,
-  etcd: KubeObject,
-): Promise<PollResult<EtcdOverride>> {
+async function overriding(scope: StepScope<'kube'>, etcd: KubeObject): Promise<PollResult<true>> {
   try {
-    return { done: await override(scope, etcd) };
+    await override(scope, etcd);
+    return { done: true };
   } catch (error) {
     scope.signal.throwIfAborted();
     const { code } = asAgentError(error);
@@ -97,24 +82,19 @@ async function overriding(
 }
 
 /** @throws AgentError `cluster.etcd-not-overridden`, `kube.*` */
-async function override(
-  { kube, signal }: StepScope<'kube'>,
-  found: KubeObject,
-): Promise<EtcdOverride> {
+async function override({ kube, signal }: StepScope<'kube'>, found: KubeObject): Promise<void> {
   const record = recordedBefore(found);
   const before = record === undefined ? overridesOf(found) : record.before;
   if (record === undefined || !isOverridden(found)) {
     await kube.patch(etcdCluster, overridePatch(before), signal);
   }
   const kept = await kube.get(etcdCluster, signal);
-  if (kept === undefined || !isOverridden(kept) || recordedBefore(kept) === undefined) {
-    throw etcdFailure(
-      'cluster.etcd-not-overridden',
-      'etcd/cluster has no override after it was patched',
-      { context: { object: 'etcd/cluster' } },
-    );
-  }
-  return EtcdOverride.schema.parse({ isSet: true, before });
+  if (kept !== undefined && isOverridden(kept) && recordedBefore(kept) !== undefined) return;
+  throw etcdFailure(
+    'cluster.etcd-not-overridden',
+    'etcd/cluster has no override after it was patched',
+    { context: { object: 'etcd/cluster' } },
+  );
 }
 
 const notRestored = (message: string): Error =>

@@ -41,7 +41,8 @@ export const findIronic = step({
   gives: IronicAgent,
   limit: seconds(90),
   preview: () => [listIronicArgv],
-  run: async ({ host, signal, note }) => {
+  run: async (scope) => {
+    const { host, signal } = scope;
     try {
       const { stdout } = await host.exec(listIronicArgv, { signal, limit: seconds(60) });
       const isPresent = stdout.includes(unit);
@@ -49,11 +50,8 @@ export const findIronic = step({
         throw unreadableOutput('systemctl', `line of ${unit}`, stdout);
       return { isPresent };
     } catch (error) {
-      noteFailed(
-        { signal, note },
-        'cannot list the systemd units of the host; the host reboots itself',
-        error,
-      );
+      const text = 'cannot list the systemd units of the host; the host reboots itself';
+      noteFailed(scope, text, error);
       return { isPresent: false };
     }
   },

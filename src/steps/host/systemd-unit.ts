@@ -3,12 +3,6 @@ import { hours, seconds } from '../../model/duration.ts';
 import { AgentError, type FailureContext } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 
-/**
- * The `ActiveState` of a unit (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`,
- * `activating` and others; `unknown`, and by what, when systemd could not be asked.
- */
-type UnitState = string;
-
 const unknownBy = (code: string): string => `unknown (systemctl: ${code})`;
 
 /** Prints the state of a unit and nothing else. systemd before 246, that of RHEL 8, has no `-P` for it. */
@@ -71,10 +65,11 @@ export function unitWatch(host: Host, units: readonly string[]): Watch {
 }
 
 /**
- * The state of a unit now.
+ * The `ActiveState` of a unit now (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`, `activating` and others;
+ * `unknown`, and by what, when systemd could not be asked.
  * @throws AgentError `command.not-found`, `command.stopped`
  */
-export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<UnitState> {
+export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<string> {
   try {
     const { stdout } = await host.exec(unitStateArgv(unit), { signal, limit: seconds(30) });
     return /^[a-z-]+$/.test(stdout) ? stdout : unknownBy('command.unreadable');

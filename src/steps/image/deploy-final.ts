@@ -1,4 +1,4 @@
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseConfig } from '../../ignition/parse.ts';
@@ -181,10 +181,8 @@ async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> 
     }
     return stdout === 'Enforcing';
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    if (code === 'command.not-found') return false;
-    note('warn', 'the mode of SELinux is not known and stays unchanged', { code, reason: message });
+    if (asAgentError(error).code !== 'command.not-found')
+      noteFailed({ signal, note }, 'the mode of SELinux is not known and stays unchanged', error);
     return false;
   }
 }

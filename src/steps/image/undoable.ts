@@ -3,6 +3,7 @@ import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { isMountedAlready } from '../disk/in-use.ts';
 import type { StepScope } from '../step.ts';
+import type { PollResult } from '../../engine/wait.ts';
 
 /** A command that leaves something behind which must not stay when a later one fails. */
 export interface UndoableCommand {
@@ -62,11 +63,6 @@ export const freeze = (place: string): UndoableCommand => ({
 /** Three tries of a command that fails at once; one that took its time is not tried again. */
 const tries = { every: seconds(5), within: seconds(10) };
 
-interface Undo {
-  readonly place: string;
-  readonly argv: readonly string[];
-}
-
 /**
  * Runs commands in their order, each with a few tries. What is left mounted or frozen when one fails
  * is undone when the step ends, in reverse order, even when the run was stopped.
@@ -77,7 +73,7 @@ export async function runUndoable(
   commands: readonly UndoableCommand[],
   run: (command: UndoableCommand) => Promise<unknown>,
 ): Promise<void> {
-  let undos: readonly Undo[] = [];
+  let undos: readonly { readonly place: string; readonly argv: readonly string[] }[] = [];
   onExit(async () => {
     const { signal: unheard } = new AbortController();
     for (const { argv } of [...undos].reverse()) {
@@ -90,31 +86,19 @@ export async function runUndoable(
     // Before it is run: a command that fails may have done its work.
     if (undo !== undefined) undos = [...undos, { place, argv: undo }];
     let isFirst = true;
-    await until(
-      `${argv.slice(0, 2).join(' ')} succeeds`,
-      async () => {
-        const result = await tryOnce(run, command, signal);
-        const isDone = !isFirst && 'error' in result && command.isDone?.(result.error) === true;
+    const attempt = async (): Promise<PollResult<true>> => {
+      try {
+        await run(command);
+        return { done: true };
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = asAgentError(error);
+        const isDone = !isFirst && command.isDone?.(failure) === true;
         isFirst = false;
-        return isDone ? { done: true } : result;
-      },
-      tries,
-    );
+        return isDone ? { done: true } : { status: failure.message };
+      }
+    };
+    await until(`${argv.slice(0, 2).join(' ')} succeeds`, attempt, tries);
     undos = undos.filter((one) => one.place !== settles);
-  }
-}
-
-async function tryOnce(
-  run: (command: UndoableCommand) => Promise<unknown>,
-  command: UndoableCommand,
-  signal: AbortSignal,
-): Promise<{ readonly done: true } | { readonly status: string; readonly error: AgentError }> {
-  try {
-    await run(command);
-    return { done: true };
-  } catch (error) {
-    signal.throwIfAborted();
-    const failure = asAgentError(error);
-    return { status: failure.message, error: failure };
   }
 }

@@ -334,18 +334,11 @@ async function attempt(
   } catch (error) {
     throw explained(error, { pool, limit, log: `${scratch}/build.log` });
   } finally {
-    await keepLog(host, `${scratch}/build.log`, log);
+    // The log helps a person; that it cannot be written must not hide what happened.
+    const { signal: unheard } = new AbortController();
+    const text = `${log.join('\n')}\n`;
+    await host.writeFile(`${scratch}/build.log`, text, { signal: unheard }).catch(() => undefined);
   }
-}
-
-/** The log helps a person; that it cannot be written must not hide what happened. */
-async function keepLog(
-  host: ImageWork['host'],
-  path: string,
-  lines: readonly string[],
-): Promise<void> {
-  const { signal } = new AbortController();
-  await host.writeFile(path, `${lines.join('\n')}\n`, { signal }).catch(() => undefined);
 }
 
 function explained(

@@ -274,8 +274,10 @@ async function untilRendered(scope: RenderingScope, isBlocked: boolean): Promise
   const failed = new Map<string, string>();
   const bootkube = followedBootkube(scope);
   const pollOnce = async (): Promise<PollResult<true>> => {
-    const result = await poll(scope, { awaited, failed });
-    return 'status' in result ? { status: bootkube.withFailure(result.status) } : result;
+    for (const path of awaited)
+      if ((await host.realPath(path, scope.signal)) !== undefined) return { done: true };
+    const status = (await rendererStatus(scope, failed)) ?? `${awaited[0]} does not exist yet`;
+    return { status: bootkube.withFailure(status) };
   };
   await until('the MachineConfigs are rendered', pollOnce, {
     watch: together(
@@ -288,20 +290,11 @@ async function untilRendered(scope: RenderingScope, isBlocked: boolean): Promise
   });
 }
 
-interface Awaited {
-  /** Any of them; the first is named. */
-  readonly awaited: readonly string[];
-  /** Why it failed, by the name of the log. */
-  readonly failed: Map<string, string>;
-}
-
-async function poll(
-  scope: RenderingScope,
-  { awaited, failed }: Awaited,
-): Promise<PollResult<true>> {
-  const { host, signal } = scope;
-  for (const path of awaited)
-    if ((await host.realPath(path, signal)) !== undefined) return { done: true };
+/** What the logs say of a container that failed and is started again, each remembered in `failed` by the name of its log. */
+async function rendererStatus(
+  { host, signal }: RenderingScope,
+  failed: Map<string, string>,
+): Promise<string | undefined> {
   for (const name of (await host.list(containerLogs, signal)).filter(isRendererLog)) {
     const path = await host.realPath(`${containerLogs}/${name}`, signal);
     const log = path === undefined ? undefined : await host.readText(path, signal);
@@ -309,9 +302,9 @@ async function poll(
     if (reason !== undefined) failed.set(name, reason);
   }
   const reason = [...failed.values()].at(-1);
-  if (reason === undefined) return { status: `${awaited[0]} does not exist yet` };
+  if (reason === undefined) return undefined;
   if (failed.size < enoughFailures) {
-    return { status: `machine-config-controller failed and is restarted: ${reason}` };
+    return `machine-config-controller failed and is restarted: ${reason}`;
   }
   throw layeringFailure('layering.not-rendered', `machine-config-controller failed: ${reason}`);
 }

@@ -9,7 +9,7 @@
 import * as z from 'zod';
 import type { Progress } from '../../engine/events.ts';
 import { fact } from '../../engine/fact.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import {
@@ -169,10 +169,10 @@ async function growRoot(
   await run(scope, makeMountArgv);
   await run(scope, mountRootArgv(root.path));
   await run(scope, thawArgv);
-  const recreation = await planRecreation(scope, { mount: rootMount, registry: registryTarget });
+  const recreation = await planRecreation(scope);
   await run(scope, unmountArgv);
   await grow(scope, target, growth);
-  await recreateRoot(scope, { target, root, recreation });
+  await recreateRoot(scope, target, { root, recreation });
   await run(scope, mountRootArgv(root.path));
   await run(scope, growFileSystemArgv, minutes(10));
 }
@@ -267,23 +267,18 @@ export function decideRecreation(tries: EarlierTries): Recreation {
 
 /**
  * Finds out what is still to do.
- * @param mount where the root file system is mounted meanwhile
- * @param registry the directory of the registry data below it
  * @throws AgentError `registry.root-lost`
  */
-async function planRecreation(
-  scope: StepScope<'host'>,
-  { mount, registry }: { readonly mount: string; readonly registry: string },
-): Promise<Recreation> {
+async function planRecreation(scope: StepScope<'host'>): Promise<Recreation> {
   const isThere = (option: string, path: string): Promise<boolean> =>
     isTrue(scope, ['test', option, path]);
-  const isCopyBegun = await isThere('-d', registry);
+  const isCopyBegun = await isThere('-d', registryTarget);
   const isSaved = !isCopyBegun && (await isThere('-d', copy));
   const found = decideRecreation({
     isCopyBegun,
     isSaved,
     isInCopy: isSaved && (await isThere('-d', `${copy}/ostree`)),
-    isOnDisk: isSaved && (await isThere('-d', `${mount}/ostree`)),
+    isOnDisk: isSaved && (await isThere('-d', `${rootMount}/ostree`)),
     isEmptied: isSaved && (await isThere('-f', emptied)),
   });
   if (found !== 'lost') return found;
@@ -299,15 +294,8 @@ async function planRecreation(
  */
 async function recreateRoot(
   scope: StepScope<'host'>,
-  {
-    target,
-    root,
-    recreation,
-  }: {
-    readonly target: TargetDisk;
-    readonly root: FoundPartition;
-    readonly recreation: Recreation;
-  },
+  target: TargetDisk,
+  { root, recreation }: { readonly root: FoundPartition; readonly recreation: Recreation },
 ): Promise<void> {
   const { host, signal, note } = scope;
   const run = async (argv: readonly string[]): Promise<void> => {
@@ -340,13 +328,12 @@ async function recreateRoot(
   try {
     await run(cleanupArgv);
   } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    if (code === 'disk.changed') throw error;
-    note('warn', 'the copy of the root file system stays in memory until the host reboots', {
-      code,
-      reason: message,
-    });
+    if (asAgentError(error).code === 'disk.changed') throw error;
+    noteFailed(
+      scope,
+      'the copy of the root file system stays in memory until the host reboots',
+      error,
+    );
   }
 }
 
