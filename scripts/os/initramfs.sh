@@ -8,5 +8,5 @@ dracut --force --no-hostonly --reproducible --zstd \
   --omit 'plymouth lvm dmraid mdraid iscsi nfs nbd cifs multipath fcoe fcoe-uefi crypt network-legacy ifcfg' \
   --omit 'hwdb kernel-modules-extra lunmask memstrack nvdimm overlay-root resume shutdown terminfo virtfs virtiofs' \
   --omit 'systemd-battery-check systemd-pcrphase systemd-sysctl' \
-  --drivers 'virtio_pci virtio_blk virtio_net virtio_rng ext4 xfs vfat nls_ascii nls_cp437' \
+  --drivers 'virtio_pci virtio_blk virtio_net virtio_rng ext4 xfs vfat isofs nls_ascii nls_cp437' \
   --kver "$2" "$1"

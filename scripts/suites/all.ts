@@ -40,7 +40,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'guest',
     about: 'whole installs in virtual machines with the real coreos-installer',
-    parts: guestParts,
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data', 'capi'],
     needsBundle: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },

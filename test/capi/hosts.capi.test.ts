@@ -3,11 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
-import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
 import { bootstrapConfigs, clusters, capiMachines } from '../../src/capi/api.ts';
-import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
-import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
-import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { readFileContent } from '../../src/ignition/resource.ts';
@@ -15,52 +11,22 @@ import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-obje
 import { Secret } from '../../src/model/secret.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { runControllers } from '../../src/reconcile/manager.ts';
-import { clusterOf } from '../kube/rig.ts';
 import { startMergeOracle } from '../ignition/oracles.ts';
+import { type BootstrapProvider, startBootstrapProvider } from './bootstrap-provider.ts';
 import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from './cluster.ts';
 import { watchCluster } from './managers.ts';
 import { type CapiRig, startCapi } from './rig.ts';
 
 const { signal } = new AbortController();
-const stop = new AbortController();
 let rig: CapiRig;
-let server: RouteServer;
-let failures: string[];
+let provider: BootstrapProvider;
 const ends = new AsyncDisposableStack();
 
 beforeAll(async () => {
   rig = await startCapi();
   ends.defer(() => rig[Symbol.asyncDispose]());
-  await rig.deploy();
-  // As the manager of the release: what its roles do not allow it cannot do here either.
-  const user = 'system:serviceaccount:bootwright-bootstrap-system:manager';
-  const kube = clusterOf(
-    await rig.kube.kubeconfigFor({ user: { name: user }, server: rig.kube.url }),
-  );
-  ends.defer(kube.close);
-  const ports = { kube, clock: systemClock, random: systemRandom };
-  const stores = bootstrapStores(ports);
-  failures = [];
-  server = await serveRoutes(
-    { listen: { host: '127.0.0.1', port: 0 }, routes: inventoryRoutes({ ...ports, stores }) },
-    (...note) => failures.push(JSON.stringify(note)),
-  );
-  ends.defer(server.close);
-  const emit = (event: object): void => {
-    const { type, level } = event as { readonly type: string; readonly level?: string };
-    if (type === 'note' && level === 'warn') failures.push(JSON.stringify(event));
-  };
-  const inventoryUrl = server.url;
-  const controllers = bootstrapControllers({ ...ports, stores, emit, inventoryUrl });
-  const ended = runControllers(
-    { ...ports, emit, signal: stop.signal },
-    { name: 'bootstrap', controllers },
-  ).catch(() => undefined);
-  ends.defer(async () => {
-    stop.abort(new Error('the test has ended'));
-    await ended;
-  });
+  provider = await startBootstrapProvider(rig);
+  ends.defer(() => provider[Symbol.asyncDispose]());
 });
 afterAll(() => ends.disposeAsync());
 
@@ -201,6 +167,6 @@ describe('a worker', () => {
     await rig.client.remove({ kind: capiMachines, ...place, name: 'w0' });
     await rig.gone({ kind: bootstrapConfigs, ...place, name: 'w0' });
     await rig.gone({ kind: secrets, ...place, name: 'w0' });
-    expect(failures).toEqual([]);
+    expect(provider.failures).toEqual([]);
   });
 });

@@ -20,6 +20,8 @@ export interface Management extends AsyncDisposable {
   /** The folder of Cluster API's programs and manifests. */
   readonly part: string;
   readonly core: ServerControl;
+  /** Starts the infrastructure in memory, one at a time on a machine: its port is fixed. */
+  readonly startInfrastructure: () => Promise<ServerControl>;
   /** Applies a manifest of any kind. */
   readonly apply: (manifest: KubeObject) => Promise<KubeObject>;
   /** Applies the files of `deploy/capi`; servers that they ask are those on this machine. */
@@ -59,10 +61,16 @@ const waitMillis = 60_000;
 /** Starts all of it in about ten seconds; it ends with this process, however that ends. */
 export async function startCapi(): Promise<CapiRig> {
   const management = await startManagement();
-  return { ...management, guest: await management.kube.startGuest() };
+  try {
+    await management.startInfrastructure();
+    return { ...management, guest: await management.kube.startGuest() };
+  } catch (error) {
+    await management[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
-/** Starts the management cluster alone. */
+/** Starts the management cluster alone; of the infrastructure it has the kinds. */
 export async function startManagement(): Promise<Management> {
   const part = await ensurePart(capi);
   const ends = new AsyncDisposableStack();
@@ -79,11 +87,20 @@ export async function startManagement(): Promise<Management> {
     ends.defer(product.close);
     const apply = (manifest: KubeObject) =>
       product.apply(manifest, AbortSignal.timeout(waitMillis), { manager: 'rig' });
-    const { core, stop } = await startPrograms({ kube, part, apply });
-    ends.defer(stop);
+    const start = await preparePrograms({ kube, part, apply });
+    const asCore = await kube.kubeconfigFor({ user: { name: coreUser }, server: kube.url });
+    const core = await start('core', [join(part, 'bin', 'capi-core')], asCore);
+    ends.defer(core.kill);
     const { client } = kube;
     return {
       ...{ kube, client, part, core, apply },
+      startInfrastructure: async () => {
+        // Its machines have API servers on ports of their own, and no Docker is there.
+        const argv = ['POD_IP=127.0.0.1', 'DOCKER_HOST=unix:///nowhere', join(part, 'bin', 'capd')];
+        const dev = await start('dev', argv, await kube.kubeconfigFor({ server: kube.url }));
+        ends.defer(dev.kill);
+        return dev;
+      },
       deploy: async ({ webhooks = {} } = {}) => {
         for (const object of deployedObjects()) {
           const to = webhooks[object.metadata.labels?.[provider] ?? ''];
@@ -152,15 +169,15 @@ interface Site {
   readonly apply: Management['apply'];
 }
 
-/** Core with exactly its own rights and what is aggregated to them; infrastructure as an administrator. */
-async function startPrograms({ kube, part, apply }: Site) {
+/** Kinds and rights of core, exactly its own and what is aggregated to them, and of infrastructure; what starts either. */
+async function preparePrograms({ kube, part, apply }: Site) {
   const pki = join(kube.folder, 'pki');
   const ca = readFileSync(join(pki, 'ca.crt'), 'utf8');
   const ports = { core: await freePort(), dev: await freePort() };
   for (const name of ['core', 'dev'] as const)
     await define({ kube, part, ca, name, port: ports[name] });
   await allowCore({ kube, part, apply });
-  const start = async (name: 'core' | 'dev', argv: readonly string[], kubeconfig: string) => {
+  return async (name: 'core' | 'dev', argv: readonly string[], kubeconfig: string) => {
     const file = join(kube.folder, `${name}.kubeconfig`);
     await writeFile(file, kubeconfig, { mode: 0o600 });
     const [health, metrics] = [await freePort(), await freePort()];
@@ -187,17 +204,6 @@ async function startPrograms({ kube, part, apply }: Site) {
       await apply(askedAt(named, { port: ports[name], ca }));
     }
     return control;
-  };
-  const asCore = await kube.kubeconfigFor({ user: { name: coreUser }, server: kube.url });
-  const core = await start('core', [join(part, 'bin', 'capi-core')], asCore);
-  // Its machines have API servers on ports of their own, and no Docker is there.
-  const inMemory = ['POD_IP=127.0.0.1', 'DOCKER_HOST=unix:///nowhere', join(part, 'bin', 'capd')];
-  const dev = await start('dev', inMemory, await kube.kubeconfigFor({ server: kube.url }));
-  return {
-    core,
-    stop: async () => {
-      await Promise.all([core.kill(), dev.kill()]);
-    },
   };
 }
 

@@ -9,7 +9,11 @@ import { osImage } from '../../scripts/parts/os-image.ts';
 import { imageRegistry } from '../../scripts/parts/servers.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { LabRun } from '../lab/run-lab.ts';
-import { type ExistingRootInstall, installIntoExistingRoot } from './install/existing-root.ts';
+import {
+  type ConfigDriveInstall,
+  installFromConfigDrive,
+  metadataUuid,
+} from './install/config-drive.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { runLabInGuest } from './install/lab-run.ts';
@@ -27,7 +31,7 @@ let folder: TestFolder;
 let images: LayeredImages;
 let powerCut: PowerCutInstall;
 let uefi: UefiInstall;
-let existingRoot: ExistingRootInstall;
+let configDrive: ConfigDriveInstall;
 let lab: LabRun;
 
 beforeAll(async () => {
@@ -44,9 +48,8 @@ beforeAll(async () => {
         uefi = await installByUefi(stage, images);
       })(),
       (async () => {
-        powerCut = await installWithPowerCut(stage, built, async (host) => {
-          existingRoot = await installIntoExistingRoot(stage, await built, host);
-        });
+        powerCut = await installWithPowerCut(stage, built);
+        configDrive = await installFromConfigDrive(stage, await built);
         lab = await runLabInGuest(pageFile(), over.signal);
       })(),
     ]);
@@ -236,7 +239,7 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   });
 
   it('the disk boots the system of its image then, and Ignition applies what was served', () => {
-    const boot = existingRoot.host;
+    const { boot } = powerCut;
     expect(linesOf(boot.report, 'firmware')).toEqual(['bios']);
     expectFirstBoot(boot, 'bios-0');
     expect(linesOf(boot.report, 'layers')).toEqual(['']);
@@ -246,26 +249,43 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   });
 });
 
-describe('into the running root of the host that was installed so', () => {
-  it('the agent leaves the host without a warning', () => {
-    const events = existingRoot.job.runs[0]?.events ?? [];
+describe('from a config drive of a Machine of Cluster API, into the root that runs', () => {
+  it('Ignition of the disk image reads the data Secret there, and the agent starts by it alone', () => {
+    expect(argumentsOf(configDrive.report)).toEqual(
+      expect.arrayContaining(['ignition.firstboot', 'ignition.platform.id=openstack']),
+    );
+    expect(configDrive.events.map(({ type }) => type)).toContain('run.started');
+  });
+
+  it('the agent leaves the host without a warning, and its config says so', () => {
+    const { events, config, warnings } = configDrive;
     expect(errorsIn(events)).toEqual([]);
     const end = events.find(({ type }) => type === 'run.finished');
     expect(end).toMatchObject({ outcome: 'left the host' });
-    expect(existingRoot.reports).toContain('Writing image to disk: ');
+    expect(config['status']).toMatchObject({
+      role: 'master',
+      progress: { stage: 'Rebooting', attempt: 1 },
+    });
+    expect(warnings).toEqual([]);
     expectPulled(images.other.pulled(), images.other.newBytes);
   });
 
   it('the new system has its first boot, in a stateroot of its own', () => {
-    expectSystem(existingRoot.boot, images.other.image, 'second');
-    expectFirstBoot(existingRoot.boot, 'existing-0');
-    const [commandLine] = linesOf(existingRoot.boot.report, 'cmdline');
+    expectSystem(configDrive.boot, images.other.image, 'second');
+    expectFirstBoot(configDrive.boot, 'existing-0');
+    const [commandLine] = linesOf(configDrive.boot.report, 'cmdline');
     expect(commandLine).toMatch(/ ostree=\/ostree\/boot\.[01]\/install\//);
-    expect(existingRoot.boot.asked).toEqual(['/config/master']);
+    expect(configDrive.boot.asked).toEqual(['/config/master']);
+  });
+
+  it('the node is registered with what the config drive knows it by', () => {
+    expect(configDrive.boot.report).toMatch(
+      new RegExp(`^KUBELET .*--node-labels=metal3\\.io/uuid=${metadataUuid}$`, 'm'),
+    );
   });
 
   it('the system that ran before is still there to be booted', () => {
-    const before = linesOf(existingRoot.boot.report, 'entry ostree-1.conf');
+    const before = linesOf(configDrive.boot.report, 'entry ostree-1.conf');
     expect(before[0]).toMatch(/ ostree=\/ostree\/boot\.[01]\/rhcos\//);
   });
 });

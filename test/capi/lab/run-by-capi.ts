@@ -98,6 +98,7 @@ async function openLab(
 ): Promise<CapiLab> {
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const management = ends.use(await startManagement());
+  await management.startInfrastructure();
   const guest = ends.use(await startUnreachable(await kubeParts()));
   await guest.startControllerManager({
     controllers: ['certificatesigningrequest-signing-controller'],

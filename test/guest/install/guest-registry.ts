@@ -21,9 +21,12 @@ export interface LayeredImage {
   readonly pulled: () => number;
 }
 
-/** What the Containerfile of a pool calls and Lab CoreOS has not; jq knows the one question that is asked. */
+/** What the Containerfile of a pool calls and Lab CoreOS has not; jq knows the questions that are asked. */
 const standIns = {
-  'usr/bin/jq': `#!/bin/sh\nexec sed 's/.*"config":\\(.*\\)}}$/\\1/' "$2"\n`,
+  'usr/bin/jq': `#!/bin/sh
+[ "$1" = --raw-output ] || exec sed 's/.*"config":\\(.*\\)}}$/\\1/' "$2"
+exec sed -n 's/.*"'$(expr "$2" : '\\.\\([a-z]*\\)')'":"\\([^"]*\\)".*/\\1/p' "$3"
+`,
   'usr/bin/update-ca-trust': '#!/bin/sh\n',
 };
 

@@ -86,11 +86,14 @@ const programs = '/etc/lab';
 
 const live = (path: string): string => readFileSync(osFile(`live/tree/usr/${path}`), 'utf8');
 
-function program(path: string): object {
-  const source = `data:;base64,${Buffer.from(live(path)).toString('base64')}`;
-  const place = `${programs}/${path.split('/').at(-1) ?? ''}`;
-  return { path: place, mode: 0o755, overwrite: true, contents: { source } };
-}
+/** A file of Ignition that can be run. */
+export const programFile = (path: string, text: string): object => ({
+  ...{ path, mode: 0o755, overwrite: true },
+  contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
+});
+
+const program = (path: string): object =>
+  programFile(`${programs}/${path.split('/').at(-1) ?? ''}`, live(path));
 
 function jobUnit(): string {
   const more = [
@@ -108,7 +111,7 @@ function jobUnit(): string {
 }
 
 /** What brings to an installed host, by Ignition, what the live system has to run a job with an agent. */
-const jobRunner = {
+export const jobRunner = {
   directories: [{ path: '/etc/pki' }],
   files: [program('bin/run-agent'), program('libexec/live-job')],
   units: [

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBlankDisk } from '../rig/disks.ts';
 import { startGuest } from '../rig/guest.ts';
-import type { RunningHost } from './existing-root.ts';
-import { bootInstalled } from './first-boot.ts';
+import { bootInstalled, type DiskBoot } from './first-boot.ts';
 import type { FinalOs } from './ignition.ts';
 import { serveImage } from './image-server.ts';
 import { type JobAccount, readJob } from './job-log.ts';
@@ -24,18 +23,17 @@ export interface PowerCutInstall {
   readonly reports: readonly string[];
   /** Where requests for the image began, in bytes. */
   readonly imageBegins: readonly number[];
+  readonly boot: DiskBoot;
 }
 
 /**
  * BIOS, the image by http with its digest, a disk with leftovers. The power is cut in the middle of
  * the write. The same command again: now the mirror cuts a connection, the service is gone from half of the
  * write on, and the registry of the operating system that the cluster wants dies in the middle of the pull.
- * `runs` has the host that was installed so; it is there as long as that takes.
  */
 export async function installWithPowerCut(
   stage: PreparedGuests,
   built: Promise<LayeredImages>,
-  runs: (host: RunningHost) => Promise<void>,
 ): Promise<PowerCutInstall> {
   const { folder, image, agentDisk } = stage;
   const target = join(folder, 'bios-target.raw');
@@ -61,12 +59,9 @@ export async function installWithPowerCut(
   const wantingOs = { ...run, words: ['--enable-skip-mco-reboot'] };
   const second = await losingService({ ...install, before, runs: [wantingOs] }, folder, outside);
   const place = { folder, name: 'bios-disk', deadlineSeconds };
-  await runs({
-    target,
-    start: (job) => bootInstalled({ firmware: 'bios', target, job, agentDisk }, outside, place),
-  });
+  const boot = await bootInstalled({ firmware: 'bios', target }, outside, place);
   const reports = reportsTo(outside.inventory);
-  return { first, cutDisk, cutDiskConsole, second, reports, imageBegins: images.begins };
+  return { first, cutDisk, cutDiskConsole, second, reports, imageBegins: images.begins, boot };
 }
 
 async function cutPower(install: LiveInstall, folder: string): Promise<JobAccount> {

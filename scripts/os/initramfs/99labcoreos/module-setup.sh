@@ -31,6 +31,6 @@ leave_out() {
     rm -f "$initdir/usr/lib/systemd/system-generators"/{dracut-rootfs-generator,systemd-{debug,gpt-auto,hibernate-resume}-generator}
     rm -f "$initdir/usr/lib/udev/hwdb.bin" "$initdir/usr/bin/curl" "$initdir/usr/sbin"/{e2fsck,sgdisk,xfs_db,xfs_repair} \
         "$initdir/usr/lib/x86_64-linux-gnu"/libstdc++*
-    find "$modules/drivers" -name '*.ko*' ! -name 'virtio*' ! -name '*failover*' -delete
+    find "$modules/drivers" -name '*.ko*' ! -name 'virtio*' ! -name '*failover*' ! -name 'cdrom*' -delete
     find "$modules/net" -name '*.ko*' ! -name '*failover*' -delete
 }

@@ -1,0 +1,54 @@
+import { systemClock } from '../../src/adapters/clock.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { serveRoutes } from '../../src/adapters/route-server.ts';
+import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
+import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
+import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
+import { runControllers } from '../../src/reconcile/manager.ts';
+import { clusterOf } from '../kube/rig.ts';
+import type { Management } from './rig.ts';
+
+/** The bootstrap provider in this process. */
+export interface BootstrapProvider extends AsyncDisposable {
+  /** What it warned of, and what its server failed with. */
+  readonly failures: readonly string[];
+}
+
+/**
+ * Applies the release, and runs the bootstrap provider as its manager: what its roles do not allow it cannot do here either.
+ * Hosts are given the address of its inventory by `seenByHosts`, which gets the one on this machine.
+ */
+export async function startBootstrapProvider(
+  rig: Pick<Management, 'kube' | 'deploy'>,
+  seenByHosts: (url: string) => string = (url) => url,
+): Promise<BootstrapProvider> {
+  await rig.deploy();
+  const ends = new AsyncDisposableStack();
+  const user = { name: 'system:serviceaccount:bootwright-bootstrap-system:manager' };
+  const kube = clusterOf(await rig.kube.kubeconfigFor({ user, server: rig.kube.url }));
+  ends.defer(kube.close);
+  const ports = { kube, clock: systemClock, random: systemRandom };
+  const stores = bootstrapStores(ports);
+  const failures: string[] = [];
+  const server = await serveRoutes(
+    { listen: { host: '127.0.0.1', port: 0 }, routes: inventoryRoutes({ ...ports, stores }) },
+    (...note) => failures.push(JSON.stringify(note)),
+  );
+  ends.defer(server.close);
+  const emit = (event: object): void => {
+    const { type, level } = event as { readonly type: string; readonly level?: string };
+    if (type === 'note' && level === 'warn') failures.push(JSON.stringify(event));
+  };
+  const inventoryUrl = seenByHosts(server.url);
+  const controllers = bootstrapControllers({ ...ports, stores, emit, inventoryUrl });
+  const stop = new AbortController();
+  const ended = runControllers(
+    { ...ports, emit, signal: stop.signal },
+    { name: 'bootstrap', controllers },
+  ).catch(() => undefined);
+  ends.defer(async () => {
+    stop.abort(new Error('the test has ended'));
+    await ended;
+  });
+  return { failures, [Symbol.asyncDispose]: () => ends.disposeAsync() };
+}
