@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   controllers: [48, 8_666],
   engine: [15, 2_140],
   ignition: [16, 2_430],
-  layering: [46, 8_311],
+  layering: [46, 8_305],
   lib: [22, 1_530],
   'main.ts': [1, 36],
   model: [6, 277],
@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_146],
   reporting: [7, 1_100],
   roles: [8, 405],
-  steps: [103, 17_699],
+  steps: [103, 17_627],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
