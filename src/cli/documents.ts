@@ -81,6 +81,19 @@ export const VersionDocument = z.object({
 });
 export type VersionDocument = z.infer<typeof VersionDocument>;
 
+/** What `wipe --format json` prints. */
+export const WipeDocument = z.object({
+  v,
+  ...{ disk: z.string(), serial: text, wwn: text },
+  bytes: z.int(),
+  method: z.enum(['nvme-sanitize', 'nvme-format', 'secure-discard', 'zeros']),
+  isSecure: z
+    .boolean()
+    .describe('whether the disk has erased what it keeps out of reach of the host too'),
+  says: z.string().describe('what is true of the disk now'),
+});
+export type WipeDocument = z.infer<typeof WipeDocument>;
+
 const build = z.object({ name: z.string(), phase: z.string() });
 
 const pool = z.object({
@@ -194,6 +207,7 @@ export const documents = {
     })
     .describe('of `node apply` and `node rollback` too'),
   version: VersionDocument,
+  wipe: WipeDocument,
 } as const satisfies Readonly<Record<string, z.ZodType>>;
 
 /** JSON Schema (draft 2020-12) of those forms, one under `$defs` for each command. */

@@ -67,7 +67,12 @@ export function openService(
   return { host, network, inventory };
 }
 
-function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
+/** The host that the settings mean. */
+export function hostFor(
+  { host, dry, disk, proxy }: Config,
+  environment: Environment,
+  emit: Emit,
+): Host {
   const variables = proxyEnv(revealedProxies(proxy));
   const real = nsenterHost({ root: host.root, onCommand: emit, environment, variables });
   const world = { device: disk.device, rebootMarker: dry.rebootMarker };

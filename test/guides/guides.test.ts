@@ -128,6 +128,11 @@ it('keep-data.md', async () => {
   await followGuide('keep-data.md', host.environment);
 });
 
+it('wipe.md', async () => {
+  await using host = await open({ disks: [{ name: 'sda', leftovers: 'lvm' }] });
+  await followGuide('wipe.md', host.environment);
+});
+
 it('behind-assisted-service.md', async () => {
   await using host = await open();
   await followGuide('behind-assisted-service.md', known(host));

@@ -7,6 +7,7 @@ import { oldUserland, oldUserlandTree } from '../../scripts/parts/old-userland.t
 import { seconds } from '../../src/model/duration.ts';
 import { checkDisk } from '../../src/steps/disk/check.ts';
 import { cleanDisk } from '../../src/steps/disk/clean.ts';
+import { checkErase, eraseDisk } from '../../src/steps/disk/erase.ts';
 import type { TargetDisk } from '../../src/steps/disk/facts.ts';
 import { formatExtraDisks } from '../../src/steps/disk/format-extra.ts';
 import { lockDisk, removeStaleMounts } from '../../src/steps/disk/in-use.ts';
@@ -156,6 +157,49 @@ describe('a live system with an older userland', () => {
     expect(notes).toEqual([]);
     expect([disk.device, data, volume].map(signatures)).toEqual(['', '', '']);
     expect(live.ask('vgs', '--noheadings')).not.toContain('leftover');
+  });
+
+  it('erases a disk with partitions, file systems and LVM, from its first byte to its last', async () => {
+    partition(disk, '1GiB', '1GiB');
+    const [data, volume] = [`${disk.device}p1`, `${disk.device}p2`];
+    live.ask('mkfs.ext2', '-q', '-L', 'precious', data);
+    live.ask('pvcreate', '-q', volume);
+    live.ask('vgcreate', '-q', 'leftover', volume);
+    live.ask(
+      'sh',
+      '-c',
+      `printf last | dd of=${disk.device} bs=1 seek=${5 * 1024 ** 3 - 4} conv=notrunc`,
+    );
+    const facts = { disk: await resolve() };
+    const { failure } = await tryStep(checkErase('S1'), { ...run(), facts });
+    expect(failure).toMatchObject({ code: 'disk.not-confirmed' });
+    expect(live.ask('pvs', '--noheadings')).toContain(volume);
+    await runStep(checkErase(disk.device), { ...run(), facts });
+    const erased: unknown[] = [];
+    await runStep(
+      eraseDisk((one) => erased.push(one)),
+      { ...run(), facts },
+    );
+    expect(erased).toEqual([{ ...facts, method: 'zeros' }]);
+    expect(live.ask('vgs', '--noheadings')).not.toContain('leftover');
+    live.ask('sync', disk.device);
+    const mebibyte = 1024 ** 2;
+    for (const at of [0, 1024 * mebibyte, 5 * 1024 * mebibyte - 4 * mebibyte])
+      expect(readDisk(disk.path, at, 4 * mebibyte).every((byte) => byte === 0)).toBe(true);
+  });
+
+  it('erases nothing while a partition is mounted', async () => {
+    partition(disk, '1GiB');
+    const data = `${disk.device}p1`;
+    live.ask('mkfs.ext2', '-q', '-L', 'precious', data);
+    const facts = { disk: await resolve() };
+    live.ask('mkdir', '-p', '/mnt/one');
+    live.ask('mount', data, '/mnt/one');
+    const ends = [checkErase(disk.device), eraseDisk(() => expect.unreachable())];
+    for (const step of ends)
+      expect((await tryStep(step, { ...run(), facts })).failure).toMatchObject({ kind: 'host' });
+    live.ask('umount', '/mnt/one');
+    expect(signatures(data)).toContain('precious');
   });
 
   it('takes nothing from a disk of another size under the same name', async () => {

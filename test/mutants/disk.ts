@@ -195,8 +195,8 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'the disk of the running system is written',
-      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(disk) ??\n    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful))',
-      to: 'physicalProblem(disk)',
+      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(state) ??\n    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful))',
+      to: 'physicalProblem(state)',
     },
   ],
   'src/steps/disk/check.ts': [
@@ -204,6 +204,80 @@ export const diskMutants: MutantsByFile = {
       means: 'a second boot label is not looked for',
       from: 'if (systems.length > 0) throw',
       to: 'if (systems.length > 99) throw',
+    },
+  ],
+  'src/steps/disk/clean.ts': [
+    {
+      means: 'the disk is not looked at before each command of the cleanup',
+      from: '    await confirm();\n',
+      to: '',
+    },
+  ],
+  'src/steps/disk/erase.ts': [
+    {
+      means: 'a disk is erased that nobody named',
+      from: 'if (confirm !== name) throw',
+      to: 'if (confirm === "") throw',
+    },
+    {
+      means: 'a disk is named by the serial number that another has too',
+      from: "if (disk.serial !== '' && !others.some(({ serial }) => serial === disk.serial))",
+      to: "if (disk.serial !== '')",
+    },
+    {
+      means: 'partitions that the settings keep are erased',
+      from: 'if ((await readWriterSetup(scope)).keepsPartitions) {',
+      to: 'if (confirm === "") {',
+    },
+    {
+      means: 'a disk is not looked at right before a command that erases',
+      from: '  await requireFree(scope, target, false);\n',
+      to: '',
+    },
+    {
+      means: 'a disk that was mounted since is cleaned',
+      from: ', () => requireFree(scope, disk, true));',
+      to: ');',
+    },
+    {
+      means: 'a disk that is in use is erased',
+      from: '  if (problem !== undefined) throw problem;\n',
+      to: '',
+    },
+    {
+      means: 'what could not be removed is passed over',
+      from: 'if (problems.length > 0) throw',
+      to: 'if (problems.length > 99) throw',
+    },
+    {
+      means: 'a drive with another namespace is sanitized',
+      from: 'isAlone && hasBit(sanicap, 1)',
+      to: 'hasBit(sanicap, 1)',
+    },
+    {
+      means: 'a format reaches another namespace',
+      from: '(isAlone || !formatsAll)',
+      to: 'fna >= 0',
+    },
+    {
+      means: 'a drive that failed to sanitize itself counts as erased',
+      from: 'if (hasFailed) throw',
+      to: 'if (hasFailed && isRunning) throw',
+    },
+    {
+      means: 'a drive that still sanitizes itself counts as erased',
+      from: 'return isRunning ? ',
+      to: 'return percent < 0 ? ',
+    },
+    {
+      means: 'signatures that are on the disk afterwards are passed over',
+      from: "if (stdout.trim() !== '') throw",
+      to: "if (stdout.trim() === '?') throw",
+    },
+    {
+      means: 'the last part of a disk is not erased',
+      from: 'offset < sizeBytes;',
+      to: 'offset + chunkBytes < sizeBytes;',
     },
   ],
   'src/steps/disk/set-boot-entry.ts': [

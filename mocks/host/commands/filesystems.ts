@@ -167,10 +167,25 @@ const dd: Program = async ({ devices, files }, call) => {
   return 0;
 };
 
+/** Overwrites a part of a device; its disks discard nothing securely, as most do not. */
+const blkdiscard: Program = ({ devices }, call) => {
+  const words = sortWords(call.argv.slice(1), ['--step', '--offset', '--length']);
+  const [path = ''] = words.rest;
+  const device = devices.byPath(path);
+  if (device === undefined)
+    return fail(call, `blkdiscard: cannot open ${path}: No such file or directory`);
+  if (isInUse(devices, device))
+    return fail(call, `blkdiscard: ${path}: failed to open: Device or resource busy`);
+  if (words.has('--secure'))
+    return fail(call, `blkdiscard: ${path}: BLKSECDISCARD ioctl failed: Operation not supported`);
+  wipe(devices, device);
+  return 0;
+};
+
 const splitAtEquals = (word: string): readonly [string, string] => {
   const at = word.indexOf('=');
   return [word.slice(0, at), word.slice(at + 1)];
 };
 
 /** Programs that take signatures and tables from disks. */
-export const wipingPrograms: Programs = { wipefs, dd };
+export const wipingPrograms: Programs = { wipefs, dd, blkdiscard };

@@ -40,6 +40,7 @@ const needless: ReadonlySet<string> = new Set([
   'wipefs',
   'sgdisk',
   'blkdiscard',
+  'nvme',
   'vgs',
   'vgchange',
   'vgremove',

@@ -216,6 +216,32 @@ function addMedia(program: ProgramCommand): void {
     .runs(async () => (await import('../media.ts')).runMedia);
 }
 
+/** Erases a disk for whoever has the host next. */
+function addWipe(program: ProgramCommand): void {
+  program
+    .add(
+      'wipe',
+      'erase a disk of this host for its next owner',
+      'Everything on the disk is lost. It is found, locked and checked as an install would, and refused while it is in use or the running system is on it; LVM and RAID on it are removed. Before each command it is seen to be the same disk still.',
+      'An NVMe drive erases itself (Sanitize, else Format) where that reaches no other namespace; other disks by secure discard where they have it. Where none of these works, each block is overwritten with zeros, and what the disk has set aside is not reached: the output says which of them it was.',
+      'Without --confirm nothing is erased: the disk and what it is to be confirmed by are printed, and the exit code is 2. A wipe that was stopped may simply be run again.',
+    )
+    .option('--disk <DEVICE>', 'disk to erase; default: the install disk of the settings')
+    .option(
+      '--confirm <SERIAL>',
+      'serial number of the disk; its WWN or path where that is not its own',
+    )
+    .addOption(format('text', 'json'))
+    .installFlags()
+    .ends({ 4: 'the disk is in use, or is not erased' })
+    .example('bootwright wipe --disk /dev/disk/by-id/nvme-X_S64', 'see what would be erased')
+    .example(
+      'bootwright wipe --disk /dev/disk/by-id/nvme-X_S64 --confirm S64',
+      'erase it; hours on a hard disk',
+    )
+    .runs(async () => (await import('../wipe.ts')).runWipe);
+}
+
 function addObservers(program: ProgramCommand): void {
   program
     .add(
@@ -468,6 +494,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   addInstall(program);
   addConfig(program);
   addMedia(program);
+  addWipe(program);
   addObservers(program);
   addWatch(program);
   addRecords(program);

@@ -88,7 +88,7 @@ function requireSaved(
 }
 
 /** The pools on a disk that the kernel has imported; it tells of each by a folder (OpenZFS, `spa_stats.c`). */
-async function importedPools(
+export async function importedPools(
   { host, signal }: StepScope<'host'>,
   disk: BlockDevice,
 ): Promise<readonly string[]> {
@@ -101,7 +101,8 @@ async function importedPools(
   return imported;
 }
 
-function warnOfOthers(
+/** Warns of what becomes of other disks, and of those that look the same. */
+export function warnOfOthers(
   { note }: StepScope<'host'>,
   { roots, disk, emptied }: Disks & { readonly emptied: readonly BlockDevice[] },
 ): void {

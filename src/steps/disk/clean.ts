@@ -72,17 +72,31 @@ export const cleanDisk = step({
       scope.note('warn', `${disk.path} is not cleaned: what ${options} means is not known here`);
       return;
     }
-    const cleanup = cleanupOf(scope, disk);
-    await orProblem(scope, cleanup, async () => {
-      await removeVolumeGroups(scope, cleanup, disk);
-      const isEmpty = await takeDown(scope, cleanup, { target: disk, within: openersTimeout });
-      await wipe(scope, cleanup, disk);
-      await cleanup.attemptQuietly(settleArgv);
-      await takeDown(scope, cleanup, { target: disk, within: isEmpty ? openersTimeout : 0 });
-    });
-    if (cleanup.problems.length > 0) reportProblems(scope, disk, cleanup.problems);
+    const problems = await removeLeftovers(scope, disk);
+    if (problems.length > 0) reportProblems(scope, disk, problems);
   },
 });
+
+/**
+ * Removes what an earlier system left on a disk; what of it could not be removed.
+ * @param confirm called before each command; what it throws ends the cleanup
+ * @throws AgentError `disk.changed`, `disk.missing`
+ */
+export async function removeLeftovers(
+  scope: CleanScope,
+  disk: TargetDisk,
+  confirm = (): Promise<unknown> => confirmTarget(scope.host, disk, scope),
+): Promise<readonly string[]> {
+  const cleanup = cleanupOf(scope, disk, confirm);
+  await orProblem(scope, cleanup, async () => {
+    await removeVolumeGroups(scope, cleanup, disk);
+    const isEmpty = await takeDown(scope, cleanup, { target: disk, within: openersTimeout });
+    await wipe(scope, cleanup, disk);
+    await cleanup.attemptQuietly(settleArgv);
+    await takeDown(scope, cleanup, { target: disk, within: isEmpty ? openersTimeout : 0 });
+  });
+  return cleanup.problems;
+}
 
 /** What is not cleaned by then is left to the writer, before the step itself would fail at its limit. */
 const longestCleanup = minutes(9);
@@ -99,14 +113,18 @@ interface Cleanup {
 
 type CleanScope = StepScope<'host' | 'clock'>;
 
-function cleanupOf({ host, clock, signal }: CleanScope, target: TargetDisk): Cleanup {
+function cleanupOf(
+  { host, clock, signal }: CleanScope,
+  target: TargetDisk,
+  confirm: () => Promise<unknown>,
+): Cleanup {
   const problems: string[] = [];
   const end = clock.elapsed() + longestCleanup;
   const run = async (argv: readonly string[]): Promise<string | AgentError> => {
     const limit = Math.min(minutes(1), end - clock.elapsed());
     if (limit <= 0) throw diskFailure('disk.busy', `${target.path} could not be cleaned in time`);
     // Its own failures end the cleanup: a disk that cannot be seen is not wiped.
-    await confirmTarget(host, target, { signal });
+    await confirm();
     try {
       return (await host.exec(argv, { signal, limit })).stdout;
     } catch (error) {

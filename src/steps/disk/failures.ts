@@ -128,6 +128,21 @@ export const diskFailures = {
     title: 'The Ignition of this host wipes a partition that is to be kept',
     hint: 'set wipeTable, wipePartitionEntry, wipeFilesystem and wipeVolume to false in it for what is kept (in Butane wipe_table, …), and leave a kept partition out of its RAIDs; or take the partition out of disk.keep',
   },
+  'disk.not-confirmed': {
+    kind: 'input',
+    title: 'The disk to erase is not confirmed',
+    hint: 'give --confirm with the serial number of the disk; where it has none, or another disk has the same, with its WWN or its path',
+  },
+  'disk.keeps-partitions': {
+    kind: 'input',
+    title: 'The settings keep partitions of the disk to erase',
+    hint: 'remove disk.keep, --save-partlabel and --save-partindex from the settings if nothing on the disk is needed any more',
+  },
+  'disk.not-wiped': {
+    kind: 'host',
+    title: 'The disk could not be erased',
+    hint: 'remove the cause in the message and run again, which starts from the beginning; if the disk itself fails (journalctl -k), destroy it',
+  },
   'image.writer-config': {
     kind: 'input',
     title: 'A configuration file for coreos-installer cannot be read',

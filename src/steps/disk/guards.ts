@@ -48,6 +48,8 @@ interface DiskState {
   readonly keepsPartitions: boolean;
   /** Pools of ZFS that are imported. */
   readonly pools?: readonly string[];
+  /** What it must have room for; `smallestDiskBytes` unless given. */
+  readonly neededBytes?: number;
 }
 
 /** Whether a disk can be written, and what a person should know of it. */
@@ -71,7 +73,7 @@ export function diskReadiness(state: DiskState): DiskReadiness {
   const live = harmful.find(({ kind }) => kind === 'live');
   const problem =
     (live === undefined ? undefined : isLive(disk, live)) ??
-    physicalProblem(disk) ??
+    physicalProblem(state) ??
     (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful));
   const remarks = holders
     .filter(isHarmless)
@@ -81,19 +83,20 @@ export function diskReadiness(state: DiskState): DiskReadiness {
   return { ...(problem === undefined ? {} : { problem }), remarks };
 }
 
-function physicalProblem(disk: BlockDevice): AgentError | undefined {
+function physicalProblem({
+  disk,
+  neededBytes = smallestDiskBytes,
+}: DiskState): AgentError | undefined {
   if (disk.isReadOnly) {
     return diskFailure('disk.read-only', `${disk.path} is read-only`, {
       context: { disk: disk.path },
     });
   }
-  if (disk.sizeBytes >= smallestDiskBytes || isUnformatted(disk)) return undefined;
+  if (disk.sizeBytes >= neededBytes || isUnformatted(disk)) return undefined;
   return diskFailure(
     'disk.too-small',
-    `${disk.path} has ${disk.sizeBytes} bytes, at least ${smallestDiskBytes} are needed`,
-    {
-      context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes: smallestDiskBytes },
-    },
+    `${disk.path} has ${disk.sizeBytes} bytes, at least ${neededBytes} are needed`,
+    { context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes } },
   );
 }
 

@@ -1,0 +1,47 @@
+import { systemClock } from '../adapters/clock.ts';
+import { loadConfig } from '../config/load.ts';
+import { readSettings } from '../config/sources.ts';
+import { masker } from '../lib/masker.ts';
+import { secretValues } from '../lib/secret-values.ts';
+import { wipe } from '../roles/wipe.ts';
+import { type ErasedDisk, eraseMethods } from '../steps/disk/erase.ts';
+import type { InstallLine } from './command.ts';
+import type { WipeDocument } from './documents.ts';
+import { print, printJson } from './messages.ts';
+import { withoutJournal } from './run-context.ts';
+import { hostFor } from './service.ts';
+
+/** Arguments of `wipe`. */
+interface WipeCall extends InstallLine {
+  readonly disk?: string;
+  readonly confirm?: string;
+}
+
+/**
+ * Erases a disk, and prints how. The log goes to standard error. Resolves with the exit code.
+ * @throws AgentError of the settings, before the host is contacted
+ */
+export async function runWipe(call: WipeCall): Promise<number> {
+  const { argv, environment, format, confirm } = call;
+  const { config: given } = await loadConfig(readSettings(argv, environment));
+  const disk = { ...given.disk, device: call.disk ?? given.disk.device, format: [] };
+  const config = { ...given, disk, image: { ...given.image, existingRoot: '' } };
+  const { mask, register } = masker();
+  for (const secret of secretValues(config)) register(secret);
+  const level = config.log.verbose ? 'debug' : 'info';
+  return withoutJournal({ level, stream: 'stderr', mask }, async ({ emit, run }) => {
+    const ports = { host: hostFor(config, environment, emit), clock: systemClock };
+    const report = (erased: ErasedDisk): void => {
+      const document = documentOf(erased);
+      if (format === 'json') printJson(document);
+      else print(`${document.disk} is erased: ${document.says}\n`);
+    };
+    await run({ role: wipe({ confirm, report }), config, ports });
+  });
+}
+
+const documentOf = ({ disk, method }: ErasedDisk): WipeDocument => ({
+  ...{ v: 1, disk: disk.path, serial: disk.serial, wwn: disk.wwn },
+  ...{ bytes: disk.sizeBytes, method },
+  ...eraseMethods[method],
+});

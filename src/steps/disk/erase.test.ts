@@ -1,0 +1,475 @@
+import { describe, expect, it } from 'vitest';
+import {
+  blockDevice,
+  lsblkOutput,
+  partition,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { any, type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { BlockDevice } from './block-devices.ts';
+import {
+  checkErase,
+  distinctName,
+  type ErasedDisk,
+  eraseDisk,
+  nvmeErasuresOf,
+  parseSanitizeLog,
+} from './erase.ts';
+
+const gibibyte = 1024 ** 3;
+const blkdiscard = (option: string, offset: number, length: number) => [
+  ...['blkdiscard', option, '--step', '268435456'],
+  ...['--offset', String(offset), '--length', String(length), '/dev/sda'],
+];
+
+/** A host with disks that nothing uses, and no tools of LVM. */
+const hostWith = (...disks: readonly (() => BlockDevice)[]): FakeHost =>
+  fakeHost()
+    .on(['lsblk', rest])
+    .answers(() => lsblkOutput(...disks.map((disk) => disk())))
+    .on(['find', rest])
+    .prints('')
+    .on(['vgs', rest])
+    .isMissing()
+    .on(['pvs', rest])
+    .isMissing()
+    .on(['wipefs', rest])
+    .succeeds()
+    .on(['udevadm', rest])
+    .succeeds()
+    .on(['blockdev', rest])
+    .succeeds()
+    .on(['blkdiscard', '--secure', rest])
+    .fails(1, 'BLKSECDISCARD ioctl failed: Operation not supported')
+    .on(['blkdiscard', '--zeroout', rest])
+    .succeeds();
+
+const sda = blockDevice('sda', { serial: 'S1', sizeBytes: 20 * gibibyte });
+const nvme = blockDevice('nvme0n1', { serial: 'N1' });
+
+/** A drive with these abilities; its log says what is given, one after the other, the last of it for ever. */
+const nvmeHost = (
+  able: { readonly oacs?: number; readonly fna?: number; readonly sanicap?: number },
+  logs: readonly string[] = ['0x101'],
+  namespaces = '[   0]:0x1',
+): FakeHost => {
+  let reads = 0;
+  return hostWith(() => nvme)
+    .on(['nvme', 'id-ctrl', '/dev/nvme0n1', '--output-format=json'])
+    .prints(JSON.stringify({ oacs: 0, fna: 0, sanicap: 0, ...able }))
+    .on(['nvme', 'list-ns', rest])
+    .prints(namespaces)
+    .on(['nvme', 'sanitize', rest])
+    .succeeds()
+    .on(['nvme', 'format', rest])
+    .succeeds()
+    .on(['nvme', 'sanitize-log', any])
+    .answers(() => {
+      const status = logs[Math.min(reads, logs.length - 1)] ?? '';
+      reads += 1;
+      return `Sanitize Progress                      (SPROG) :  23297\nSanitize Status                        (SSTAT) :  ${status}\n`;
+    });
+};
+
+const erasing = (host: FakeHost) =>
+  host.ran.filter(
+    ([program, word]) =>
+      program === 'blkdiscard' || (program === 'nvme' && /^(sanitize|format)$/.test(word ?? '')),
+  );
+
+async function erased(host: FakeHost, device: BlockDevice) {
+  let result: ErasedDisk | undefined;
+  const run = { host, clock: fakeClock(), facts: { disk: targetOf(device) } };
+  const end = await tryStep(
+    eraseDisk((one) => {
+      result = one;
+    }),
+    run,
+  );
+  return { ...end, method: result?.method };
+}
+
+describe('disk/check-erase', () => {
+  const check = (
+    host: FakeHost,
+    confirm: string | undefined,
+    { device = sda, config = {} }: { device?: BlockDevice; config?: object } = {},
+  ) => tryStep(checkErase(confirm), { host, config, facts: { disk: targetOf(device) } });
+
+  it('accepts a free disk that was named by its serial number', async () => {
+    const { failure, notes } = await check(
+      hostWith(() => sda),
+      'S1',
+    );
+    expect(failure).toBeUndefined();
+    expect(notes).toEqual([
+      'info: /dev/sda (21.5 GB, S1) is erased by secure-discard, or by zeros where it has none',
+    ]);
+  });
+
+  it.each([undefined, '', 'S2', 's1', '/dev/sda'])(
+    'refuses to confirm it by %j',
+    async (confirm) => {
+      const { failure } = await check(
+        hostWith(() => sda),
+        confirm,
+      );
+      expect(failure).toMatchObject({
+        code: 'disk.not-confirmed',
+        message: expect.stringContaining('/dev/sda (21.5 GB, S1)') as string,
+        hint: expect.stringContaining('--confirm "S1"') as string,
+      });
+    },
+  );
+
+  it('refuses while the settings keep partitions, in arguments or in a file', async () => {
+    const config = { image: { writerArgs: ['--save-partlabel', 'data'] } };
+    const { failure } = await check(
+      hostWith(() => sda),
+      'S1',
+      { config },
+    );
+    expect(failure).toMatchObject({ code: 'disk.keeps-partitions', kind: 'input' });
+    const inFile = { image: { writerArgs: ['-c', '/w.yaml'] } };
+    const host = hostWith(() => sda).withFile('/w.yaml', 'save-partindex: [5]\n');
+    expect((await check(host, 'S1', { config: inFile })).failure).toMatchObject({
+      code: 'disk.keeps-partitions',
+    });
+  });
+
+  it.each([
+    ['the running system', { mountpoints: ['/sysroot'] }, 'disk.is-live-medium'],
+    ['a mount', { mountpoints: ['/mnt'] }, 'disk.busy'],
+    ['swap', { mountpoints: ['[SWAP]'] }, 'disk.busy'],
+  ])('refuses a disk with %s on it, however small', async (_what, differs, code) => {
+    const device = { ...sda, sizeBytes: gibibyte, children: [partition('sda1', differs)] };
+    expect(
+      (
+        await check(
+          hostWith(() => device),
+          'S1',
+          { device },
+        )
+      ).failure,
+    ).toMatchObject({ code });
+  });
+
+  it('refuses a disk that is read-only, one that is not formatted, and one of another name', async () => {
+    const locked = { ...sda, isReadOnly: true };
+    expect(
+      (
+        await check(
+          hostWith(() => locked),
+          'S1',
+        )
+      ).failure,
+    ).toMatchObject({ code: 'disk.read-only' });
+    const dasd = blockDevice('dasda', { sizeBytes: 0 });
+    const end = await check(
+      hostWith(() => dasd),
+      '/dev/dasda',
+      { device: dasd },
+    );
+    expect(end.failure).toMatchObject({ code: 'disk.not-wiped' });
+    const other = { ...sda, serial: 'S2' };
+    expect(
+      (
+        await check(
+          hostWith(() => other),
+          'S1',
+        )
+      ).failure,
+    ).toMatchObject({ code: 'disk.changed' });
+  });
+
+  it('says what is removed, also from other disks', async () => {
+    const root = blockDevice('dm-0', { name: 'vg-root' });
+    const device = { ...sda, children: [root] };
+    const other = blockDevice('sdb', { serial: 'S2' }, [root]);
+    const { failure, notes } = await check(
+      hostWith(
+        () => device,
+        () => other,
+      ),
+      'S1',
+      { device },
+    );
+    expect(failure).toBeUndefined();
+    expect(notes).toContain('info: /dev/mapper/vg-root (lvm) uses it; it will be removed');
+    expect(notes.join('\n')).toContain('/dev/sdb: /dev/mapper/vg-root is removed with the volume');
+  });
+
+  it('refuses a disk that a process has open', async () => {
+    const host = hostWith(() => sda)
+      .on(['find', rest])
+      .prints('/proc/7/fd/3 /dev/sda')
+      .withFile('/proc/7/comm', 'qemu\n');
+    const { failure } = await check(host, 'S1');
+    expect(failure).toMatchObject({
+      code: 'disk.busy',
+      message: expect.stringContaining('qemu') as string,
+    });
+  });
+});
+
+describe('the name of a disk for its confirmation', () => {
+  const twin = blockDevice('nvme0n2', { serial: 'N1', wwn: 'eui.02' });
+  it.each<[string, readonly [BlockDevice, ...BlockDevice[]], string]>([
+    ['its serial number', [{ ...nvme, wwn: 'eui.01' }], 'N1'],
+    [
+      'its WWN where a namespace has the number of the drive too',
+      [{ ...nvme, wwn: 'eui.01' }, twin],
+      'eui.01',
+    ],
+    ['its path where nothing is its own', [{ ...nvme, wwn: 'eui.02' }, twin], '/dev/nvme0n1'],
+    ['its path where it says nothing', [blockDevice('loop0')], '/dev/loop0'],
+  ])('is %s', (_what, [disk, ...others], name) => {
+    expect(distinctName({ roots: [disk, ...others], disk })).toBe(name);
+  });
+
+  it('is the serial number of a multipath device, which its paths have too', () => {
+    const mpath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath', serial: 'M1' });
+    const roots = ['sda', 'sdb'].map((name) => blockDevice(name, { serial: 'M1' }, [mpath]));
+    expect(distinctName({ roots, disk: mpath })).toBe('M1');
+  });
+});
+
+describe('disk/erase', () => {
+  it('overwrites what has no erasure of its own, in parts, and says how far it is', async () => {
+    const host = hostWith(() => sda);
+    const { method, failure, notes } = await erased(host, sda);
+    expect(failure).toBeUndefined();
+    expect(method).toBe('zeros');
+    expect(erasing(host)).toEqual([
+      blkdiscard('--secure', 0, 8 * gibibyte),
+      blkdiscard('--zeroout', 0, 8 * gibibyte),
+      blkdiscard('--zeroout', 8 * gibibyte, 8 * gibibyte),
+      blkdiscard('--zeroout', 16 * gibibyte, 4 * gibibyte),
+    ]);
+    expect(notes.slice(1)).toEqual(
+      [40, 80, 100].map((percent) => `info: ${percent} % of /dev/sda is erased`),
+    );
+  });
+
+  it('discards securely where the disk can', async () => {
+    const host = hostWith(() => sda)
+      .on(['blkdiscard', '--secure', rest])
+      .succeeds();
+    expect((await erased(host, sda)).method).toBe('secure-discard');
+    expect(erasing(host).map(([, option]) => option)).toEqual(['--secure', '--secure', '--secure']);
+  });
+
+  it('starts from the beginning where a secure discard stops in the middle', async () => {
+    const host = hostWith(() => sda)
+      .on(['blkdiscard', '--secure', '--step', any, '--offset', '0', rest])
+      .succeeds();
+    expect((await erased(host, sda)).method).toBe('zeros');
+    expect(erasing(host)[2]).toEqual(blkdiscard('--zeroout', 0, 8 * gibibyte));
+  });
+
+  it('removes maps of partitions over a multipath device, which keep it busy', async () => {
+    let parts = [partition('dm-1', { name: 'mpatha1' })];
+    const mpath = () =>
+      blockDevice('dm-0', { name: 'mpatha', type: 'mpath', sizeBytes: gibibyte }, parts);
+    const host = hostWith(() => blockDevice('sda', {}, [mpath()]))
+      .on(['dmsetup', rest])
+      .answers(() => {
+        parts = [];
+        return {};
+      });
+    const { method } = await erased(host, mpath());
+    expect(method).toBe('zeros');
+    expect(host.ran).toContainEqual(['dmsetup', 'remove', '--retry', 'mpatha1']);
+  });
+
+  it.each([
+    ['what it could not remove', ['wipefs', '--all', rest], 'fails'],
+    ['a disk that fails', ['blkdiscard', '--zeroout', rest], 'fails'],
+    ['a host without blkdiscard', ['blkdiscard', rest], 'isMissing'],
+  ] as const)('fails by %s, and reports nothing', async (_what, pattern, way) => {
+    const row = hostWith(() => sda).on([...pattern]);
+    const host = way === 'fails' ? row.fails(1, 'Input/output error') : row.isMissing();
+    const { failure, method } = await erased(host, sda);
+    expect(failure).toMatchObject({ kind: 'host' });
+    expect(method).toBeUndefined();
+  });
+
+  it('fails when something is on the disk afterwards', async () => {
+    const host = hostWith(() => sda)
+      .on(['wipefs', '--noheadings', rest])
+      .prints('gpt 0x200');
+    const { failure, method } = await erased(host, sda);
+    expect(failure).toMatchObject({ code: 'disk.not-wiped' });
+    expect(method).toBeUndefined();
+  });
+
+  it.each<[string, () => FakeHost]>([
+    [
+      'wipefs --all',
+      () =>
+        hostWith(() => nvme)
+          .on(['nvme', rest])
+          .isMissing(),
+    ],
+    ['nvme sanitize ', () => nvmeHost({ sanicap: 2 })],
+    ['nvme format', () => nvmeHost({ oacs: 2 })],
+    [
+      'blkdiscard --secure',
+      () =>
+        hostWith(() => nvme)
+          .on(['nvme', rest])
+          .isMissing(),
+    ],
+    [
+      'blkdiscard --zeroout',
+      () =>
+        hostWith(() => nvme)
+          .on(['nvme', rest])
+          .isMissing(),
+    ],
+  ])('looks at the disk again right before %s', async (command, makeHost) => {
+    const lines = ({ ran }: FakeHost): readonly string[] => ran.map((argv) => argv.join(' '));
+    const usual = makeHost();
+    await erased(usual, nvme);
+    const nth = lines(usual).findIndex((line) => line.startsWith(command));
+    const polls = usual.ran.slice(0, nth).filter(([program]) => program === 'lsblk').length;
+    const mounted = { ...nvme, children: [partition('nvme0n1p1', { mountpoints: ['/mnt'] })] };
+    for (const [later, code] of [
+      [{ ...nvme, serial: 'N2' }, 'disk.changed'],
+      [mounted, command.startsWith('wipefs') ? 'disk.not-wiped' : 'disk.busy'],
+    ] as const) {
+      let reads = 0;
+      const host = makeHost()
+        .on(['lsblk', rest])
+        .answers(() => {
+          reads += 1;
+          return lsblkOutput(reads < polls ? nvme : later);
+        });
+      const { failure, method } = await erased(host, nvme);
+      expect({ failure, method }).toMatchObject({ failure: { code }, method: undefined });
+      expect(lines(host).filter((line) => line.startsWith(command))).toEqual([]);
+      expect(nth).toBeGreaterThan(0);
+    }
+  });
+
+  it('waits until a drive has sanitized itself', async () => {
+    const host = nvmeHost({ sanicap: 3 }, ['0x101', '0x2', '0x2', '0x101']);
+    const { method } = await erased(host, nvme);
+    expect(method).toBe('nvme-sanitize');
+    expect(erasing(host)).toEqual([['nvme', 'sanitize', '/dev/nvme0n1', '--sanact=2']]);
+    expect(host.ran.filter(([, word]) => word === 'sanitize-log')).toHaveLength(4);
+  });
+
+  it('waits for a drive that an earlier run has told to, and touches nothing', async () => {
+    const host = nvmeHost({ sanicap: 2 }, ['0x2', '0x2', '0x101']);
+    const { method } = await erased(host, nvme);
+    expect(method).toBe('nvme-sanitize');
+    expect(erasing(host)).toEqual([]);
+    expect(host.ran.filter(([program, word]) => program === 'wipefs' && word === '--all')).toEqual(
+      [],
+    );
+  });
+
+  it('fails with a drive that could not sanitize itself', async () => {
+    const { failure, method } = await erased(
+      nvmeHost({ sanicap: 2 }, ['0x101', '0x2', '0x3']),
+      nvme,
+    );
+    expect(failure).toMatchObject({ code: 'disk.not-wiped' });
+    expect(method).toBeUndefined();
+  });
+
+  it('takes the next way where the drive refuses one', async () => {
+    const host = nvmeHost({ sanicap: 3, oacs: 2 })
+      .on(['nvme', 'sanitize', rest])
+      .fails(1, 'NVMe status: SANITIZE_FAILED');
+    expect((await erased(host, nvme)).method).toBe('nvme-format');
+    expect(erasing(host).map((argv) => argv.at(-1))).toEqual([
+      '--sanact=2',
+      '--sanact=4',
+      '--ses=1',
+    ]);
+  });
+
+  it('does not reach another namespace of the drive', async () => {
+    const host = nvmeHost({ sanicap: 3, oacs: 10, fna: 2 }, ['0'], '[   0]:0x1\n[   1]:0x2');
+    expect((await erased(host, nvme)).method).toBe('zeros');
+    expect(host.ran).toContainEqual(['nvme', 'list-ns', '/dev/nvme0n1', '--all']);
+    expect(erasing(host).filter(([program]) => program === 'nvme')).toEqual([]);
+  });
+
+  it.each([
+    ['no program for NVMe', (host: FakeHost) => host.on(['nvme', rest]).isMissing()],
+    [
+      'a drive that does not answer',
+      (host: FakeHost) => host.on(['nvme', rest]).fails(1, 'ENOTTY'),
+    ],
+    [
+      'an answer of another form',
+      (host: FakeHost) => host.on(['nvme', rest]).prints('{"oacs":"x"}'),
+    ],
+  ])('overwrites the disk with %s', async (_what, without) => {
+    const { method, notes } = await erased(without(hostWith(() => nvme)), nvme);
+    expect(method).toBe('zeros');
+    expect(notes[0]).toMatch(/^warn: \/dev\/nvme0n1 cannot be asked to erase itself: /);
+  });
+});
+
+describe('how a drive can erase itself', () => {
+  it.each<[string, { oacs: number; fna: number; sanicap: number }, boolean, readonly string[]]>([
+    [
+      'blocks before keys',
+      { oacs: 2, fna: 0, sanicap: 3 },
+      true,
+      ['--sanact=2', '--sanact=4', '--ses=1'],
+    ],
+    ['keys alone', { oacs: 0, fna: 0, sanicap: 1 }, true, ['--sanact=4']],
+    ['no overwriting by itself', { oacs: 0, fna: 0, sanicap: 4 }, true, []],
+    ['with another namespace, its own', { oacs: 2, fna: 4, sanicap: 3 }, false, ['--ses=1']],
+    ['with another namespace, formats of all', { oacs: 2, fna: 1, sanicap: 3 }, false, []],
+    ['with another namespace, erasures of all', { oacs: 2, fna: 2, sanicap: 3 }, false, []],
+    ['of all, alone', { oacs: 2, fna: 3, sanicap: 0 }, true, ['--ses=1']],
+  ])('%s', (...[, controller, isAlone, options]) => {
+    const found = nvmeErasuresOf('/dev/nvme0n1', controller, isAlone);
+    expect(found.map(({ argv }) => argv.at(-1))).toEqual(options);
+  });
+});
+
+describe('the log of a sanitize operation', () => {
+  const log = (status: string, progress = '65535') =>
+    `Sanitize Progress                      (SPROG) :  ${progress}\nSanitize Status                        (SSTAT) :  ${status}\nSanitize Command Dword 10 Information (SCDW10) :  0x2\n`;
+  it.each([
+    ['never', log('0'), false, false, 99],
+    ['done, and nothing written since', log('0x101'), false, false, 99],
+    ['done, blocks deallocated', log('0x4'), false, false, 99],
+    ['running', log('0x2', '23297 (35.548401%)'), true, false, 35],
+    ['running, passes of overwriting counted', log('0xa', '0'), true, false, 0],
+    ['failed', log('0x3'), false, true, 99],
+  ])('%s', (...[, text, isRunning, hasFailed, percent]) => {
+    expect(parseSanitizeLog(text)).toEqual({ isRunning, hasFailed, percent });
+  });
+
+  it('is refused in another form', () => {
+    expect(() => parseSanitizeLog('sanitize status: ok')).toThrow(/sanitize/);
+  });
+});
+
+it('passes on what is not erased by a stop', async () => {
+  const host = hostWith(() => sda);
+  const stop = new AbortController();
+  host.on(['blkdiscard', '--zeroout', rest]).answers(() => {
+    stop.abort(new Error('stopped'));
+    return {};
+  });
+  await expect(
+    runStep(
+      eraseDisk(() => expect.unreachable()),
+      {
+        ...{ host, signal: stop.signal, clock: fakeClock() },
+        facts: { disk: targetOf(sda) },
+      },
+    ),
+  ).rejects.toThrow('stopped');
+});

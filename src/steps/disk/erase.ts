@@ -1,0 +1,362 @@
+// Erases a whole disk for its next owner, by the strongest means that the disk has. What may be lost by a mistake is
+// looked at right before each command: that it is the same disk still, and that nothing uses it.
+import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { writesDisk } from '../conditions.ts';
+import { unreadableOutput } from '../host-commands.ts';
+import { step, type StepScope } from '../step.ts';
+import {
+  type BlockDevice,
+  disksUnder,
+  isMapped,
+  isUnformatted,
+  partitionsOf,
+} from './block-devices.ts';
+import { importedPools, warnOfOthers } from './check.ts';
+import { removeLeftovers } from './clean.ts';
+import { TargetDisk } from './facts.ts';
+import { diskFailure } from './failures.ts';
+import { diskReadiness } from './guards.ts';
+import { describeDisk } from './hints.ts';
+import { waitUntilClosed } from './in-use.ts';
+import { type Disks, execOnTarget, readDisks, readTarget } from './target.ts';
+import { removeMappedArgv, settleArgv, wipefsListArgv } from './wipe.ts';
+import { readWriterSetup } from './writer-args.ts';
+
+/** How a disk can be erased, and what is true of it afterwards. */
+export const eraseMethods = {
+  'nvme-sanitize': {
+    isSecure: true,
+    says: 'the drive has erased all of its media, what it had set aside included (NVMe Sanitize)',
+  },
+  'nvme-format': {
+    isSecure: true,
+    says: 'the drive has erased all user data of the namespace (NVMe Format, Secure Erase)',
+  },
+  'secure-discard': {
+    isSecure: true,
+    says: 'the disk has erased each block and the copies that it had made of it (secure discard)',
+  },
+  zeros: {
+    isSecure: false,
+    says: 'each block was overwritten with zeros; blocks that the disk has set aside, bad sectors and spare flash, may still hold data: it offers no erasure of its own that works here',
+  },
+} as const;
+
+type EraseMethod = keyof typeof eraseMethods;
+
+/** A disk that was erased, and how. */
+export interface ErasedDisk {
+  readonly disk: TargetDisk;
+  readonly method: EraseMethod;
+}
+
+type EraseScope = StepScope<'host' | 'clock'>;
+
+/**
+ * Makes sure that a disk may be erased: its owner named it by what no other disk of the host has, no partition of it is to
+ * be kept, and nothing uses it but what the cleanup removes.
+ * @param confirm what the owner named it by
+ */
+export const checkErase = (confirm: string | undefined) =>
+  step({
+    id: 'disk/check-erase',
+    title: 'Check that the disk is the one to erase, and that it is free',
+    uses: ['host', 'clock'],
+    needs: { disk: TargetDisk },
+    when: writesDisk,
+    preflight: true,
+    limit: minutes(5),
+    run: async (scope, { disk: target }) => {
+      const { host, signal, note } = scope;
+      if ((await readWriterSetup(scope)).keepsPartitions) {
+        throw diskFailure(
+          'disk.keeps-partitions',
+          `the settings keep partitions of ${target.path}`,
+          {
+            context: { disk: target.path },
+          },
+        );
+      }
+      const disks = await readDisks(host, target, signal);
+      const { disk } = disks;
+      if (isUnformatted(disk)) {
+        throw notWiped(disk, 'it is not formatted');
+      }
+      for (const remark of await requireFree(scope, target, true)) note('info', remark);
+      warnOfOthers(scope, { ...disks, emptied: [] });
+      const [strongest] = await nvmeErasures(scope, target);
+      note(
+        'info',
+        `${describeDisk(disk)} is erased by ${strongest?.method ?? 'secure-discard, or by zeros where it has none'}`,
+      );
+      const name = distinctName(disks);
+      if (confirm !== name) throw notConfirmed(disk, name, confirm);
+      await waitUntilClosed(scope, target);
+    },
+  });
+
+/** What no other disk of the host says of itself: the serial number, else the WWN, else the path. */
+export function distinctName({ roots, disk }: Disks): string {
+  const own = disksUnder(roots, disk).map(({ kname }) => kname);
+  const others = roots.filter(({ kname }) => kname !== disk.kname && !own.includes(kname));
+  if (disk.serial !== '' && !others.some(({ serial }) => serial === disk.serial))
+    return disk.serial;
+  if (disk.wwn !== '' && !others.some(({ wwn }) => wwn === disk.wwn)) return disk.wwn;
+  return disk.path;
+}
+
+function notConfirmed(disk: BlockDevice, name: string, confirm: string | undefined): AgentError {
+  const shown = describeDisk(disk);
+  const message =
+    confirm === undefined
+      ? `nothing was erased: ${shown} is not confirmed`
+      : `nothing was erased: --confirm ${confirm} is not what ${shown} is named by`;
+  return diskFailure('disk.not-confirmed', message, {
+    hint: `everything on ${disk.path} will be lost: if it is the disk to erase, give --confirm ${JSON.stringify(name)}`,
+    context: { disk: disk.path },
+  });
+}
+
+const notWiped = ({ path }: { readonly path: string }, why: string): AgentError =>
+  diskFailure('disk.not-wiped', `${path} was not erased: ${why}`, { context: { disk: path } });
+
+/**
+ * Makes sure that it is the same disk still, and that nothing uses it. Resolves with what will be removed.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`, `disk.busy`
+ */
+async function requireFree(
+  scope: EraseScope,
+  target: TargetDisk,
+  willBeCleaned: boolean,
+): Promise<readonly string[]> {
+  const disk = await readTarget(scope.host, target, scope.signal);
+  const pools = await importedPools(scope, disk);
+  const state = { disk, willBeCleaned, keepsPartitions: false, pools, neededBytes: 0 };
+  const { problem, remarks } = diskReadiness(state);
+  if (problem !== undefined) throw problem;
+  return remarks;
+}
+
+/**
+ * Removes what uses the disk, and erases it. A run that was stopped starts from the beginning, except that it waits for a
+ * drive that erases itself already.
+ * @param report given how it was erased
+ */
+export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
+  step({
+    id: 'disk/erase',
+    title: 'Erase the disk',
+    uses: ['host', 'clock'],
+    needs: { disk: TargetDisk },
+    when: writesDisk,
+    destroys: true,
+    limit: hours(7 * 24),
+    run: async (scope, { disk }) => {
+      const { host, signal } = scope;
+      const method = await erase(scope, disk);
+      await execOnTarget({ host, target: disk }, ['blockdev', '--rereadpt', disk.path], {
+        ...{ signal, limit: minutes(1) },
+        // A device that can have no partitions has no table to read again.
+        accept: [0, 1],
+      });
+      await host.exec(settleArgv, { signal, limit: minutes(1) });
+      const { stdout } = await host.exec(wipefsListArgv(disk.path), { signal, limit: minutes(1) });
+      if (stdout.trim() !== '') throw notWiped(disk, `it still has ${stdout.trim()}`);
+      report({ disk, method });
+    },
+  });
+
+async function erase(scope: EraseScope, disk: TargetDisk): Promise<EraseMethod> {
+  const { note } = scope;
+  const own = await nvmeErasures(scope, disk);
+  if (own[0]?.method === 'nvme-sanitize' && (await readSanitizeLog(scope, disk)).isRunning) {
+    note('info', `${disk.path} erases itself since an earlier run`);
+    await waitUntilSanitized(scope, disk);
+    return 'nvme-sanitize';
+  }
+  const problems = await removeLeftovers(scope, disk, () => requireFree(scope, disk, true));
+  if (problems.length > 0) throw notWiped(disk, problems.join('; '));
+  for (const { method, argv } of own) {
+    if (!(await isAccepted(scope, () => runOnFree(scope, disk, argv)))) continue;
+    if (method === 'nvme-sanitize') await waitUntilSanitized(scope, disk);
+    return method;
+  }
+  await removePartitionMaps(scope, disk);
+  if (await isAccepted(scope, () => discard(scope, disk, '--secure'))) return 'secure-discard';
+  await discard(scope, disk, '--zeroout');
+  return 'zeros';
+}
+
+/** Runs a command that erases, on a disk that was just seen to be the same one still, and free. */
+async function runOnFree(
+  scope: EraseScope,
+  target: TargetDisk,
+  argv: readonly string[],
+): Promise<void> {
+  const { host, signal } = scope;
+  await requireFree(scope, target, false);
+  await host.exec(argv, { signal, limit: hours(2) });
+}
+
+/** Whether a way to erase is one of this disk: a disk that has not says so by a command that fails. */
+async function isAccepted(
+  { signal, note }: EraseScope,
+  attempt: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await attempt();
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    const isRefusal =
+      error instanceof AgentError && /^command\.(failed|not-found)$/.test(error.code);
+    if (!isRefusal) throw error;
+    note('info', `continuing with the next way to erase: ${error.message}`);
+    return false;
+  }
+}
+
+/** Maps of partitions over a multipath device keep it busy, and mean nothing any more. */
+async function removePartitionMaps(scope: EraseScope, target: TargetDisk): Promise<void> {
+  const disk = await readTarget(scope.host, target, scope.signal);
+  for (const { name } of partitionsOf(disk).filter(isMapped))
+    await runOnFree(scope, target, removeMappedArgv(name));
+}
+
+/** Between two of them the disk is looked at again. A hard disk takes a minute for one. */
+const chunkBytes = 8 * 1024 ** 3;
+/** The kernel ends none of its requests before its end: a run that is stopped waits for one of them. */
+const requestBytes = 256 * 1024 ** 2;
+
+/** Discards or zeroes every block; without `--force` it refuses a disk that is in use (blkdiscard(8)). */
+async function discard(
+  scope: EraseScope,
+  disk: TargetDisk,
+  option: '--secure' | '--zeroout',
+): Promise<void> {
+  const { path, sizeBytes } = disk;
+  let shown = 0;
+  for (let offset = 0; offset < sizeBytes; offset += chunkBytes) {
+    const length = Math.min(chunkBytes, sizeBytes - offset);
+    await runOnFree(scope, disk, [
+      ...['blkdiscard', option, '--step', String(requestBytes)],
+      ...['--offset', String(offset), '--length', String(length), path],
+    ]);
+    const percent = Math.floor(((offset + length) * 100) / sizeBytes);
+    if (percent > shown) scope.note('info', `${percent} % of ${path} is erased`);
+    shown = percent;
+  }
+}
+
+/** Fields of `nvme id-ctrl` (NVM Express Base Specification, Identify Controller). */
+const NvmeController = z.object({
+  /** Optional Admin Command Support: bit 1 Format NVM, bit 3 Namespace Management. */
+  oacs: z.number(),
+  /** Format NVM Attributes: bit 0 a format, bit 1 a secure erase applies to all namespaces. */
+  fna: z.number(),
+  /** Sanitize Capabilities: bit 0 crypto erase, bit 1 block erase; 0 before NVMe 1.3. */
+  sanicap: z.number().default(0),
+});
+type NvmeController = z.infer<typeof NvmeController>;
+
+const hasBit = (field: number, bit: number): boolean => Math.floor(field / 2 ** bit) % 2 === 1;
+
+/** A command by which a drive erases itself. */
+interface NvmeErasure {
+  readonly method: EraseMethod;
+  readonly argv: readonly string[];
+}
+
+/**
+ * How an NVMe drive can erase itself, the strongest first. Sanitize takes every namespace of the drive, and so may Format: a
+ * drive with another namespace does nothing that reaches it.
+ * @param isAlone whether the namespace is the only one of its drive
+ */
+export function nvmeErasuresOf(
+  path: string,
+  { oacs, fna, sanicap }: NvmeController,
+  isAlone: boolean,
+): readonly NvmeErasure[] {
+  const sanitize = (action: number): NvmeErasure => ({
+    method: 'nvme-sanitize',
+    argv: ['nvme', 'sanitize', path, `--sanact=${action}`],
+  });
+  const formatsAll = hasBit(fna, 0) || hasBit(fna, 1);
+  return [
+    ...(isAlone && hasBit(sanicap, 1) ? [sanitize(2)] : []),
+    ...(isAlone && hasBit(sanicap, 0) ? [sanitize(4)] : []),
+    ...(hasBit(oacs, 1) && (isAlone || !formatsAll)
+      ? [{ method: 'nvme-format', argv: ['nvme', 'format', path, '--ses=1'] } as const]
+      : []),
+  ];
+}
+
+async function nvmeErasures(
+  { host, signal, note }: EraseScope,
+  { name, path }: TargetDisk,
+): Promise<readonly NvmeErasure[]> {
+  if (!name.startsWith('nvme')) return [];
+  const ask = async (...args: readonly string[]): Promise<string> =>
+    (await host.exec(['nvme', ...args], { signal, limit: minutes(1) })).stdout;
+  try {
+    const identity = await ask('id-ctrl', path, '--output-format=json');
+    const { data: controller } = NvmeController.safeParse(jsonIn(identity));
+    if (controller === undefined) throw unreadableOutput('nvme', 'controller', identity);
+    // A namespace that is attached to no host is listed only by a drive that manages namespaces.
+    const all = hasBit(controller.oacs, 3) ? ['--all'] : [];
+    const namespaces = (await ask('list-ns', path, ...all)).match(/^\[/gm) ?? [];
+    return nvmeErasuresOf(path, controller, namespaces.length === 1);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    note('warn', `${path} cannot be asked to erase itself: ${error.message}`);
+    return [];
+  }
+}
+
+interface SanitizeStatus {
+  readonly isRunning: boolean;
+  readonly hasFailed: boolean;
+  readonly percent: number;
+}
+
+/**
+ * Reads the text of `nvme sanitize-log`: of its status, bits 2:0 are 2 while it runs and 3 once it failed; its progress is a
+ * part of 65536 (NVM Express Base Specification, Sanitize Status log page).
+ * @throws AgentError `command.unreadable`
+ */
+export function parseSanitizeLog(stdout: string): SanitizeStatus {
+  const progress = /\(SPROG\) *: *(\d+)/.exec(stdout)?.[1];
+  const status = /\(SSTAT\) *: *(?:0x)?([0-9a-f]+)/i.exec(stdout)?.[1];
+  if (progress === undefined || status === undefined)
+    throw unreadableOutput('nvme', 'log of the sanitize operation', stdout);
+  const state = Number.parseInt(status, 16) % 8;
+  const percent = Math.floor((Number(progress) * 100) / 65_536);
+  return { isRunning: state === 2, hasFailed: state === 3, percent };
+}
+
+const readSanitizeLog = async (
+  { host, signal }: EraseScope,
+  target: TargetDisk,
+): Promise<SanitizeStatus> => {
+  const argv = ['nvme', 'sanitize-log', target.path];
+  return parseSanitizeLog(
+    (await execOnTarget({ host, target }, argv, { signal, limit: minutes(1) })).stdout,
+  );
+};
+
+/** The drive continues by itself, whatever becomes of this run, and after a loss of power too. */
+async function waitUntilSanitized(scope: EraseScope, disk: TargetDisk): Promise<void> {
+  await scope.until(
+    `${disk.path} has erased itself`,
+    async () => {
+      const { isRunning, hasFailed, percent } = await readSanitizeLog(scope, disk);
+      if (hasFailed) throw notWiped(disk, 'the drive reports that its sanitize operation failed');
+      return isRunning ? { status: `${percent} % is erased` } : { done: true };
+    },
+    { every: seconds(5), within: hours(24) },
+  );
+}
