@@ -3,6 +3,7 @@ import { ignitionFailure } from './failures.ts';
 import { finding, type Finding, refuseErrors } from './finding.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { configShape } from './schema.ts';
+import { type LintedFinding, lintFindings } from './lint-rules.ts';
 import { convertSpec2 } from './spec-2.ts';
 import type { Config } from './types.ts';
 import { validateConfig } from './validate.ts';
@@ -86,27 +87,23 @@ export function parseValidConfig(
 }
 
 /**
- * Reads a config with all that is wrong with it. What only follows from a value of the wrong type is left out.
+ * Reads a config with all that is wrong with it, also by rules of Ignition that only its first boot applies. What only follows
+ * from a value of the wrong type is left out.
  *
  * @throws AgentError as {@link parseConfig}, except `ignition.invalid`
  */
 export function lintConfig(
   input: Uint8Array | string,
   parse: typeof parseConfig,
-): { readonly config: Config; readonly findings: readonly Finding[] } {
+): { readonly config: Config; readonly findings: readonly LintedFinding[] } {
   const { config, warnings: findings } = parse(input, (version, found) =>
     readSpec(version).isNewer ? refuseUnlessNewer(version, found) : found,
   );
   if (findings.some(({ severity }) => severity === 'error')) return { config, findings };
-  const { version } = config.ignition;
-  const more = validateConfig(config);
-  return {
-    config,
-    findings: [
-      ...findings,
-      ...(readSpec(version).isNewer ? refuseUnlessNewer(version, more) : more),
-    ],
-  };
+  const { isNewer } = readSpec(config.ignition.version);
+  const more = [...validateConfig(config), ...lintFindings(config)];
+  const found = isNewer ? more.map((one) => ({ ...one, severity: 'warning' as const })) : more;
+  return { config, findings: [...findings, ...found] };
 }
 
 /** What is wrong by the rules of an older spec need not be wrong in a newer one: Ignition decides at first boot. */

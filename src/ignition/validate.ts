@@ -66,25 +66,38 @@ const validators = new Map<string, Validator<never>>(
  */
 export function validateConfig(config: Config): readonly Finding[] {
   const findings: Finding[] = [];
-  const place = new Place(readSpec(config.ignition.version).minor, findings);
-  walk(configShape, config, place);
+  const { minor } = readSpec(config.ignition.version);
+  for (const { shape, value, path } of visitObjects(config)) {
+    const place = new Place(minor, findings, path);
+    validators.get(shape.name)?.(value as never, place);
+    validateDuplicates(shape, value, place);
+  }
   return findings;
 }
 
-function walk(shape: Shape, value: Decoded, place: Place): void {
-  if (shape.kind === 'list') {
-    for (const [index, entry] of (value as readonly Decoded[]).entries()) {
-      walk(shape.item, entry, place.at(index));
-    }
-  }
-  if (shape.kind !== 'object') return;
-  const members = value as DecodedObject;
-  validators.get(shape.name)?.(members as never, place);
-  validateDuplicates(shape, members, place);
-  for (const [name, field] of Object.entries(shape.fields)) {
-    const member = members[name];
-    if (member !== undefined) walk(field.shape, member, place.at(name));
-  }
+/** An object of a config with its place. */
+interface VisitedObject {
+  readonly shape: ObjectShape;
+  readonly value: DecodedObject;
+  readonly path: string;
+}
+
+/** All objects of a config, each before those in it. */
+export const visitObjects = (config: Config): readonly VisitedObject[] =>
+  objectsIn(configShape, config, '');
+
+function objectsIn(shape: Shape, value: Decoded, path: string): readonly VisitedObject[] {
+  if (shape.kind === 'list')
+    return (value as readonly Decoded[]).flatMap((entry, index) =>
+      objectsIn(shape.item, entry, memberPath(path, index)),
+    );
+  if (shape.kind !== 'object') return [];
+  const object = value as DecodedObject;
+  const inside = Object.entries(shape.fields).flatMap(([name, field]) => {
+    const member = object[name];
+    return member === undefined ? [] : objectsIn(field.shape, member, memberPath(path, name));
+  });
+  return [{ shape, value: object, path }, ...inside];
 }
 
 /** No two entries of a list with keys, or of lists that share their keys, may have the same key. */

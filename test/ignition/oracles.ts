@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ignitionConvert, ignitionMerge } from '../../scripts/parts/oracles.ts';
 import { type CachedPart, partFolder } from '../../scripts/parts/part.ts';
-import { parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
+import { lintConfig, parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
 import { validateConfig } from '../../src/ignition/validate.ts';
 import { AgentError } from '../../src/model/failure.ts';
 
@@ -107,6 +107,19 @@ export function verify(config: unknown): OurVerdict {
   } catch (failure) {
     if (!(failure instanceof AgentError)) throw failure;
     return { isValid: false, code: failure.code, rules: rulesOf(text) };
+  }
+}
+
+/** The verdict of `ignition lint` on a config. */
+export function verifyByLint(config: unknown): OurVerdict {
+  const text = typeof config === 'string' ? config : JSON.stringify(config);
+  try {
+    const { findings } = lintConfig(text, parseConfig);
+    const isValid = findings.every(({ severity }) => severity === 'warning');
+    return { isValid, rules: findings.map(({ rule }) => rule) };
+  } catch (failure) {
+    if (!(failure instanceof AgentError)) throw failure;
+    return { isValid: false, code: failure.code, rules: [] };
   }
 }
 

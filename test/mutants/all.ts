@@ -3,6 +3,7 @@ import { capiMutants } from './capi.ts';
 import { controllerMutants } from './controllers.ts';
 import { diskMutants } from './disk.ts';
 import { engineMutants } from './engine.ts';
+import { lintMutants } from './lint.ts';
 import type { MutantsByFile } from './mutant.ts';
 import { reportingMutants } from './reporting.ts';
 import { stepMutants } from './steps.ts';
@@ -15,6 +16,7 @@ const lists = [
   diskMutants,
   controllerMutants,
   capiMutants,
+  lintMutants,
 ];
 
 /**

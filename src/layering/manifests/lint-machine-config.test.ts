@@ -84,6 +84,11 @@ describe('a MachineConfig', () => {
     ['a relative path', files(file('etc/motd')), 'error path-relative'],
     ['a path twice', files(file('/a'), file('/a')), 'error duplicate-entry'],
     ['a type that is wrong', { config: { storage: { files: [{ path: 1 }] } } }, 'error wrong-type'],
+    [
+      'what only the first boot refuses',
+      { config: { systemd: { units: [{ name: 'a' }] } } },
+      'error unit-name',
+    ],
     ['an unknown key', { config: { storage: { fles: [] } } }, 'warning unknown-key'],
     [
       'an experimental spec',
@@ -108,7 +113,7 @@ describe('a MachineConfig', () => {
     [
       'a compression that is not known',
       files({ path: '/a', contents: { source: 'data:,x', compression: 'xz' } }),
-      'error compression',
+      'error compression-unknown',
     ],
     [
       'disks',

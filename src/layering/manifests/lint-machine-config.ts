@@ -107,7 +107,7 @@ const warning = (rule: string, at: string, message: string): Found => ({
 const where = (holds: boolean, ...findings: readonly Found[]): readonly Found[] =>
   holds ? findings : [];
 
-/** What Ignition refuses and warns of, as far as Bootwright knows its rules (`src/ignition`). */
+/** What Ignition refuses and warns of. */
 function ignitionFindings(
   value: Fields,
   before: string,
@@ -226,7 +226,7 @@ const forceFile = '/run/machine-config-daemon-force';
 
 function fileFindings(file: File, at: string): readonly Found[] {
   const { path, mode = 0, append = [], contents = {} } = file;
-  const { source = '', compression = '' } = contents;
+  const { source = '' } = contents;
   const refused = (rule: string, member: string, what: string): Found =>
     error(rule, `${at}.${member}`, `${path}: ${what}`);
   const bits = `mode 0${mode.toString(8)} has special bits: 0777 is the most`;
@@ -250,14 +250,6 @@ function fileFindings(file: File, at: string): readonly Found[] {
         'remote-content',
         'contents.source',
         'the Machine Config Daemon fetches nothing: embed the content as a data URL',
-      ),
-    ),
-    ...where(
-      !['', 'gzip'].includes(compression),
-      refused(
-        'compression',
-        'contents.compression',
-        `compression ${compression} is not known: use gzip`,
       ),
     ),
   ];
