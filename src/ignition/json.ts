@@ -92,11 +92,14 @@ const word = /true|false|null/uy;
 class Scanner {
   readonly duplicates: string[] = [];
   readonly fractions = new Set<string>();
+  /** Where keys and entries begin, by their paths; kept where somebody asks. */
+  readonly offsets: Map<string, number> | undefined;
   readonly #text: string;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, offsets?: Map<string, number>) {
     this.#text = text;
+    this.offsets = offsets;
   }
 
   scan(): void {
@@ -126,6 +129,7 @@ class Scanner {
       const member = memberPath(path, key);
       if (keys.has(key)) this.duplicates.push(member);
       keys.add(key);
+      this.offsets?.set(member, start);
       this.#skipBlanks();
       if (this.#text[this.#at] !== ':') throw this.#unexpected('a colon');
       this.#at += 1;
@@ -137,7 +141,9 @@ class Scanner {
   #array(path: string, depth: number): void {
     let index = 0;
     this.#list(']', 'a value or the end of the list', () => {
-      this.#value(memberPath(path, index), depth + 1);
+      const entry = memberPath(path, index);
+      this.offsets?.set(entry, this.#at);
+      this.#value(entry, depth + 1);
       index += 1;
     });
   }
@@ -214,7 +220,22 @@ function scanJson(text: string): JsonSyntaxProblem | JsonNotes {
   return { duplicates: scanner.duplicates, fractions: scanner.fractions };
 }
 
-function placeOf(text: string, offset: number): { line: number; column: number } {
+/** Where the keys and entries of a JSON text begin, by their paths: those before its first error. Of a duplicate the last counts. */
+export function jsonOffsets(text: string): ReadonlyMap<string, number> {
+  const offsets = new Map<string, number>();
+  try {
+    new Scanner(text, offsets).scan();
+  } catch (error) {
+    if (!(error instanceof SyntaxProblem)) throw error;
+  }
+  return offsets;
+}
+
+/** The place of an offset. */
+export function placeOf(
+  text: string,
+  offset: number,
+): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf('\n') + 1;
   return { line: before.split('\n').length, column: offset - lineStart + 1 };

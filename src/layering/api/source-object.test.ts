@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readObjects } from './source-object.ts';
+import { readListed, readObjects } from './source-object.ts';
 
 const read = (text: string) => readObjects({ path: 'f.yaml', text });
 
@@ -29,9 +29,25 @@ describe('readObjects', () => {
     expect(object?.place(['a', 'b'])).toBe('f.yaml:3');
   });
 
-  it('reads long JSON without its lines', () => {
-    const [object] = read(`\n{"a": "${'x'.repeat(70_000)}"}`);
-    expect(object?.place(['a'])).toBe('f.yaml:1');
+  it('knows the lines of long JSON too', () => {
+    const long = `"x": "${'x'.repeat(70_000)}"`;
+    const [object] = read(`\n{${long},\n "a": [\n  1,\n  {"b.c":\n 2, "d": {\n"e": 3}}], "f": 1}`);
+    const lineOf = (...path: readonly (string | number)[]) => object?.place(path);
+    expect(lineOf()).toBe('f.yaml:2');
+    expect(lineOf('a')).toBe('f.yaml:3');
+    expect(lineOf('a', 1)).toBe('f.yaml:5');
+    expect(lineOf('a', 1, 'd', 'e')).toBe('f.yaml:7');
+    // Of what is missing, the nearest part that is there.
+    expect(lineOf('a', 1, 'd', 'g', 'h')).toBe('f.yaml:6');
+    expect(lineOf('a', 7)).toBe('f.yaml:3');
+    expect(lineOf('f')).toBe('f.yaml:7');
+    expect(object?.placeInText(['a', 1], 9)).toBe('f.yaml:5');
+  });
+
+  it('knows the lines of long objects in a List', () => {
+    const text = `{"kind": "List", "items": [{"x": "${'x'.repeat(70_000)}"},\n{\n"a": 1}]}`;
+    const [, second] = readListed({ path: 'f', text }, 'an object');
+    expect(second && 'value' in second ? second.place(['a']) : '').toBe('f:3');
   });
 
   it.each([
@@ -81,7 +97,7 @@ describe('readObjects', () => {
   });
 
   it('refuses half of a character in long JSON', () => {
-    const text = `{"a": "${'x'.repeat(70_000)}", "b": "\\ud800"}`;
-    expect(() => read(text)).toThrow(/f\.yaml:1: half of a surrogate pair/);
+    const text = `{"a": "${'x'.repeat(70_000)}",\n"b": [1,\n"\\ud800"]}`;
+    expect(() => read(text)).toThrow(/f\.yaml:3: half of a surrogate pair/);
   });
 });

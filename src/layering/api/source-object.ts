@@ -1,4 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, Scalar, visit } from 'yaml';
+import { memberPath } from '../../ignition/finding.ts';
+import { jsonOffsets, placeOf } from '../../ignition/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import { isFields, type Fields, type Value } from './schema.ts';
 import {
@@ -55,7 +57,10 @@ export function readDocuments(
   const isLong = file.text.length > LONG && file.text.trimStart().startsWith('{');
   // YAML's flow style begins the same way, and its parser knows the line of what is wrong.
   const asJson = isLong ? jsonIn(file.text) : undefined;
-  if (isFields(asJson)) return [textFinding(lineless(asJson, path)) ?? lineless(asJson, path)];
+  if (isFields(asJson)) {
+    const source = longJson(asJson, file, columns);
+    return [textFinding(source) ?? source];
+  }
   const text = yamlText(file);
   if (typeof text !== 'string') return [text];
   const lines = new LineCounter();
@@ -96,6 +101,23 @@ export const lineless = (value: Fields, path: string): SourceObject => ({
   place: () => `${path}:1`,
   placeInText: () => `${path}:1`,
 });
+
+/** Its lines are looked for once somebody asks. */
+function longJson(value: Fields, { path: file, text }: SourceFile, columns: boolean): SourceObject {
+  let offsets: ReadonlyMap<string, number> | undefined;
+  const place = (path: Path): string => {
+    offsets ??= jsonOffsets(text);
+    let at = text.length - text.trimStart().length;
+    let part = '';
+    for (const segment of path) {
+      part = memberPath(part, segment);
+      at = offsets.get(part) ?? at;
+    }
+    const { line, column } = placeOf(text, at);
+    return `${file}:${line}${columns ? `:${column}` : ''}`;
+  };
+  return { value, place, placeInText: place };
+}
 
 type At = (offset: number, down?: number) => string;
 
@@ -199,12 +221,12 @@ function findingInQuotes(quoted: string, start: number): EscapeFinding | undefin
  * The path of a text or a field name with half of a surrogate pair.
  * @throws RangeError for what is too deep, as where an alias leads into itself
  */
-function below(value: Value, path: readonly string[]): readonly string[] | undefined {
+function below(value: Value, path: Path): Path | undefined {
   if (path.length > DEEPEST) throw new RangeError(TOO_DEEP);
   if (typeof value === 'string') return value.isWellFormed() ? undefined : path;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, member] of Object.entries(value)) {
-    const deeper = [...path, key];
+    const deeper = [...path, Array.isArray(value) ? Number(key) : key];
     const found = key.isWellFormed() ? below(member, deeper) : deeper;
     if (found !== undefined) return found;
   }
