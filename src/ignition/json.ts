@@ -215,7 +215,7 @@ function scanJson(text: string): JsonSyntaxProblem | JsonNotes {
     scanner.scan();
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error;
-    return { ...placeOf(text, error.offset), problem: error.message };
+    return { ...textPlace(text, error.offset), problem: error.message };
   }
   return { duplicates: scanner.duplicates, fractions: scanner.fractions };
 }
@@ -232,7 +232,7 @@ export function jsonOffsets(text: string): ReadonlyMap<string, number> {
 }
 
 /** The place of an offset. */
-export function placeOf(
+export function textPlace(
   text: string,
   offset: number,
 ): { readonly line: number; readonly column: number } {

@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, Scalar, visit } from 'yaml';
 import { memberPath } from '../../ignition/finding.ts';
-import { jsonOffsets, placeOf } from '../../ignition/json.ts';
+import { jsonOffsets, textPlace } from '../../ignition/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import { isFields, type Fields, type Value } from './schema.ts';
 import {
@@ -113,7 +113,7 @@ function longJson(value: Fields, { path: file, text }: SourceFile, columns: bool
       part = memberPath(part, segment);
       at = offsets.get(part) ?? at;
     }
-    const { line, column } = placeOf(text, at);
+    const { line, column } = textPlace(text, at);
     return `${file}:${line}${columns ? `:${column}` : ''}`;
   };
   return { value, place, placeInText: place };
