@@ -36,6 +36,16 @@ export const lintMutants: MutantsByFile = {
   ],
   'src/layering/manifests/lint-machine-config.ts': [
     {
+      means: 'a masked unit of the operator passes',
+      from: "contents === '' && mask !== true",
+      to: "contents === ''",
+    },
+    {
+      means: 'every setting of core counts as one that a node takes',
+      from: "name === 'core' && Object.keys(others).length > 0",
+      to: "name === 'core' && Object.keys(others).length > 99",
+    },
+    {
       means: "what the operator renders overrides the operator's files",
       from: 'config === undefined || isOperators || isBelowDefaults(name)',
       to: 'config === undefined || isBelowDefaults(name)',

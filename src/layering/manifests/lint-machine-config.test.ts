@@ -42,8 +42,12 @@ describe('a MachineConfig', () => {
     ['no config at all', { spec: { config: undefined } }],
     ['Ignition of spec 2', { config: { ignition: { version: '2.2.0' } } }],
     [
-      'keys of core',
-      { config: { passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['k'] }] } } },
+      'keys and password of core',
+      {
+        config: {
+          passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['k'], passwordHash: 'x' }] },
+        },
+      },
     ],
     [
       'a drop-in of a unit of the operator',
@@ -134,6 +138,38 @@ describe('a MachineConfig', () => {
       'another user than core',
       { config: { passwd: { users: [{ name: 'admin' }] } } },
       'warning first-boot-only',
+    ],
+    [
+      'settings of core beside keys and password',
+      { config: { passwd: { users: [{ name: 'core', passwordHash: 'x', groups: ['g'] }] } } },
+      'warning first-boot-only',
+    ],
+    ['FIPS', { spec: { fips: true } }, 'warning first-boot-only'],
+    [
+      'more than etcd takes',
+      files(file('/etc/motd', { contents: { source: `data:,${'x'.repeat(1_572_864)}` } })),
+      'error too-large',
+    ],
+    [
+      'a drop-in of the operator',
+      {
+        config: {
+          systemd: {
+            units: [{ name: 'crio.service', dropins: [{ name: '05-mco-ordering.conf' }] }],
+          },
+        },
+      },
+      'warning overrides-default',
+    ],
+    [
+      'a drop-in of the operator as a file',
+      files(file('/etc/systemd/system/crio.service.d/05-mco-ordering.conf')),
+      'warning overrides-default',
+    ],
+    [
+      'a unit of the operator that is masked',
+      { config: { systemd: { units: [{ name: 'kubelet.service', mask: true }] } } },
+      'warning overrides-default',
     ],
     ['groups', { config: { passwd: { groups: [{ name: 'g' }] } } }, 'warning first-boot-only'],
     [

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { lintConfig, parseConfig, parseMachineConfig } from '../../ignition/parse.ts';
 import { isDataUrl } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
@@ -146,6 +147,7 @@ function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readon
   const label = `no pool takes it without the label ${roleLabel}`;
   return [
     ...where(role === '' && !isOperators, error('no-role', 'metadata.labels', label)),
+    ...sizeFindings(value),
     ...settingFindings(spec),
     ...where(!isOperators, ...imageFindings(spec)),
     ...findings,
@@ -156,6 +158,9 @@ function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readon
 
 /** MachineConfigs are merged in the order of their names; the operator's begin with 00- and 01-. */
 const isBelowDefaults = (name: string): boolean => name < '02';
+
+const atFirstBoot =
+  'at the first boot alone: a node that runs refuses a change of it, and its pool is Degraded';
 
 function settingFindings(spec: Fields): readonly Found[] {
   const refused = (rule: string, at: string, check: () => unknown): readonly Found[] => {
@@ -168,6 +173,10 @@ function settingFindings(spec: Fields): readonly Found[] {
   };
   return [
     ...refused('kernel-type', 'spec.kernelType', () => kernelOf(textOf(spec['kernelType']))),
+    ...where(
+      spec['fips'] === true,
+      warning('first-boot-only', 'spec.fips', `FIPS is switched on ${atFirstBoot}`),
+    ),
     ...listOf(spec['extensions']).flatMap((extension, index) =>
       refused('extension', `spec.extensions[${index}]`, () =>
         packagesOfExtensions([textOf(extension)]),
@@ -187,17 +196,22 @@ const imageFindings = (spec: Fields): readonly Found[] =>
       ),
     );
 
+/** The most that a rendered MachineConfig may have (`MaxMachineConfigSize`): etcd takes no larger request. */
+const mostBytes = 1_572_864;
+
+function sizeFindings(value: Fields): readonly Found[] {
+  const size = Buffer.byteLength(JSON.stringify(value));
+  const message = `${size} bytes are more than the ${mostBytes} that all MachineConfigs of a pool may have together`;
+  return where(size > mostBytes, error('too-large', 'spec.config', message));
+}
+
 /** Sections that the daemon takes at the first boot alone (`isConfigReconcilable`, 4.6 to main). */
 const firstBootSections = ['disks', 'filesystems', 'raid', 'directories', 'links'] as const;
 
 /** What the Machine Config Daemon does with a config: `file_writers.go`, `reconcile.go`, `validateIgn3FileModes`. */
 function daemonFindings({ storage = {}, passwd = {}, kernelArguments }: Config): readonly Found[] {
   const firstBoot = (at: string, what: string): Found =>
-    warning(
-      'first-boot-only',
-      `spec.config.${at}`,
-      `${what} at the first boot alone: a node that runs refuses a change of it, and its pool is Degraded`,
-    );
+    warning('first-boot-only', `spec.config.${at}`, `${what} ${atFirstBoot}`);
   const { files = [], luks = [] } = storage;
   const { groups = [], users = [] } = passwd;
   const ignored = 'storage.luks is applied at the first boot alone: a node that runs ignores it';
@@ -208,8 +222,17 @@ function daemonFindings({ storage = {}, passwd = {}, kernelArguments }: Config):
       .map((section) => firstBoot(`storage.${section}`, `storage.${section} is applied`)),
     ...where(luks.length > 0, warning('first-boot-only', 'spec.config.storage.luks', ignored)),
     ...where(groups.length > 0, firstBoot('passwd.groups', 'passwd.groups is applied')),
-    ...users.flatMap(({ name }, index) =>
-      where(name !== 'core', firstBoot(`passwd.users[${index}].name`, `user ${name} is made`)),
+    ...users.flatMap(
+      ({ name, sshAuthorizedKeys: _keys, passwordHash: _hash, ...others }, index) => [
+        ...where(name !== 'core', firstBoot(`passwd.users[${index}].name`, `user ${name} is made`)),
+        ...where(
+          name === 'core' && Object.keys(others).length > 0,
+          firstBoot(
+            `passwd.users[${index}]`,
+            `${Object.keys(others).join(', ')} of core is applied`,
+          ),
+        ),
+      ],
     ),
     ...where(
       kernelArguments !== undefined,
@@ -264,10 +287,18 @@ function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
     return [warning('overrides-default', `spec.config.${at}`, message)];
   };
   return [
-    ...(storage.files ?? []).flatMap(({ path }, index) => of(path, `storage.files[${index}].path`)),
-    ...(systemd.units ?? []).flatMap(({ name, contents = '' }, index) =>
-      contents === '' ? [] : of(name, `systemd.units[${index}].name`),
+    ...(storage.files ?? []).flatMap(({ path }, index) =>
+      of(
+        path.replace(/^\/etc\/systemd\/system\/(?=[^/]+\.d\/)/, ''),
+        `storage.files[${index}].path`,
+      ),
     ),
+    ...(systemd.units ?? []).flatMap(({ name, contents = '', mask, dropins = [] }, index) => [
+      ...(contents === '' && mask !== true ? [] : of(name, `systemd.units[${index}].name`)),
+      ...dropins.flatMap((dropin, at) =>
+        of(`${name}.d/${dropin.name}`, `systemd.units[${index}].dropins[${at}].name`),
+      ),
+    ]),
   ];
 }
 

@@ -63,6 +63,28 @@ const templates: Readonly<Record<string, string>> = {
   '4.23 and newer': '/usr/local/bin/wait-for-node-ip.sh wait-for-node-ip.service',
 };
 
+/** Its drop-ins, as `UNIT.d/NAME`. */
+const dropins: Readonly<Record<string, string>> = {
+  '4.6 and newer': `
+    crio.service.d/10-mco-default-env.conf crio.service.d/10-mco-default-madv.conf
+    docker.socket.d/mco-disabled.conf kubelet.service.d/10-mco-default-env.conf
+    kubelet.service.d/10-mco-default-madv.conf ovs-vswitchd.service.d/10-ovs-vswitchd-restart.conf
+    ovsdb-server.service.d/10-ovsdb-restart.conf rpm-ostreed.service.d/mco-controlplane-nice.conf
+    zincati.service.d/mco-disabled.conf`,
+  '4.6 to 4.17': 'pivot.service.d/10-mco-default-env.conf',
+  '4.7 and newer': 'crio.service.d/10-mco-profile-unix-socket.conf',
+  '4.11 and newer': 'kubelet.service.d/10-mco-on-prem-wait-resolv.conf',
+  '4.12 and newer': `
+    crio.service.d/01-kubens.conf crio.service.d/05-mco-ordering.conf
+    kubelet.service.d/01-kubens.conf rpm-ostreed.service.d/10-mco-default-env.conf`,
+  '4.15 and newer': 'ipsec.service.d/01-after-configure-ovs.conf',
+  '4.20 and newer': 'chrony-wait.service.d/10-skip-on-first-join.conf',
+  '4.22 and newer': `
+    corosync.service.d/10-after-ovs-configuration.conf
+    ovs-configuration.service.d/10-skip-rerun.conf`,
+  '4.23 and newer': 'openvswitch-ipsec.service.d/01-after-pluto-start.conf',
+};
+
 /** What else says the same, where a drop-in does not. */
 const instead: Readonly<Record<string, string>> = {
   '/etc/containers/policy.json': 'use a ClusterImagePolicy, or the Image cluster',
@@ -79,7 +101,7 @@ const instead: Readonly<Record<string, string>> = {
   '/var/lib/kubelet/config.json': 'change the Secret pull-secret in openshift-config',
 };
 
-/** A file or a unit of the operator's own. */
+/** A file, a unit or a drop-in of the operator's own. */
 export interface OperatorFile {
   /** The releases of OpenShift that have it, for people. */
   readonly releases: string;
@@ -88,16 +110,16 @@ export interface OperatorFile {
 }
 
 const files: ReadonlyMap<string, OperatorFile> = new Map(
-  Object.entries(templates).flatMap(([releases, names]) =>
+  [...Object.entries(templates), ...Object.entries(dropins)].flatMap(([releases, names]) =>
     names
       .trim()
       .split(/\s+/)
       .map((name) => {
-        const other = name.startsWith('/') ? 'write a file of another name' : 'write a drop-in';
+        const other = name.includes('/') ? 'write a file of another name' : 'write a drop-in';
         return [name, { releases, advice: instead[name] ?? other }] as const;
       }),
   ),
 );
 
-/** The operator's own file of a path, or its unit of a name. */
+/** The operator's own file of a path, its unit of a name, or its drop-in `UNIT.d/NAME`. */
 export const operatorFile = (name: string): OperatorFile | undefined => files.get(name);
