@@ -32,7 +32,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_326],
   capi: [49, 8_729],
-  cli: [59, 9_919],
+  cli: [59, 9_942],
   cluster: [18, 2_356],
   config: [19, 2_801],
   controllers: [48, 8_666],

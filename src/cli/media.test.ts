@@ -52,6 +52,16 @@ describe('media', () => {
       () => ({ network: { keyfiles: keyfiles() } }),
     ],
     ['keyfiles nowhere', 'network.bad-keyfile', () => ({ network: { keyfiles: at('no') } })],
+    [
+      'a hook that is no script',
+      'media.no-script',
+      () => ({ hooks: { before: file('hook', '\u007fELF') } }),
+    ],
+    [
+      'an authority that is none',
+      'registries.bad-ca',
+      () => ({ registries: { ca: file('ca.pem', 'x') } }),
+    ],
     ['a file nowhere', 'config.file-not-read', () => ({ ignition: { url, caFile: at('no') } })],
   ])('refuses %s before anything is made', async (_, code, more) => {
     const config = file('one.yaml', { role: 'worker', disk, ignition: { url }, ...more() });

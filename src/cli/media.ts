@@ -9,10 +9,12 @@ import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { mergePullSecrets } from '../layering/registry/credentials.ts';
+import { authorityProblem } from '../lib/certificates.ts';
 import { keyfileProblems } from '../lib/keyfiles.ts';
 import { minutes } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import { imageFailure } from '../steps/image/failures.ts';
+import { badAuthorities } from '../steps/ignition/registries.ts';
 import { renderFindings, withRefusals } from './config.ts';
 import { disksOf, type Medium, type MediumFileKey, mediumFileKeys, mediumOf } from './medium.ts';
 import { exitCodeOf, print, printError, printJson, printNote } from './messages.ts';
@@ -50,6 +52,11 @@ export const mediaFailures = {
     title: 'A medium cannot be made',
     hint: 'do what the message says; the directory of --out needs as much room as the live image',
   },
+  'media.no-script': {
+    kind: 'input',
+    title: 'A hook for a medium is no script',
+    hint: 'write a script that begins with #!; a program has its place in the image of the live system, where a script can run it',
+  },
   'media.out-exists': {
     kind: 'input',
     title: 'A file with the name of the medium is there',
@@ -81,7 +88,7 @@ export interface MediaCall {
 /**
  * Makes the live medium of one host, which installs itself from it as its settings say, and prints what is inside. Resolves
  * with the exit code of the first mistake in the settings, which are printed all.
- * @throws AgentError `media.*`, `cli.bad-flag`, `config.file-not-read`, `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
+ * @throws AgentError `media.*`, `registries.bad-ca`, `cli.bad-flag`, `config.file-not-read`, `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
  */
 export async function runMedia(call: MediaCall): Promise<number> {
   const { isIso, input } = await sourceOf(call);
@@ -117,13 +124,7 @@ export async function runMedia(call: MediaCall): Promise<number> {
 }
 
 /** Settings whose file an install opens on the live system, where Ignition or its own image puts it. */
-const notInMedium = [
-  'image.file',
-  'image.stream',
-  'network.nmstate',
-  'hooks.before',
-  'hooks.after',
-] as const;
+const notInMedium = ['image.file', 'image.stream'] as const;
 
 /** What is customized. */
 interface MediaSource {
@@ -164,11 +165,17 @@ async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, st
     const path = textIn(settings, key);
     const { origin } = settings.get(key) ?? {};
     if (path === '' || origin === undefined) continue;
-    texts.set(key, await readNamed({ path, kind: 'host', origin: `${origin}: ${key}` }));
+    const text = await readNamed({ path, kind: 'host', origin: `${origin}: ${key}` });
+    if (key.startsWith('hooks.') && !text.startsWith('#!'))
+      throw mediaFailure('media.no-script', `${origin}: ${key}: ${path} does not begin with #!`);
+    texts.set(key, text);
   }
   // A host that is to install itself finds nobody to ask.
   const ignition = texts.get('ignition.file');
   if (ignition !== undefined) parseValidConfig(ignition);
+  const authorities = texts.get('registries.ca');
+  const problem = authorities === undefined ? undefined : authorityProblem(authorities, Date.now());
+  if (problem !== undefined) throw badAuthorities(textIn(settings, 'registries.ca'), problem);
   return texts;
 }
 

@@ -4,6 +4,7 @@ import type { Layer } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { readFileContent } from '../ignition/resource.ts';
+import { mirrorsPath } from '../lib/image-mirrors.ts';
 import { disksOf, type MediumInput, mediumOf } from './medium.ts';
 
 const image = 'registry.example/bootwright:1';
@@ -119,6 +120,48 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
     ]);
     expect(JSON.stringify(items)).not.toMatch(/planted/);
     // All that is in the Ignition is in the list.
+    const listed = new Set(items.map(({ path }) => path));
+    for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
+  });
+
+  it('has hooks, nmstate, mirrors and their authority, which the live system goes by too', () => {
+    const { text, items, unit, config } = made({
+      settings: layerOf(`role: worker
+disk: { device: /dev/sda }
+service: { url: "https://assisted.example.com", caFile: ca.pem }
+cluster: { id: c, hostId: h }
+hooks: { before: raid.sh, after: cmdb.sh }
+network: { nmstate: net.yaml }
+registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com] }] }
+`),
+      texts: new Map([
+        ['service.caFile', 'SERVICE'],
+        ['hooks.before', '#!raid'],
+        ['hooks.after', '#!cmdb'],
+        ['network.nmstate', 'interfaces: []'],
+        ['registries.ca', 'SITE'],
+      ]),
+      keyfiles: new Map(),
+    });
+    const inside = layerOf(text('/etc/bootwright/config.yaml'));
+    expect(inside.get('hooks.before')?.value).toBe('/etc/bootwright/hook-before');
+    expect(text('/etc/bootwright/hook-before')).toBe('#!raid');
+    expect(text('/etc/bootwright/hook-after')).toBe('#!cmdb');
+    expect(text('/etc/bootwright/nmstate.yaml')).toBe('interfaces: []');
+    expect(inside.get('registries.ca')?.value).toBe('/etc/bootwright/registries-ca.crt');
+    expect(text(mirrorsPath)).toContain('location = "m.example.com"');
+    expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe('SERVICE\nSITE');
+    expect(unit).toContain('ExecStartPre=/usr/bin/update-ca-trust\n');
+    expect(secretsOf(items)).toEqual([
+      '/etc/bootwright/hook-before',
+      '/etc/bootwright/hook-after',
+      '/etc/bootwright/nmstate.yaml',
+    ]);
+    const modes = (config.storage?.files ?? []).filter(({ mode }) => mode === 0o700);
+    expect(modes.map(({ path }) => path)).toEqual([
+      '/etc/bootwright/hook-before',
+      '/etc/bootwright/hook-after',
+    ]);
     const listed = new Set(items.map(({ path }) => path));
     for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
   });

@@ -10,16 +10,21 @@ import {
   livePaths,
 } from '../ignition/live-agent.ts';
 import { renderConfig } from '../ignition/parse.ts';
+import { mirrorsPath, renderMirrors } from '../lib/image-mirrors.ts';
 import { renderDiskHints } from '../lib/disk-hints.ts';
 import { revealedProxies } from '../lib/proxies.ts';
 import { shownText } from '../lib/shown-url.ts';
 
 /** Settings that name a file of the machine where a medium is made; each becomes a file of this name in the agent's folder. */
 const fileNames = {
+  'hooks.after': 'hook-after',
+  'hooks.before': 'hook-before',
   'ignition.file': 'host.ign',
   'ignition.caFile': 'ignition-ca.crt',
   'service.caFile': 'service-ca.crt',
   'service.tokenFile': 'token',
+  'network.nmstate': 'nmstate.yaml',
+  'registries.ca': 'registries-ca.crt',
   's3.secretAccessKeyFile': 's3-secret-key',
 } as const satisfies Partial<Record<SettingKey, string>>;
 
@@ -62,6 +67,8 @@ export interface Medium {
 /** An item with the text that it is known to have. */
 interface MediumFile extends MediumItem {
   readonly text: string;
+  /** Its permissions; 0600 where they are not given. */
+  readonly mode?: number;
 }
 
 /** Composes the Ignition of a live system that installs its host as the settings say, with all that they name inside. */
@@ -69,9 +76,17 @@ export function mediumOf(input: MediumInput): Medium {
   const { config, image, pullSecret, sshAuthorizedKeys, texts } = input;
   const { http, https, no } = revealedProxies(config.proxy);
   const proxy = http + https === '' ? {} : { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: no };
-  const files = [settingsFile(input), ...namedFiles(input), ...keyfilesOf(input)];
+  const mirrors = renderMirrors(config.registries.mirrors);
+  const files: readonly MediumFile[] = [
+    ...[settingsFile(input), ...namedFiles(input), ...keyfilesOf(input)],
+    // The agent is pulled before it can write them itself.
+    ...(mirrors === ''
+      ? []
+      : [{ path: mirrorsPath, text: mirrors, what: 'registries.mirrors', isSecret: false }]),
+  ];
   // The registry of the agent may be behind the same authority as the service.
-  const trustBundle = texts.get('service.caFile');
+  const trusted = [texts.get('service.caFile'), texts.get('registries.ca')];
+  const trustBundle = trusted.filter((text) => text !== undefined).join('\n') || undefined;
   const ignition = renderConfig(
     liveConfig({
       ...{ image, args: ['install'], pull: pullArgv(input), pullSecret, trustBundle, proxy },
@@ -112,11 +127,12 @@ function settingsFile({ settings, texts, keyfiles }: MediumInput): MediumFile {
 
 const pathOf = (key: MediumFileKey): string => `${agentFolder}/${fileNames[key]}`;
 
-/** All of them are secret but certificates. */
+/** All of them may hold a secret but certificates. */
 const namedFiles = ({ settings, texts }: MediumInput): readonly MediumFile[] =>
   [...texts].map(([key, text]) => ({
     ...{ path: pathOf(key), text, what: `${key}: ${textIn(settings, key)}` },
-    isSecret: !key.endsWith('.caFile'),
+    isSecret: !/\.ca(File)?$/.test(key),
+    ...(key.startsWith('hooks.') ? { mode: 0o700 } : {}),
   }));
 
 /** The live and the installed system have the same ones; those of a wireless network or of 802.1X hold a secret. */
@@ -130,7 +146,7 @@ const isSecretLine = (line: string): boolean =>
   line.includes('=') && /psk|password|private-key|wep-key/.test(line.slice(0, line.indexOf('=')));
 
 /** Root alone may read them: NetworkManager takes no other keyfile. */
-const asLiveFile = ({ path, text }: MediumFile): LiveFile => [path, text, 0o600];
+const asLiveFile = ({ path, text, mode = 0o600 }: MediumFile): LiveFile => [path, text, mode];
 
 /** A network that is late is no reason to give up; what podman says is in the journal. */
 const pullArgv = ({ pullSecret, image }: MediumInput): readonly string[] => [

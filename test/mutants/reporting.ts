@@ -107,6 +107,17 @@ export const reportingMutants: MutantsByFile = {
       from: 'return [lost, ...disk.format]',
       to: 'return [lost]',
     },
+    {
+      means:
+        'a live system that is made pulls the agent from no mirror with an authority of its own',
+      from: "texts.get('service.caFile'), texts.get('registries.ca')",
+      to: "texts.get('service.caFile')",
+    },
+    {
+      means: 'a hook in a medium cannot be run',
+      from: '{ mode: 0o700 }',
+      to: '{ mode: 0o600 }',
+    },
   ],
   'src/cli/watch-hosts.ts': [
     {
