@@ -30,11 +30,27 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
     /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text,
   secret: (_, text) => new Secret(text),
   url: readUrl,
-  sha256: readSha256,
-  listen: readListen,
-  count: readCount,
-  port: readPort,
-  flag: readFlag,
+  sha256: readerOf(
+    (text) => (text === '' || /^[0-9a-f]{64}$/.test(text) ? text : undefined),
+    'is not a SHA-256 checksum',
+    '64 lower-case hexadecimal digits',
+  ),
+  listen: readerOf(
+    (text) => (text === '' || listenAddressOf(text) !== undefined ? text : undefined),
+    'is not an address to listen on',
+    'HOST:PORT, [IPV6]:PORT or :PORT, 127.0.0.1:9110 for example',
+  ),
+  count: readerOf(
+    (text) => numberIn(text, /^\+?\d+$/, [0, Number.MAX_SAFE_INTEGER]),
+    'is not a whole number from 0',
+    'digits only, 3 for example',
+  ),
+  port: readerOf(
+    (text) => numberIn(text, /^\d+$/, [1, 65_535]),
+    'is not a port',
+    'a number from 1 to 65535',
+  ),
+  flag: readerOf(goBoolean, 'is neither true nor false', 'true or false'),
   list: (key, text, origin) =>
     requireItems(
       key,
@@ -45,6 +61,28 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   hints: readHints,
   mirrors: readMirrors,
 };
+
+/** A reader that refuses the text for which `read` has no value. */
+function readerOf(
+  read: (text: string) => SettingValue | undefined,
+  what: string,
+  write: string,
+): Reader {
+  return (key, text, origin) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    throw invalid(key, origin, { what: `${quoted(text)} ${what}`, write });
+  };
+}
+
+function numberIn(
+  text: string,
+  pattern: RegExp,
+  [least, most]: readonly [number, number],
+): number | undefined {
+  const value = Number(text);
+  return pattern.test(text) && value >= least && value <= most ? value : undefined;
+}
 
 /**
  * The items of a list, where each can be what the setting is for.
@@ -130,49 +168,6 @@ function readUrl(key: SettingKey, text: string, origin: string): string {
   throw invalid(key, origin, {
     what: `${text.includes('@') ? 'the text' : quoted(text)} is not an http(s) URL`,
     write: 'http://HOST:PORT or https://HOST:PORT',
-  });
-}
-
-function readSha256(key: SettingKey, text: string, origin: string): string {
-  if (text === '' || /^[0-9a-f]{64}$/.test(text)) return text;
-  throw invalid(key, origin, {
-    what: `${quoted(text)} is not a SHA-256 checksum`,
-    write: '64 lower-case hexadecimal digits',
-  });
-}
-
-function readListen(key: SettingKey, text: string, origin: string): string {
-  if (text === '' || listenAddressOf(text) !== undefined) return text;
-  throw invalid(key, origin, {
-    what: `${quoted(text)} is not an address to listen on`,
-    write: 'HOST:PORT, [IPV6]:PORT or :PORT, 127.0.0.1:9110 for example',
-  });
-}
-
-function readCount(key: SettingKey, text: string, origin: string): number {
-  const value = Number(text);
-  if (/^\+?\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw invalid(key, origin, {
-    what: `${quoted(text)} is not a whole number from 0`,
-    write: 'digits only, 3 for example',
-  });
-}
-
-function readPort(key: SettingKey, text: string, origin: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= 65_535) return value;
-  throw invalid(key, origin, {
-    what: `${quoted(text)} is not a port`,
-    write: 'a number from 1 to 65535',
-  });
-}
-
-function readFlag(key: SettingKey, text: string, origin: string): boolean {
-  const value = goBoolean(text);
-  if (value !== undefined) return value;
-  throw invalid(key, origin, {
-    what: `${quoted(text)} is neither true nor false`,
-    write: 'true or false',
   });
 }
 

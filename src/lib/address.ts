@@ -46,7 +46,7 @@ export function isWithin(address: string, networks: readonly string[]): boolean 
 }
 
 /** The bits of an address as text; undefined for what is no address. */
-function bitsOf(text: string): string | undefined {
+export function bitsOf(text: string): string | undefined {
   const address = canonicalAddress(text);
   const written = (parts: readonly string[], base: 10 | 16): string =>
     parts

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { pods, services as serviceKind } from '../../cluster/kinds.ts';
 import { noteFailed } from '../../engine/failures.ts';
-import { canonicalAddress } from '../../lib/address.ts';
+import { bitsOf, canonicalAddress } from '../../lib/address.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
@@ -133,34 +133,17 @@ const addressOf = (service: KubeObject): string | undefined =>
 /** The tenth address of a network, in canonical form; undefined for what is no network. */
 export function dnsAddressOf(network: string): string | undefined {
   const [text = '', length = ''] = network.split('/');
-  const address = canonicalAddress(text);
-  if (address === undefined || !/^\d{1,3}$/.test(length)) return undefined;
-  const isV6 = address.includes(':');
-  const bits = isV6 ? 128 : 32;
+  const bits = bitsOf(text);
+  if (bits === undefined || !/^\d{1,3}$/.test(length)) return undefined;
+  const beforeLast = bits.length - ten.length;
   // Without four bits for hosts there is no tenth address.
-  if (Number(length) > bits - 4) return undefined;
-  const hostBits = BigInt(bits - Number(length));
-  const base = ((isV6 ? numberOfV6(address) : numberOfV4(address)) >> hostBits) << hostBits;
-  return canonicalAddress(isV6 ? v6Of(base + 10n) : v4Of(base + 10n));
+  if (Number(length) > beforeLast) return undefined;
+  const address = bits.slice(0, Number(length)).padEnd(beforeLast, '0') + ten;
+  const parts = (part: RegExp, base: number): readonly string[] =>
+    (address.match(part) ?? []).map((digits) => Number.parseInt(digits, 2).toString(base));
+  const isV4 = bits.length === 32;
+  return canonicalAddress(isV4 ? parts(/.{8}/g, 10).join('.') : parts(/.{16}/g, 16).join(':'));
 }
 
-const numberOfV4 = (address: string): bigint =>
-  address.split('.').reduce((sum, octet) => sum * 256n + BigInt(octet), 0n);
-
-const v4Of = (number: bigint): string =>
-  [24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 255n).join('.');
-
-const groupsOfV6 = 8;
-
-function numberOfV6(address: string): bigint {
-  const [before = '', after = ''] = address.split('::');
-  const groups = (part: string): readonly string[] => part.split(':').filter((one) => one !== '');
-  const [head, tail] = [groups(before), groups(after)];
-  const zeros = Array.from({ length: groupsOfV6 - head.length - tail.length }, () => '0');
-  return [...head, ...zeros, ...tail].reduce((sum, one) => sum * 65_536n + BigInt(`0x${one}`), 0n);
-}
-
-const v6Of = (number: bigint): string =>
-  Array.from({ length: groupsOfV6 }, (_, index) =>
-    ((number >> BigInt(16 * (groupsOfV6 - 1 - index))) & 0xff_ffn).toString(16),
-  ).join(':');
+/** The number in an address's last bits. */
+const ten = '1010';

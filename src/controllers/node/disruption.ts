@@ -1,5 +1,6 @@
 import { countAt, partOf } from '../../layering/api/cluster-object.ts';
 import { type Fields, fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { isSameList } from '../../os/driver.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { HostChange } from './host-files.ts';
@@ -264,19 +265,11 @@ function isTaken(line: string, table: Table): boolean {
   if (line === '' || line.startsWith('#')) return true;
   const at = Math.max(line.indexOf('='), 0);
   const key = line.slice(0, at).trim();
+  // Strings, booleans and lists on one line are the same in TOML and JSON.
   const value = jsonIn(line.slice(at + 1));
   if (!/^[\w-]+$/.test(key) || value === undefined || table.has(key)) return false;
   if (value !== '' && value !== false) table.set(key, value);
   return true;
-}
-
-/** Strings, booleans and lists on one line are the same in TOML and JSON. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What must stay the same for a registry that nodes know. */
