@@ -30,7 +30,7 @@ interface Measures extends RoomSize {
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
-  adapters: [58, 9_326],
+  adapters: [58, 9_320],
   capi: [49, 8_729],
   cli: [59, 9_942],
   cluster: [18, 2_356],

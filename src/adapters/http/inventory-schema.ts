@@ -67,18 +67,15 @@ function hostOf(host: z.infer<typeof HostShape>): InventoryHost {
 /** A host on the wire; `inventory` is JSON inside a string, and mostly left out. */
 const WireHost = HostShape.transform(hostOf);
 
-/** Hosts on the wire; none is `null` there. */
-const WireHosts = z
-  .array(WireHost)
-  .nullish()
-  .transform((hosts) => hosts ?? []);
+/** A list on the wire; none is `null` there. */
+const listOf = <T>(one: z.ZodType<T>) =>
+  z
+    .array(one)
+    .nullish()
+    .transform((list) => list ?? []);
 
 /** The hosts of a cluster that was asked for with them; they have been read one by one. */
-const readHosts = <T>() =>
-  z
-    .array(z.custom<T>())
-    .nullish()
-    .transform((hosts) => hosts ?? []);
+const readHosts = <T>() => listOf(z.custom<T>());
 
 const WireClusterHosts = z
   .object({ hosts: readHosts<InventoryHost>() })
@@ -154,10 +151,7 @@ const WireOperator = z
   }));
 
 /** Operators on the wire; none is `null` there. */
-const WireOperators = z
-  .array(WireOperator)
-  .nullish()
-  .transform((operators) => operators ?? []);
+const WireOperators = listOf(WireOperator);
 
 /** A time in milliseconds; the beginning of time, as Go has it or as the service does (2000), is none. */
 function timeIn(time: string | null | undefined): { readonly at?: number } {
@@ -233,7 +227,7 @@ export interface RecordShape<T> {
 /** The shapes of all answers. */
 export const recordShapes: { readonly [Name in keyof Records]: RecordShape<Records[Name]> } = {
   cluster: { whole: WireCluster },
-  hosts: { whole: WireHosts },
+  hosts: { whole: listOf(WireHost) },
   clusterHosts: { whole: WireClusterHosts, host: WireHost },
   installingCluster: { whole: WireInstallingCluster, host: WireInstallingHost },
   operators: { whole: WireOperators },
