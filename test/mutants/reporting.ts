@@ -69,12 +69,12 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'a token is no secret',
-      from: "isSecret: !key.endsWith('.caFile')",
+      from: 'isSecret: !/\\.ca(File)?$/.test(key)',
       to: "isSecret: key.endsWith('.ign')",
     },
     {
       means: 'a certificate is a secret',
-      from: "isSecret: !key.endsWith('.caFile')",
+      from: 'isSecret: !/\\.ca(File)?$/.test(key)',
       to: 'isSecret: true',
     },
     {
@@ -84,8 +84,8 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'NetworkManager takes no keyfile of a medium: others may read it',
-      from: 'path, text, 0o600]',
-      to: 'path, text, 0o644]',
+      from: 'mode = 0o600 }',
+      to: 'mode = 0o644 }',
     },
     {
       means: 'the image of the agent is pulled without credentials',
@@ -94,8 +94,8 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'a medium does not trust the authority of its service',
-      from: "const trustBundle = texts.get('service.caFile');",
-      to: 'const trustBundle = undefined;',
+      from: "const trusted = [texts.get('service.caFile'), ",
+      to: 'const trusted = [',
     },
     {
       means: 'what a host loses has not what it keeps',
