@@ -154,6 +154,11 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/guards.ts': [
     {
+      means: 'a disk that is in use is erased',
+      from: '  if (problem !== undefined) throw problem;\n',
+      to: '',
+    },
+    {
       means: 'the install disk is formatted as a further one',
       from: "if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };",
       to: '',
@@ -209,8 +214,13 @@ export const diskMutants: MutantsByFile = {
   'src/steps/disk/clean.ts': [
     {
       means: 'the disk is not looked at before each command of the cleanup',
-      from: '    await confirm();\n',
+      from: '    await requireFree({ host, signal }, target, true);\n',
       to: '',
+    },
+    {
+      means: 'a disk that was mounted since is cleaned',
+      from: 'await requireFree({ host, signal }, target, true);',
+      to: 'await readTarget(host, target, signal);',
     },
   ],
   'src/steps/disk/erase.ts': [
@@ -232,16 +242,6 @@ export const diskMutants: MutantsByFile = {
     {
       means: 'a disk is not looked at right before a command that erases',
       from: '  await requireFree(scope, target, false);\n',
-      to: '',
-    },
-    {
-      means: 'a disk that was mounted since is cleaned',
-      from: ', () => requireFree(scope, disk, true));',
-      to: ');',
-    },
-    {
-      means: 'a disk that is in use is erased',
-      from: '  if (problem !== undefined) throw problem;\n',
       to: '',
     },
     {

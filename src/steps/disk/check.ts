@@ -8,9 +8,9 @@ import {
   diskReadiness,
   extraDisks,
   hasOtherSystem,
+  importedPools,
   keptSystems,
   otherSystems,
-  poolsOn,
   sharedWith,
   twinsOf,
 } from './guards.ts';
@@ -85,20 +85,6 @@ function requireSaved(
     `${disk.path} has no partition for ${missing.join(', ')}; it has ${there.join(', ') || 'none'}`,
     { context: { disk: disk.path, missing: missing.join(', ') } },
   );
-}
-
-/** The pools on a disk that the kernel has imported; it tells of each by a folder (OpenZFS, `spa_stats.c`). */
-export async function importedPools(
-  { host, signal }: StepScope<'host'>,
-  disk: BlockDevice,
-): Promise<readonly string[]> {
-  const imported: string[] = [];
-  for (const { pool } of poolsOn(disk)) {
-    const isName = /^[a-zA-Z][\w.: -]*$/.test(pool);
-    const state = `/proc/spl/kstat/zfs/${pool}/state`;
-    if (isName && (await host.readText(state, signal)) !== undefined) imported.push(pool);
-  }
-  return imported;
 }
 
 /** Warns of what becomes of other disks, and of those that look the same. */

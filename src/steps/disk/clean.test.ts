@@ -207,6 +207,26 @@ describe('disk/clean', () => {
     expect(notes[0]).toContain('could not be cleaned in time');
   });
 
+  it('removes nothing from a disk that is mounted in the meantime, and leaves it to the writer', async () => {
+    const { host, facts } = oldDisk();
+    const isMounted = () => host.ran.some(([name]) => name === 'vgchange');
+    host.on(['lsblk', rest]).answers(() => {
+      const mountpoints = isMounted() ? ['/mnt'] : [];
+      return lsblkOutput(
+        blockDevice('sda', {}, [
+          partition('sda1', {}, [blockDevice('dm-0', { name: 'vg-root' })]),
+          partition('sda2', { mountpoints }, []),
+        ]),
+      );
+    });
+    const { failure, notes } = await tryStep(cleanDisk, { host, facts });
+    const destroying = host.ran
+      .map(([name]) => name ?? '')
+      .filter((name) => /^(vg|pv)remove|wipefs|mdadm/.test(name));
+    expect([failure, destroying]).toEqual([undefined, []]);
+    expect(JSON.stringify(notes)).toContain('/dev/sda is in use: /dev/sda2 is mounted on /mnt');
+  });
+
   it.each(['vgchange', 'vgremove', 'pvremove', 'mdadm', 'wipefs'])(
     'stops before %s when another disk has taken the name',
     async (program) => {

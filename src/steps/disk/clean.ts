@@ -8,11 +8,11 @@ import { unreadableOutput } from '../host-commands.ts';
 import { readWriterSetup } from './writer-args.ts';
 import { step, type StepScope } from '../step.ts';
 import { isUnformatted, partitionsOf } from './block-devices.ts';
-import { cleansDisk, isBusy, renderHolder } from './guards.ts';
+import { cleansDisk, isBusy, renderHolder, requireFree } from './guards.ts';
 import { diskFailure } from './failures.ts';
 import { TargetDisk } from './facts.ts';
 import { openersTimeout } from './in-use.ts';
-import { confirmTarget, isOtherDisk, readTarget } from './target.ts';
+import { isOtherDisk, readTarget } from './target.ts';
 import {
   deactivateGroupArgv,
   forgetArrayArgv,
@@ -78,16 +78,15 @@ export const cleanDisk = step({
 });
 
 /**
- * Removes what an earlier system left on a disk; what of it could not be removed.
- * @param confirm called before each command; what it throws ends the cleanup
+ * Removes what an earlier system left on a disk. Resolves with what of it could not be removed.
+ * Right before each command the disk is looked at again: one that is in use by then is not cleaned any further.
  * @throws AgentError `disk.changed`, `disk.missing`
  */
 export async function removeLeftovers(
   scope: CleanScope,
   disk: TargetDisk,
-  confirm = (): Promise<unknown> => confirmTarget(scope.host, disk, scope),
 ): Promise<readonly string[]> {
-  const cleanup = cleanupOf(scope, disk, confirm);
+  const cleanup = cleanupOf(scope, disk);
   await orProblem(scope, cleanup, async () => {
     await removeVolumeGroups(scope, cleanup, disk);
     const isEmpty = await takeDown(scope, cleanup, { target: disk, within: openersTimeout });
@@ -113,18 +112,14 @@ interface Cleanup {
 
 type CleanScope = StepScope<'host' | 'clock'>;
 
-function cleanupOf(
-  { host, clock, signal }: CleanScope,
-  target: TargetDisk,
-  confirm: () => Promise<unknown>,
-): Cleanup {
+function cleanupOf({ host, clock, signal }: CleanScope, target: TargetDisk): Cleanup {
   const problems: string[] = [];
   const end = clock.elapsed() + longestCleanup;
   const run = async (argv: readonly string[]): Promise<string | AgentError> => {
     const limit = Math.min(minutes(1), end - clock.elapsed());
     if (limit <= 0) throw diskFailure('disk.busy', `${target.path} could not be cleaned in time`);
     // Its own failures end the cleanup: a disk that cannot be seen is not wiped.
-    await confirm();
+    await requireFree({ host, signal }, target, true);
     try {
       return (await host.exec(argv, { signal, limit })).stdout;
     } catch (error) {

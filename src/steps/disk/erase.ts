@@ -14,11 +14,11 @@ import {
   isUnformatted,
   partitionsOf,
 } from './block-devices.ts';
-import { importedPools, warnOfOthers } from './check.ts';
+import { warnOfOthers } from './check.ts';
 import { removeLeftovers } from './clean.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { diskReadiness } from './guards.ts';
+import { requireFree } from './guards.ts';
 import { describeDisk } from './hints.ts';
 import { waitUntilClosed } from './in-use.ts';
 import { type Disks, execOnTarget, readDisks, readTarget } from './target.ts';
@@ -124,23 +124,6 @@ const notWiped = ({ path }: { readonly path: string }, why: string): AgentError 
   diskFailure('disk.not-wiped', `${path} was not erased: ${why}`, { context: { disk: path } });
 
 /**
- * Makes sure that it is the same disk still, and that nothing uses it. Resolves with what will be removed.
- * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`, `disk.busy`
- */
-async function requireFree(
-  scope: EraseScope,
-  target: TargetDisk,
-  willBeCleaned: boolean,
-): Promise<readonly string[]> {
-  const disk = await readTarget(scope.host, target, scope.signal);
-  const pools = await importedPools(scope, disk);
-  const state = { disk, willBeCleaned, keepsPartitions: false, pools, neededBytes: 0 };
-  const { problem, remarks } = diskReadiness(state);
-  if (problem !== undefined) throw problem;
-  return remarks;
-}
-
-/**
  * Removes what uses the disk, and erases it. A run that was stopped starts from the beginning, except that it waits for a
  * drive that erases itself already.
  * @param report given how it was erased
@@ -177,7 +160,7 @@ async function erase(scope: EraseScope, disk: TargetDisk): Promise<EraseMethod> 
     await waitUntilSanitized(scope, disk);
     return 'nvme-sanitize';
   }
-  const problems = await removeLeftovers(scope, disk, () => requireFree(scope, disk, true));
+  const problems = await removeLeftovers(scope, disk);
   if (problems.length > 0) throw notWiped(disk, problems.join('; '));
   for (const { method, argv } of own) {
     if (!(await isAccepted(scope, () => runOnFree(scope, disk, argv)))) continue;

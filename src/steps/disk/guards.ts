@@ -29,6 +29,7 @@ import {
   isOtherDisk,
   type Links,
   linksOf,
+  readTarget,
   rivalsOf,
   targetAmong,
 } from './target.ts';
@@ -81,6 +82,39 @@ export function diskReadiness(state: DiskState): DiskReadiness {
       (holder) => `${renderHolder(holder)}; ${keepsPartitions ? 'it stays' : 'it will be removed'}`,
     );
   return { ...(problem === undefined ? {} : { problem }), remarks };
+}
+
+type LookScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
+
+/**
+ * Makes sure that it is the same disk still, and that nothing uses it. Resolves with what will be removed.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`, `disk.busy`
+ */
+export async function requireFree(
+  scope: LookScope,
+  target: TargetDisk,
+  willBeCleaned: boolean,
+): Promise<readonly string[]> {
+  const disk = await readTarget(scope.host, target, scope.signal);
+  const pools = await importedPools(scope, disk);
+  const state = { disk, willBeCleaned, keepsPartitions: false, pools, neededBytes: 0 };
+  const { problem, remarks } = diskReadiness(state);
+  if (problem !== undefined) throw problem;
+  return remarks;
+}
+
+/** The pools on a disk that the kernel has imported; it tells of each by a folder (OpenZFS, `spa_stats.c`). */
+export async function importedPools(
+  { host, signal }: LookScope,
+  disk: BlockDevice,
+): Promise<readonly string[]> {
+  const imported: string[] = [];
+  for (const { pool } of poolsOn(disk)) {
+    const isName = /^[a-zA-Z][\w.: -]*$/.test(pool);
+    const state = `/proc/spl/kstat/zfs/${pool}/state`;
+    if (isName && (await host.readText(state, signal)) !== undefined) imported.push(pool);
+  }
+  return imported;
 }
 
 function physicalProblem({
