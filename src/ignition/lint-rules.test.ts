@@ -56,7 +56,7 @@ describe('the text of a unit', () => {
     ['text before\n[A]\nb=c', ['A']],
     ['[A]\n[B]\nc=\n', ['B']],
     ['# [A\n; x\n[A]\n#b\nc=d', ['A']],
-    ['# comment \\\n[A]\n[B]\nc=d', ['B']],
+    ['# comment \\\n[A\n[B]\nc=d', ['B']],
     ['[A]\nb=c\\\nd\n[B]\ne=f', ['A', 'B']],
     ['[A]\n\u00a0b=c', ['A']],
     ['[A] \u2003\nb=c', ['A']],
