@@ -31,7 +31,7 @@ interface Measures extends RoomSize {
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_320],
-  capi: [49, 8_729],
+  capi: [49, 8_719],
   cli: [59, 9_942],
   cluster: [18, 2_356],
   config: [19, 2_796],
@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_146],
   reporting: [7, 1_100],
   roles: [9, 433],
-  steps: [104, 18_026],
+  steps: [104, 18_024],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
