@@ -1,0 +1,91 @@
+// A real registry behind the mirrors that a host is given, and the real skopeo, which reads them as podman and rpm-ostree do.
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mirrorsPath, renderMirrors } from '../../src/lib/image-mirrors.ts';
+import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
+
+const run = promisify(execFile);
+const source = 'quay.example.com/openshift-release-dev';
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const config = '{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}';
+const manifest = JSON.stringify({
+  schemaVersion: 2,
+  mediaType: 'application/vnd.oci.image.manifest.v1+json',
+  config: {
+    mediaType: 'application/vnd.oci.image.config.v1+json',
+    digest: `sha256:${digestOf(config)}`,
+    size: config.length,
+  },
+  layers: [],
+});
+
+let folder: string;
+let registry: SecureRegistry;
+let environment: NodeJS.ProcessEnv;
+const at = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bootwright-mirrors-'));
+  registry = await startSecureRegistry(at('registry'));
+  writeFileSync(at('auth.json'), registry.pullSecret);
+  writeFileSync(at('authorities.pem'), registry.authority);
+  // What update-ca-trust makes of the anchor of a host.
+  environment = { ...process.env, SSL_CERT_FILE: at('authorities.pem') };
+  mkdirSync(at('image'));
+  writeFileSync(at('image/version'), 'Directory Transport Version: 1.1\n');
+  writeFileSync(at('image/manifest.json'), manifest);
+  writeFileSync(at(`image/${digestOf(config)}`), config);
+  const target = `docker://${registry.address}/mirror/ocp:1`;
+  const argv = ['copy', '--authfile', at('auth.json'), `dir:${at('image')}`, target];
+  await run('skopeo', argv, { env: environment });
+});
+
+afterAll(async () => {
+  await registry[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const conf = (mirror: string): string => renderMirrors([{ source, mirrors: [mirror] }]);
+
+/** Reads a manifest on a machine that has these files of registries in place of its own. */
+async function manifestAt(image: string, files: { readonly main: string; readonly own: string }) {
+  const dropIns = mkdtempSync(at('conf-'));
+  writeFileSync(join(dropIns, basename(mirrorsPath)), files.own);
+  writeFileSync(at('registries.conf'), files.main);
+  const script = [
+    `mount --bind ${dropIns} /etc/containers/registries.conf.d`,
+    `mount --bind ${at('registries.conf')} /etc/containers/registries.conf`,
+    'exec "$@"',
+  ].join(' && ');
+  const skopeo = ['skopeo', 'inspect', '--raw', '--authfile', at('auth.json'), `docker://${image}`];
+  const options = { env: environment, timeout: 60_000 };
+  return (await run('unshare', ['-m', 'sh', '-c', script, 'sh', ...skopeo], options)).stdout;
+}
+
+describe('registries.mirrors and registries.ca', () => {
+  const image = `${source}/ocp@sha256:${digestOf(manifest)}`;
+  const dead = conf('127.0.0.1:1/mirror');
+  const own = (): string => conf(`${registry.address}/mirror`);
+
+  it('lead to the mirror, behind an authority of its own', async () => {
+    expect(await manifestAt(image, { main: '', own: own() })).toBe(manifest);
+  });
+
+  it('remain in force where the cluster has another mirror of the same source', async () => {
+    expect(await manifestAt(image, { main: dead, own: own() })).toBe(manifest);
+    expect(await manifestAt(image, { main: own(), own: '' })).toBe(manifest);
+    await expect(manifestAt(image, { main: own(), own: dead })).rejects.toThrow('127.0.0.1:1');
+  });
+
+  it('are for what is pulled by digest', async () => {
+    await expect(manifestAt(`${source}/ocp:1`, { main: '', own: own() })).rejects.toThrow(
+      'quay.example.com',
+    );
+  });
+});
