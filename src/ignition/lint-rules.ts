@@ -34,12 +34,10 @@ type Rule<T> = readonly [
 
 /** The rules of one shape. */
 interface ShapeRules {
-  readonly names: readonly string[];
   readonly broken: (value: DecodedObject, minor: SpecMinor) => readonly Rule<never>[];
 }
 
 const rulesOf = <T>(...rules: readonly Rule<T>[]): ShapeRules => ({
-  names: rules.map(([, name]) => name),
   // The walk hands each shape to the rules of its name.
   broken: (value, minor) => rules.filter(([, , , breaks]) => breaks(value as T, minor)),
 });
@@ -384,9 +382,6 @@ const rules: Readonly<Record<string, ShapeRules>> = {
     ],
   ),
 };
-
-/** The names of these rules. */
-export const lintRules: readonly string[] = Object.values(rules).flatMap(({ names }) => names);
 
 /** A finding of any rule. */
 export interface LintedFinding extends Omit<Finding, 'rule'> {

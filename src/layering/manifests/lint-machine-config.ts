@@ -278,6 +278,14 @@ function fileFindings(file: File, at: string): readonly Found[] {
   ];
 }
 
+const unitFolder = '/etc/systemd/system/';
+
+/** A drop-in that is written as a file has the name that it would have under its unit; any other file its path. */
+const dropInName = (path: string): string =>
+  path.startsWith(unitFolder) && path.split('/')[4]?.endsWith('.d') === true
+    ? path.slice(unitFolder.length)
+    : path;
+
 /** Names that win over the operator's own files and units from then on, whatever a later release has in them. */
 function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
   const of = (name: string, at: string): readonly Found[] => {
@@ -288,10 +296,7 @@ function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
   };
   return [
     ...(storage.files ?? []).flatMap(({ path }, index) =>
-      of(
-        path.replace(/^\/etc\/systemd\/system\/(?=[^/]+\.d\/)/, ''),
-        `storage.files[${index}].path`,
-      ),
+      of(dropInName(path), `storage.files[${index}].path`),
     ),
     ...(systemd.units ?? []).flatMap(({ name, contents = '', mask, dropins = [] }, index) => [
       ...(contents === '' && mask !== true ? [] : of(name, `systemd.units[${index}].name`)),
