@@ -37,7 +37,7 @@ interface Result {
 }
 
 /** How many suites run at once: guests are work for one processor, and most others wait for half of their time. */
-const atOnce = 4;
+const atOnce = 3;
 
 /** Runs the suites in their order, beside each other where guests are among them. */
 async function runAll(suites: readonly Suite[]): Promise<readonly Result[]> {
