@@ -66,7 +66,11 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   using _limit = afterGivenTime(scenario.limitSeconds, () => {
     over.abort(new Error(`the limit of ${scenario.limitSeconds} s is over`));
   });
+  // What serves would keep this process from its end, where the cluster cannot start too.
+  await using opened = new AsyncDisposableStack();
   const world = await openWorld(scenario);
+  opened.defer(() => world.objects.close());
+  opened.defer(() => world.inventory.close());
   const alone: Lab = {
     scenario,
     site: options.site ?? openSite,
@@ -79,12 +83,17 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   };
   const ground = layeredGround(scenario);
   const hosts = await openHosts(alone, { folder, site: ground?.hosts ?? {} });
+  opened.defer(async () => {
+    for (const { machine } of hosts) machine.units.reset([], []);
+    await Promise.all(hosts.map(({ server }) => server.close()));
+  });
   const { store } = alone.inventory;
   for (const { machine } of hosts) machine.network = alone.site.network;
   const layered = ground && layeredSite(ground, hosts, store);
   await using started = await openCluster({ ...alone, layered }, hosts, folder);
   const { cluster } = started;
   const configServer = layered && (await serveConfigs(store, () => cluster));
+  opened.defer(async () => configServer?.close());
   const lab: Lab = { ...alone, cluster, layered };
   const whereabouts = new Map<string, string>();
   const planOf = (host: string): Promise<Plan> => planOfHost(lab, hosts, host);
@@ -99,12 +108,7 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     day = await dayAfter(run);
   } finally {
     endWatching();
-    // What a unit waits for would keep this process from its end.
-    for (const { machine } of hosts) machine.units.reset([], []);
-    await Promise.all(hosts.map(({ server }) => server.close()));
-    await configServer?.close();
-    await lab.inventory.close();
-    await lab.objects.close();
+    await opened.disposeAsync();
   }
   return finalReport(run, [...complaints, ...(day?.violations ?? [])], day);
 }

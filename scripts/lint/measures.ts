@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   controllers: [48, 8_642],
   engine: [15, 2_140],
   ignition: [17, 2_934],
-  layering: [46, 8_372],
+  layering: [46, 8_377],
   lib: [22, 1_530],
   'main.ts': [1, 36],
   model: [6, 277],
@@ -56,7 +56,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** What each folder keeps; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 138, sharedNames: 7, median: 90 },
-  mocks: { lines: 18_006 },
+  mocks: { lines: 18_010 },
   scripts: { lines: 8_686 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
