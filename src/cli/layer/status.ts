@@ -105,10 +105,13 @@ async function readRollOut(
   };
 }
 
+/** From the least to the most that is asked of a node. */
+const heavier = ['nothing', 'drain', 'reboot', 'refused', 'unknown'] as const;
+
 /** What the update of a pool asks of each node that does not have it yet. */
 export interface PoolUpdate {
   /** `refused` where only an installation changes such things; `unknown` where the reason says what cannot be read. */
-  readonly needs: 'nothing' | 'drain' | 'reboot' | 'refused' | 'unknown';
+  readonly needs: (typeof heavier)[number];
   /** What asks for it: paths, units, members of the MachineConfig. */
   readonly reasons: readonly string[];
   /** What its agent runs in place of a reboot. */
@@ -124,9 +127,6 @@ interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly signal: AbortSignal;
 }
-
-/** From the least to the most that is asked of a node. */
-const heavier = ['nothing', 'drain', 'reboot', 'refused', 'unknown'] as const;
 
 /** Compares the rendered MachineConfig of a pool with those of its nodes, by the policies that the Machine Config Operator follows. */
 export async function pendingUpdate(
