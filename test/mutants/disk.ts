@@ -309,4 +309,85 @@ export const diskMutants: MutantsByFile = {
       to: 'await host.exec(argv, ',
     },
   ],
+  'src/steps/disk/writer-args.ts': [
+    {
+      means: 'a key that is not known here is not minded',
+      from: 'unknown: [...unknown, ...others]',
+      to: 'unknown',
+    },
+    {
+      means: 'one saved partition that is there stands for all',
+      from: "value.split(',').map((wanted) => ({",
+      to: "value.split(',').slice(0, 1).map((wanted) => ({",
+    },
+  ],
+  'src/steps/disk/wipe.ts': [
+    {
+      means: 'a kept partition that is labelled boot is wiped when the write fails',
+      from: ' && !kept.some((one) => one.partUuid === partUuid)',
+      to: '',
+    },
+  ],
+  'src/steps/disk/kept.ts': [
+    {
+      means: 'a partition table that keeps data is wiped at the first boot',
+      from: '.filter(({ wipeTable }) => wipeTable === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'an entry that keeps data is wiped at the first boot',
+      from: '.filter(({ wipePartitionEntry }) => wipePartitionEntry === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'an entry that keeps data is not known by its label',
+      from: 'k.number === one.number || k.label === one.label',
+      to: 'k.number === one.number',
+    },
+    {
+      means: 'a kept file system is made again at the first boot',
+      from: '.filter(({ wipeFilesystem }) => wipeFilesystem === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'a kept volume is made again at the first boot',
+      from: '.filter(({ wipeVolume }) => wipeVolume === true)',
+      to: '.filter(() => false)',
+    },
+    {
+      means: 'a link to what is kept hides it',
+      from: 'names.includes(device) || names.includes(real)',
+      to: 'names.includes(device)',
+    },
+    {
+      means: 'what is kept is known by its link alone',
+      from: 'names.includes(device) || names.includes(real)',
+      to: 'names.includes(real)',
+    },
+    {
+      means: 'the disk that CoreOS starts from is not the install disk',
+      from: '[path, asked, ...byId, bootDisk]',
+      to: '[path, asked, ...byId]',
+    },
+    {
+      means: 'Ignition of another disk is refused',
+      from: 'if (names.includes(device) || names.includes(real)) losses.push(what);',
+      to: 'losses.push(what);',
+    },
+    {
+      means: 'a partition that the image reaches over is kept',
+      from: 'first.startBytes < shortestImageBytes',
+      to: 'first.startBytes < 0',
+    },
+    {
+      means: 'a kept partition that has moved is written over',
+      from: '  now.startBytes === one.startBytes &&\n',
+      to: '',
+    },
+    {
+      means: 'what a number or label fits after a write is kept in place of the data',
+      from: 'if (added.length === 0 && isWhole) return args;',
+      to: 'if (isWhole) return args;',
+    },
+  ],
 };

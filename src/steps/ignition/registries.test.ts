@@ -106,6 +106,7 @@ describe('the Ignition of the installed host', () => {
   it('has mirrors and authorities beside what was served', async () => {
     const { value, text } = await fetch(served);
     expect(fileIn(text, '/etc/of-the-host')).toBe('served');
+    expect(text).toContain('"version":"3.2.0"');
     expect(fileIn(text, mirrorsPath)).toContain('location = "quay.io/openshift"');
     expect(fileIn(text, anchor)).toBe(authority);
     const sha256 = createHash('sha256').update(text).digest('hex');
