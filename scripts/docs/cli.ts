@@ -7,7 +7,7 @@ import { bundlePathFor, journalPathFor, statusPathFor } from '../../src/config/c
 import { checkConfig } from '../../src/config/load.ts';
 import { defaultConfigFile } from '../../src/config/sources.ts';
 import { version } from '../../src/model/version.ts';
-import { codeCell, table } from './markdown.ts';
+import { codeCell, pageOf, sections, table } from './markdown.ts';
 
 const program = bootwright();
 
@@ -65,39 +65,28 @@ function ownSections(command: ProgramCommand): readonly Section[] {
 
 /** The page of every command. */
 export const cliPage = (): string =>
-  [
-    '# Commands',
-    '',
-    'This page is written by `npm run docs` from `src/cli/program/commands.ts`, of which parsing, `bootwright help COMMAND`,',
-    'completion and the man page ([bootwright.1](bootwright.1)) are made too. The flags of an install are in',
-    '[configuration.md](configuration.md#flags), errors in [errors.md](errors.md).',
-    '',
-    ...leaves.map((place) => {
-      const name = nameOf(place);
-      return `- [${name}](#${name.replaceAll(' ', '-')}): ${place.summary()}`;
-    }),
-    '',
-    '`bootwright completion SHELL` prints the completion of a shell: commands, subcommands, options, and their values.',
-    '',
-    ...leaves.flatMap(commandPage),
-    '## Exit codes',
-    '',
-    ...table(
+  pageOf('cli', {
+    list: leaves
+      .map((place) => `- [${nameOf(place)}](#${anchorOf(nameOf(place))}): ${place.summary()}`)
+      .join('\n'),
+    commands: sections(leaves.flatMap(commandPage)),
+    exitCodes: table(
       ['Code', 'Meaning'],
       Object.entries(commonExitCodes).map(([code, meaning]) => [codeCell(code), meaning]),
     ),
-    '',
-  ].join('\n');
+  });
+
+const anchorOf = (command: string): string => command.replaceAll(' ', '-');
 
 const commandPage = (place: ProgramCommand): readonly string[] => [
   `## ${nameOf(place)}`,
-  '',
   sentence(place.summary()),
-  '',
   ...ownSections(place).flatMap(sectionPage),
 ];
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+const shell = (lines: readonly string[]): string => ['```sh', ...lines, '```'].join('\n');
 
 function sectionPage({
   title,
@@ -105,21 +94,13 @@ function sectionPage({
   lines = [],
   rows = [],
 }: Section): readonly string[] {
-  const shell = (text: readonly string[]): readonly string[] =>
-    text.length === 0 ? [] : ['```sh', ...text, '```', ''];
-  if (title === 'Examples') return shell(rows.flatMap(([line, purpose]) => [`# ${purpose}`, line]));
+  if (title === 'Examples')
+    return [shell(rows.flatMap(([line, purpose]) => [`# ${purpose}`, line]))];
+  const cells = rows.map(([left, right]) => [codeCell(left), right]);
   return [
-    ...paragraphs.flatMap((text) => [linked(text), '']),
-    ...shell(lines),
-    ...(rows.length === 0
-      ? []
-      : [
-          ...table(
-            [title, 'Meaning'],
-            rows.map(([left, right]) => [codeCell(left), right]),
-          ),
-          '',
-        ]),
+    ...paragraphs.map(linked),
+    ...(lines.length === 0 ? [] : [shell(lines)]),
+    ...(cells.length === 0 ? [] : [table([title, 'Meaning'], cells)]),
   ];
 }
 
@@ -127,7 +108,7 @@ function sectionPage({
 const linked = (text: string): string =>
   text.replaceAll(/"bootwright help ([a-z ]+)"/g, (_, name: string) => {
     const whole = `bootwright ${name}`;
-    return `[${whole}](#${whole.replaceAll(' ', '-')})`;
+    return `[${whole}](#${anchorOf(whole)})`;
   });
 
 /** The man page, for groff and mandoc. */

@@ -6,7 +6,7 @@ import {
   type FailureRow,
   type FailureTable,
 } from '../../src/model/failure.ts';
-import { codeCell, table } from './markdown.ts';
+import { codeCell, pageOf, table } from './markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -59,28 +59,15 @@ const whoActs: Readonly<Record<FailureKind, string>> = {
 export async function errorsPage(): Promise<string> {
   const failures = await everyFailure();
   const kinds = Object.entries(exitCodes).sort(([, one], [, other]) => one - other);
-  return [
-    '# Errors',
-    '',
-    'This page is written by `npm run docs` from the tables in `src`. A code is stable: it is never',
-    'given to another failure. A failed command ends with three lines on standard error: what failed',
-    '(the code and a message), why (the chain of causes), and what to do next; an install names the file of',
-    'its logs in a fourth. Its exit code is that of its kind. A run that a signal stops ends with 128 and the',
-    'number of the signal.',
-    '',
-    '## Exit codes',
-    '',
-    ...table(
+  return pageOf('errors', {
+    exitCodes: table(
       ['Code', 'Kind', 'Who acts'],
       [
         ['0', '', 'nobody: the host is installed, or what was asked for is printed'],
         ...kinds.map(([kind, code]) => [String(code), kind, whoActs[kind as FailureKind]]),
       ],
     ),
-    '',
-    '## Codes',
-    '',
-    ...table(
+    codes: table(
       ['Code', 'Kind', 'Exit', 'What it means', 'What to do'],
       failures.map(({ code, kind, title, hint }) => [
         // The page of a run links to it.
@@ -91,6 +78,5 @@ export async function errorsPage(): Promise<string> {
         hint,
       ]),
     ),
-    '',
-  ].join('\n');
+  });
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { exitCodes, type FailureKind } from '../../src/model/failure.ts';
 import { stages } from '../../src/model/stage.ts';
-import { codeCell, table } from './markdown.ts';
+import { codeCell, pageOf, table } from './markdown.ts';
 
 type EventType = RunEvent['type'];
 
@@ -132,25 +132,10 @@ export const eventJsonSchema = (): Readonly<Record<string, unknown>> => ({
 });
 
 /** The page of all events. */
-export function eventsPage(): string {
-  return [
-    '# Events',
-    '',
-    'This page is written by `npm run docs`. With `--events FILE`, or `--events fd:3` for a descriptor that is open, an',
-    'install writes what happens as JSON lines, one object for each event:',
-    '',
-    '```json',
-    '{"v":1,"type":"step.started","step":"image/write","title":"Write the operating system to the install disk","attempt":1,"at":1795400000000,"run":"6f0c…"}',
-    '```',
-    '',
-    'A file is appended to. A reader ignores events and fields that it does not know: within version 1 some are added, none is',
-    'removed. Secrets are masked. A reader that does not read never slows an install; what it would have had is dropped.',
-    '[events.schema.json](events.schema.json) is the JSON Schema of a line.',
-    '',
-    `Every event has ${fieldList(common)}. Those of a step have its id, \`step\`, and its \`lane\` where steps run beside`,
-    'each other. Times that something took are in milliseconds.',
-    '',
-    ...table(
+export const eventsPage = (): string =>
+  pageOf('events', {
+    common: fieldList(common),
+    events: table(
       ['Event', 'Meaning', 'Fields'],
       Object.entries(events).map(([type, [about, fields]]) => [
         codeCell(type),
@@ -158,9 +143,7 @@ export function eventsPage(): string {
         fieldList(fields),
       ]),
     ),
-    '',
-  ].join('\n');
-}
+  });
 
 /** Fields that the text above the table explains. */
 const plain: ReadonlySet<string> = new Set(['step', 'lane', 'duration', 'waited', 'limit']);

@@ -19,6 +19,7 @@ import { deployFiles } from './deploy.ts';
 import { errorsPage } from './errors.ts';
 import { eventJsonSchema, eventsPage } from './events.ts';
 import { faultsPage } from './faults.ts';
+import { pageOf } from './markdown.ts';
 import { architecturePage } from './rooms.ts';
 import { waitsPage } from './waits.ts';
 
@@ -64,18 +65,8 @@ const line =
   '--url https://service:6008 --cluster-id CLUSTER --host-id HOST --boot-device /dev/disk/by-id/DISK';
 
 /** The page with the plan of every role, for the shortest line of an install. */
-export function plansPage(): string {
+function plansPage(): string {
   const { config } = checkConfig(readSettings(line.split(' '), {}).layers);
-  return [
-    '# Plans',
-    '',
-    'This page is written by `npm run docs`. It shows what each role does for the shortest line of',
-    'an install; `bootwright plan` with the flags of another install shows it for that one.',
-    '',
-    '```',
-    `bootwright -r ROLE ${line}`,
-    '```',
-    '',
-    ...allRoles.map((role) => renderPlan(describeRole(role, config), 'markdown')),
-  ].join('\n');
+  const roles = allRoles.map((role) => renderPlan(describeRole(role, config), 'markdown'));
+  return pageOf('plans', { line, roles: roles.join('\n').trimEnd() });
 }

@@ -37,6 +37,6 @@ export async function architecturePage(): Promise<string> {
     const rounded = Number(length.toPrecision(2)).toLocaleString('en');
     return [codeCell(folder), String(files), rounded, subjects.get(folder) ?? ''];
   });
-  lines.splice(first, height, ...table(heads, rows));
+  lines.splice(first, height, table(heads, rows));
   return format(lines.join('\n'), { parser: 'markdown', printWidth: 100 });
 }

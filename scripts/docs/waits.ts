@@ -7,7 +7,7 @@ import { stageLimits } from '../../src/model/stage.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
 import { everyFailure } from './errors.ts';
-import { codeCell, table } from './markdown.ts';
+import { codeCell, pageOf, table } from './markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -137,23 +137,11 @@ export async function waitsPage(): Promise<string> {
   const stages = Object.entries(stageLimits)
     .filter(([, limit]) => Number.isFinite(limit))
     .map(([stage, limit]) => [stage, renderDuration(limit), renderDuration(limit / 3)]);
-  return [
-    ...intro,
-    ...table(['Step', 'Waits for', 'Not yet: ended by', 'Fails at once', 'Limit'], rows),
-    '',
-    '## Stages',
-    '',
-    'The limits are those of assisted-service (`HOST_STAGE_*_TIMEOUT`); a changed text begins the time again.',
-    '',
-    ...table(['Stage', 'The service fails the host after', 'Heartbeat each'], stages),
-    '',
-    '## Waits inside steps',
-    '',
-    'Each ends by itself, in minutes, or belongs to a step above.',
-    '',
-    ...table(['Until', 'In'], shortWaits()),
-    '',
-  ].join('\n');
+  return pageOf('waits', {
+    steps: table(['Step', 'Waits for', 'Not yet: ended by', 'Fails at once', 'Limit'], rows),
+    stages: table(['Stage', 'The service fails the host after', 'Heartbeat each'], stages),
+    sentences: table(['Until', 'In'], shortWaits()),
+  });
 }
 
 /** Some waits of the controller last as long as the installation does. */
@@ -167,24 +155,3 @@ function requireSame(steps: readonly string[], kinds: readonly string[]): void {
   const gone = kinds.find((id) => !steps.includes(id));
   if (gone !== undefined) throw new RangeError(`scripts/docs/waits.ts: no step ${gone} waits`);
 }
-
-const intro: readonly string[] = [
-  '# Waits',
-  '',
-  'This page is written by `npm run docs`. [ADR 0034](adr/0034-waits-that-end.md) has the reasons.',
-  '',
-  'A wait that is not over has one of three reasons:',
-  '',
-  '- **Not yet.** It may come true. The text beside the stage says what is missing. The step continues to poll until',
-  '  its limit, also an API server that refuses the credentials (401, 403) or the request (400).',
-  '- **It cannot come true.** The step fails at once, with what says so: the last lines of a unit that systemd has',
-  '  given up, for example.',
-  '- **The service decides.** The service fails a host whose text has not changed for the limit of its stage, and',
-  '  stops its agent. The text changes with progress only: no counter, no elapsed time, no number of restarts.',
-  '  A text that was shown before is no progress; it stops renewing the stage at half the limit.',
-  '',
-  'The heartbeat is the one exception: it renews the text three times within the limit of the stage. Work that has a',
-  'limit of its own has one. So has a wait whose end other hosts decide, as long as they can be seen.',
-  'Without an inventory service each wait ends at its own limit.',
-  '',
-];
