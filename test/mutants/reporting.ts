@@ -41,6 +41,18 @@ export const reportingMutants: MutantsByFile = {
       to: '  } catch (thrown) {\n    throw thrown;\n  }\n  const ask',
     },
   ],
+  'src/cli/doctor/preflight.ts': [
+    {
+      means: 'doctor says nothing of Ignition that wipes what is kept',
+      from: 'await refuseWipes(scope, disk, ignition);',
+      to: '',
+    },
+    {
+      means: 'doctor judges Ignition that coreos-installer is not given',
+      from: 'own === undefined',
+      to: "own !== ''",
+    },
+  ],
   'src/cli/medium.ts': [
     {
       means: 'a medium names a file of the machine that it was made on',

@@ -15,15 +15,7 @@ import { openWorld, type RunWorld } from '../install-world.ts';
 import { print, printJson, printNote, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
 import { stopSignal } from '../stop-signal.ts';
-import {
-  askCheck,
-  type Check,
-  type CheckScope,
-  failedBy,
-  HostFinding,
-  type NetworkScope,
-  ok,
-} from './check.ts';
+import { askCheck, type Check, failedBy, HostFinding, type NetworkScope, ok } from './check.ts';
 import { findDisks, hostChecks, systemCheck } from './host-checks.ts';
 import { networkChecks } from './network-checks.ts';
 import { checkPreflight } from './preflight.ts';
@@ -149,7 +141,7 @@ async function checkAgent(config: Config): Promise<HostFinding> {
 /** The reports go nowhere: what the service hears of a host comes from its installation. */
 async function preflight(
   { ports }: RunWorld,
-  { config, signal }: CheckScope,
+  { config, signal, hide }: NetworkScope,
 ): Promise<readonly HostFinding[]> {
   const role = chooseRole(config);
   const reports = reporterOf({
@@ -157,7 +149,7 @@ async function preflight(
     send: () => Promise.resolve(),
   });
   try {
-    return await checkPreflight({ role, config, ports: { ...ports, reports }, signal });
+    return await checkPreflight({ role, config, ports: { ...ports, reports }, signal, hide });
   } finally {
     reports.close();
   }

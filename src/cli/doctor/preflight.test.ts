@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { keptPartition } from '../../../test/support/disk-samples.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
@@ -12,16 +13,18 @@ import { step } from '../../steps/step.ts';
 import { findUnverified, withRefusals } from '../config.ts';
 import { checkPreflight } from './preflight.ts';
 
-const findDisk = step({
-  ...{ id: 'disk/resolve', title: 'Find the disk', preflight: true, limit: seconds(5) },
-  uses: [],
-  gives: TargetDisk,
-  run: () =>
-    Promise.resolve({
-      ...{ path: '/dev/sda', asked: '/dev/sda', name: 'sda', majorMinor: '8:0', type: 'disk' },
-      ...{ sizeBytes: 120e9, sectorBytes: 512, serial: '', wwn: '', byId: [] },
-    }),
-});
+const findDisk = (kept?: TargetDisk['kept']) =>
+  step({
+    ...{ id: 'disk/resolve', title: 'Find the disk', preflight: true, limit: seconds(5) },
+    uses: [],
+    gives: TargetDisk,
+    run: () =>
+      Promise.resolve({
+        ...{ path: '/dev/sda', asked: '/dev/sda', name: 'sda', majorMinor: '8:0', type: 'disk' },
+        ...{ sizeBytes: 120e9, sectorBytes: 512, serial: '', wwn: '', byId: [] },
+        ...(kept === undefined ? {} : { kept }),
+      }),
+  });
 
 const plain = 'http://mirror.example/metal.raw';
 const secure = 'https://mirror.example/metal.raw';
@@ -37,12 +40,12 @@ async function doctor(config: Config) {
     .on(['skopeo', rest])
     .fails(1, 'no route');
   const found = await checkPreflight({
-    role: { ...master, steps: [findDisk, chooseImage] },
+    role: { ...master, steps: [findDisk(), chooseImage] },
     config,
     ports: {
       ...{ host, clock: fakeClock(), web: fakeWeb().with(plain, image).with(secure, image) },
     } as never,
-    signal: new AbortController().signal,
+    ...{ signal: new AbortController().signal, hide: () => undefined },
   });
   return found.find(({ check }) => check === 'image/choose');
 }
@@ -77,5 +80,43 @@ describe('an image that nothing verifies', () => {
     const finding = await doctor(Config.parse({ role: 'master', image, service }));
     expect(finding).toMatchObject({ state: 'warning' });
     expect(finding?.says).toMatch(/plain http.*; .*node image/);
+  });
+});
+
+describe('Ignition of a host that keeps partitions', () => {
+  const ignition = (wipeTable: boolean): string =>
+    JSON.stringify({
+      ignition: { version: '3.2.0' },
+      storage: { disks: [{ device: '/dev/sda', wipeTable }] },
+    });
+  const keep = ['--save-partlabel', 'data'];
+  const own = [...keep, '--ignition-file', '/own.ign'];
+  const lost = { state: 'failed', code: 'disk.keep-wiped' };
+  const unknown = { state: 'warning', hint: 'see what is found of Ignition' };
+
+  it.each<[string, readonly string[], Record<string, string>, object | undefined]>([
+    ['wipes them', keep, { '/host.ign': ignition(true) }, lost],
+    ['leaves them', keep, { '/host.ign': ignition(false) }, { state: 'ok' }],
+    ['is not there', keep, {}, unknown],
+    [
+      'gives way to one that wipes them',
+      own,
+      { '/host.ign': ignition(false), '/own.ign': ignition(true) },
+      lost,
+    ],
+    ['gives way to one that leaves them', own, { '/own.ign': ignition(false) }, { state: 'ok' }],
+    ['of one that keeps none is not looked at', [], { '/host.ign': ignition(true) }, undefined],
+  ])('is judged as by an install where it %s', async (...[, writerArgs, files, found]) => {
+    const host = fakeHost();
+    for (const [path, text] of Object.entries(files)) host.withFile(path, text);
+    const findings = await checkPreflight({
+      role: { ...master, steps: [findDisk([keptPartition(5, 'data', 25_000)])] },
+      config: Config.parse({ image: { writerArgs }, ignition: { file: '/host.ign' } }),
+      ports: { host, clock: fakeClock() } as never,
+      ...{ signal: new AbortController().signal, hide: () => undefined },
+    });
+    const finding = findings.find(({ check }) => check === 'image/check-inputs');
+    if (found === undefined) expect(finding).toBeUndefined();
+    else expect(finding).toMatchObject(found);
   });
 });

@@ -9,8 +9,14 @@ import type { AnyStep } from '../../engine/step.ts';
 import { minutes } from '../../model/duration.ts';
 import { version } from '../../model/version.ts';
 import type { Ports } from '../../ports/ports.ts';
-import type { InstallWorld } from '../../steps/step.ts';
-import { type CheckAnswer, failedBy, type HostFinding, ok } from './check.ts';
+import { writesDisk } from '../../steps/conditions.ts';
+import { TargetDisk } from '../../steps/disk/facts.ts';
+import { refuseWipes } from '../../steps/disk/kept.ts';
+import { mayKeepPartitions } from '../../steps/disk/writer-args.ts';
+import { readHostIgnition } from '../../steps/ignition/fetch-host.ts';
+import { checkInputs, ignitionIn } from '../../steps/image/choose.ts';
+import { type InstallWorld, step } from '../../steps/step.ts';
+import { type CheckAnswer, failedBy, type HostFinding, type NetworkScope, ok } from './check.ts';
 
 type Step = AnyStep<InstallWorld>;
 
@@ -20,10 +26,40 @@ export interface PreflightRun {
   readonly config: Config;
   readonly ports: Ports;
   readonly signal: AbortSignal;
+  readonly hide: NetworkScope['hide'];
 }
 
 /** An image file of some GB is read to its end for its digest. */
 const limit = minutes(5);
+
+/** What an install asks of the Ignition that it has saved by then. */
+const checkKept = step({
+  id: checkInputs.id,
+  title: 'Check that Ignition keeps what the writer keeps',
+  uses: ['host', 'inventory', 'objects', 'web'],
+  needs: { disk: TargetDisk },
+  when: writesDisk,
+  preflight: true,
+  limit,
+  run: async (scope, { disk }) => {
+    const { config, host, signal, note } = scope;
+    if (disk.kept === undefined) return;
+    const own = ignitionIn(config.image.writerArgs);
+    const ignition = await (
+      own === undefined
+        ? readHostIgnition(scope).then(({ bytes }) => bytes)
+        : host.readText(own, signal)
+    ).catch(() => undefined);
+    signal.throwIfAborted();
+    if (ignition === undefined) {
+      const hint = 'see what is found of Ignition';
+      note('warn', 'not known: the Ignition of this host cannot be read', { hint });
+      return;
+    }
+    await refuseWipes(scope, disk, ignition);
+    note('info', 'Ignition of this host wipes no kept partition; what it fetches is not known');
+  },
+});
 
 /** Facts that a step cannot do without. */
 const needed = ({ needs = {} }: Step): readonly string[] =>
@@ -35,17 +71,18 @@ const needed = ({ needs = {} }: Step): readonly string[] =>
  */
 export async function checkPreflight(given: PreflightRun): Promise<readonly HostFinding[]> {
   const found = new Map<string, CheckAnswer>();
-  const all = mainLine(given.role)
-    .map(({ step }) => step)
-    .filter(({ preflight }) => preflight === true);
-  let left: readonly Step[] = all;
+  const steps: readonly Step[] = [
+    ...mainLine(given.role).flatMap(({ step: one }) => (one.preflight === true ? [one] : [])),
+    ...(mayKeepPartitions(given.config.image.writerArgs) ? [checkKept] : []),
+  ];
+  let left = steps;
   for (;;) {
     const failure = await runOnce({ ...given, role: { ...given.role, steps: left } }, found);
     if (failure === undefined) break;
     found.set(failure.step.id, failure.answer);
     left = without(left, failure.step, found);
   }
-  return all.flatMap(({ id }) => {
+  return steps.flatMap(({ id }) => {
     const answer = found.get(id);
     return answer === undefined ? [] : [{ check: id, ...answer }];
   });
@@ -76,28 +113,23 @@ function without(
   });
 }
 
-interface StepFailure {
-  readonly step: Step;
-  readonly answer: CheckAnswer;
-}
-
 /** Runs steps until one fails, and says of each before it what it found. */
 async function runOnce(
-  { role, config, ports, signal }: PreflightRun,
+  { role, config, ports, signal, hide }: PreflightRun,
   found: Map<string, CheckAnswer>,
-): Promise<StepFailure | undefined> {
+): Promise<{ readonly step: Step; readonly answer: CheckAnswer } | undefined> {
   const steps = mainLine(role).map(({ step }) => step);
   let running: string | undefined;
   const listen: Sink = (event) => {
     if (event.type === 'step.started') running = event.step;
-    const answer = answerOf(event, { steps, config, before: found });
+    const answer = answerOf(event, { steps, config }, found);
     if (answer !== undefined && 'step' in event) found.set(event.step, answer);
   };
   const late = AbortSignal.timeout(limit);
   try {
     await runRole({
       ...{ role: { ...role, follow: [], always: [] }, config, ports, clock: ports.clock },
-      ...{ journal: noJournal, run: 'doctor', sinks: [listen] },
+      ...{ journal: noJournal, run: 'doctor', sinks: [listen], hide },
       header: { version, fingerprint: 'none', bootId: 'none' },
       signal: AbortSignal.any([signal, late]),
     });
@@ -112,15 +144,13 @@ async function runOnce(
   }
 }
 
-interface Listened {
-  readonly steps: readonly Step[];
-  readonly config: Config;
-  readonly before: ReadonlyMap<string, CheckAnswer>;
-}
-
-function answerOf(event: RunEvent, { steps, config, before }: Listened): CheckAnswer | undefined {
+function answerOf(
+  event: RunEvent,
+  { steps, config }: { readonly steps: readonly Step[]; readonly config: Config },
+  found: ReadonlyMap<string, CheckAnswer>,
+): CheckAnswer | undefined {
   if (event.type !== 'step.finished' && event.type !== 'note') return undefined;
-  const earlier = before.get(event.step);
+  const earlier = found.get(event.step);
   if (event.type === 'note' && event.level === 'warn') return warned(event, earlier);
   if (earlier?.state === 'warning') return earlier;
   if (event.type === 'note') return ok(joined(earlier, event.message));

@@ -225,7 +225,7 @@ function wipesIn(storage: Storage, kept: readonly KeptPartition[]): readonly Wip
 export async function refuseWipes(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
   { path, asked, byId, kept = [] }: TargetDisk,
-  ignition: string,
+  ignition: string | Uint8Array,
 ): Promise<void> {
   const separator = /\d$/.test(path) ? 'p' : '';
   const ofDisk = [path, asked, ...byId, bootDisk];

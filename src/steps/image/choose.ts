@@ -116,7 +116,7 @@ export const checkInputs = step({
 });
 
 /** The Ignition that coreos-installer takes in place of that of this host. */
-const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
+export const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
   valueOf(usesIn(writerArgs), 'ignition-file', 'ignition');
 
 /** Where coreos-installer finds streams, and network settings, unless it is told (coreos-installer 0.26, `src/source.rs`, `src/cmdline`). */
