@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { authority } from '../../test/support/authority.ts';
+import { authority, expiredAuthority } from '../../test/support/authority.ts';
 import { authorityProblem } from './certificates.ts';
 
 const [now, later] = [Date.parse('2026-12-01'), Date.parse('2127-01-01')];
@@ -9,6 +9,7 @@ const key = '-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\
 it.each([
   ['a certificate', authority, now, undefined],
   ['several, with names before them', `# CA\n${authority}\n${authority}\n`, now, undefined],
+  ['an old one beside its successor', `${authority}\n${expiredAuthority}`, now, undefined],
   ['nothing', '', now, 'holds no PEM certificate'],
   ['one in DER', '0\u0082\u0001{', now, 'holds no PEM certificate'],
   ['one that is cut', authority.slice(0, -30), now, 'holds no PEM certificate'],

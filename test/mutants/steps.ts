@@ -9,6 +9,11 @@ export const stepMutants: MutantsByFile = {
       to: 'last > 0',
     },
     {
+      means: 'an old authority beside its successor is refused',
+      from: 'Math.max(...ends)',
+      to: 'Math.min(...ends)',
+    },
+    {
       means: 'a private key is given to every user of the installed host',
       from: "text.includes('PRIVATE KEY-----')",
       to: 'text === ""',
@@ -41,6 +46,16 @@ export const stepMutants: MutantsByFile = {
       means: 'an installed host is given Ignition of a newer spec than it may know',
       from: "version: '3.0.0'",
       to: "version: '3.5.0'",
+    },
+    {
+      means: 'nobody but root reads mirrors and authorities of an installed host',
+      from: 'embeddedFile(path, text, 0o644)',
+      to: 'embeddedFile(path, text, 0o600)',
+    },
+    {
+      means: 'a host is given Ignition that its first boot refuses',
+      from: "refuseErrors(validateConfig(merged), 'ignition.merge-invalid');",
+      to: '',
     },
     {
       means: 'an authority is written, and no tool of the host trusts it',

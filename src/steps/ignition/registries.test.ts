@@ -109,6 +109,11 @@ describe('the Ignition of the installed host', () => {
     expect(text).toContain('"version":"3.2.0"');
     expect(fileIn(text, mirrorsPath)).toContain('location = "quay.io/openshift"');
     expect(fileIn(text, anchor)).toBe(authority);
+    const { storage } = parseValidConfig(text).config;
+    expect(storage?.files?.filter(({ path: at }) => at !== '/etc/of-the-host')).toMatchObject([
+      { path: mirrorsPath, mode: 0o644, overwrite: true },
+      { path: anchor, mode: 0o644, overwrite: true },
+    ]);
     const sha256 = createHash('sha256').update(text).digest('hex');
     expect(value).toMatchObject({ path, bytes: text.length, sha256, version: '3.2.0' });
   });
@@ -117,6 +122,17 @@ describe('the Ignition of the installed host', () => {
     const files = [embeddedFile(mirrorsPath, 'of the site', 0o600)];
     const { text } = await fetch({ ...served, storage: { files } });
     expect(fileIn(text, mirrorsPath)).toBe('of the site');
+  });
+
+  it('is not saved where what was served leaves no folder for it', async () => {
+    const links = [{ path: '/etc/containers', target: '/usr/share/containers' }];
+    const host = trusting();
+    const inventory = fakeInventory({
+      ignition: JSON.stringify({ ...served, storage: { links } }),
+    });
+    const { failure } = await tryStep(fetchHost, { config, host, inventory, clock: clockAt(now) });
+    expect(failure).toMatchObject({ code: 'ignition.merge-invalid' });
+    expect(host.textOf(path)).toBeUndefined();
   });
 
   it('is not saved with an authority that changed', async () => {
