@@ -57,19 +57,25 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
     : { problem: `${name}: connection.uuid is no UUID` };
 }
 
+/** Of GLib (`g_key_file_is_key_name`): brackets are there for a language alone. */
+const keyName = /^[^[\]]+(\[[\p{L}\p{N}_.@-]+\])?$/u;
+
 /** The values of `[connection]`, or the line that cannot be read (GKeyFile of GLib). */
 function connectionIn(text: string): ReadonlyMap<string, string> | number {
   const values = new Map<string, string>();
   let group: string | undefined;
   for (const [index, raw] of text.split('\n').entries()) {
     const line = raw.trim();
+    // To GLib a byte order mark or a no-break space is no blank.
+    if (/\P{ASCII}/u.test(raw.replace(line, ''))) return index + 1;
     if (/^(#|$)/.test(line)) continue;
     const header = /^\[([^[\]]+)\]$/.exec(line)?.[1];
     group = header ?? group;
     if (header !== undefined) continue;
     const at = line.indexOf('=');
-    if (at <= 0 || line.startsWith('[') || group === undefined) return index + 1;
-    if (group === 'connection') values.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
+    const key = line.slice(0, Math.max(at, 0)).trim();
+    if (!keyName.test(key) || group === undefined) return index + 1;
+    if (group === 'connection') values.set(key, line.slice(at + 1).trim());
   }
   return values;
 }
