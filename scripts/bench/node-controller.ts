@@ -4,19 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, type BuildOptions } from 'esbuild';
+import { type Followed, followed } from '../../src/adapters/kube/follow.ts';
 import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/cluster/kinds.ts';
 import { poolControllers } from '../../src/controllers/pools/controllers.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
 import { type Millis, minutes } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type {
-  Kube,
-  KubeObject,
-  KubePatch,
-  KubeRef,
-  KubeSelection,
-  KubeView,
-} from '../../src/ports/kube.ts';
+import type { Kube, KubeObject, KubePatch, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { runControllers } from '../../src/reconcile/manager.ts';
 import { type Figure, percentile } from './figure.ts';
 import { run } from './process.ts';
@@ -170,9 +164,8 @@ function largeCluster(count: number) {
       },
     ],
   };
-  let showPools: (view: KubeView) => void = () => undefined;
-  let nodes: readonly KubeObject[] = Array.from({ length: count }, (_, index) => nodeOf(index, 1));
-  let show: (view: KubeView) => void = () => undefined;
+  kinds[nodeKind.plural] = Array.from({ length: count }, (_, index) => nodeOf(index, 1));
+  const views = new Map<string, Followed>();
   let requests = 0;
   const pods = Array.from({ length: 30 }, (_, index) => ({
     metadata: { name: `p${index}`, namespace: 'n', uid: `${index}`, deletionTimestamp: 'now' },
@@ -197,21 +190,24 @@ function largeCluster(count: number) {
           one.metadata.name === name ? merged(one, body as KubeObject) : one,
         );
         kinds[kind.plural] = patched;
-        showPools({ isSynced: true, objects: patched });
+        views.get(kind.plural)?.listed({ version: '', objects: patched });
       }
       return answer({ metadata: { name } });
     },
     create: (_: unknown, object: KubeObject) => answer(object),
-    follow: (selection: KubeSelection, seen: typeof show, signal: AbortSignal) => {
-      if (selection.kind === nodeKind) show = seen;
-      if (selection.kind === machineConfigPools) showPools = seen;
-      seen({ isSynced: true, objects: selection.kind === nodeKind ? nodes : objectsOf(selection) });
+    follow: (
+      selection: KubeSelection,
+      seen: Parameters<typeof followed>[0],
+      signal: AbortSignal,
+    ) => {
+      const known = followed(seen);
+      views.set(selection.kind.plural, known);
+      known.listed({ version: '', objects: objectsOf(selection) });
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     },
   } as Partial<Kube> as Kube;
   const change = (index: number, version: number): void => {
-    nodes = nodes.with(index, nodeOf(index, version));
-    show({ isSynced: true, objects: nodes });
+    views.get(nodeKind.plural)?.happened({ type: 'put', object: nodeOf(index, version) });
   };
   return { kube, change, requests: () => requests };
 }

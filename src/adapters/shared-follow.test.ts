@@ -5,7 +5,11 @@ import type { Kube, KubeSelection, KubeView } from '../ports/kube.ts';
 import { sharedFollows } from './shared-follow.ts';
 
 const nodes: KubeSelection = { kind: { group: '', version: 'v1', plural: 'nodes' } };
-const viewOf = (name: string): KubeView => ({ isSynced: true, objects: [{ metadata: { name } }] });
+const viewOf = (name: string): KubeView => ({
+  isSynced: true,
+  objects: [{ metadata: { name } }],
+  changes: [],
+});
 
 function setUp() {
   const opened: {

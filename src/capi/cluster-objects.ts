@@ -48,7 +48,7 @@ export async function followCluster(
   { seen, signal }: Follower,
 ): Promise<void> {
   const labelSelector = `${capiNames.clusterName}=${name}`;
-  const unseen: KubeView = { isSynced: false, objects: [] };
+  const unseen: KubeView = { isSynced: false, objects: [], changes: [] };
   const views = { cluster: unseen, controlPlane: unseen, configs: unseen };
   const report = (): void => {
     const all = Object.values(views);

@@ -68,7 +68,10 @@ export const isConflict = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.conflict';
 
 /** Why a view may be incomplete; undefined when it is complete. */
-export function gapIn({ isSynced, lastError }: KubeView): string | undefined {
+export function gapIn({
+  isSynced,
+  lastError,
+}: Pick<KubeView, 'isSynced' | 'lastError'>): string | undefined {
   if (lastError !== undefined) return apiErrorText(lastError);
   return isSynced ? undefined : 'the API server has not listed the objects yet';
 }

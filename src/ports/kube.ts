@@ -46,12 +46,29 @@ export interface KubeSelection {
   readonly fieldSelector?: string;
 }
 
+/** No name holds a space, so names come before namespaces in the order. */
+export const objectKey = ({
+  name,
+  namespace,
+}: {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}): string => (namespace === undefined ? name : `${name} ${namespace}`);
+
+/** An object before and after a change; one of the two is missing where it has come or gone. */
+export interface KubeChange {
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject | undefined;
+}
+
 /** The objects of a selection as they were last seen. */
 export interface KubeView {
-  /** False until the first list has come. */
+  /** False until the first list has come, and where the kind is no longer served. */
   readonly isSynced: boolean;
-  /** In the order of their names. */
+  /** In the order of their names; made when it is read, of what is there by then. None while it is not synced. */
   readonly objects: readonly KubeObject[];
+  /** Since the last synced view, also what has come and gone while nothing was seen. All objects are new to the first view of a follower. */
+  readonly changes: readonly KubeChange[];
   /** Why the view may be old: the API server cannot be reached now. */
   readonly lastError?: AgentError;
 }
@@ -88,7 +105,7 @@ export interface Kube {
   /**
    * Follows a selection until the signal aborts, then resolves: list, then watch, through restarts
    * of the API server, lost history (410) and connections that died without a word, which are noticed
-   * within 12 seconds, or 15 where watches last longer. `seen` is called with the whole view after each change of it; it must not
+   * within 12 seconds, or 15 where watches last longer. `seen` is called with the view after each change of it; it must not
    * throw, and what it throws ends the following. `lastError` comes when the server cannot be reached
    * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
    * is not served yet is no error: the view is not synced, and the kind is looked for each second;

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock } from '../../test/support/fake-clock.ts';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
+import { type Followed, followed } from '../adapters/kube/follow.ts';
+import { sharedFollows } from '../adapters/shared-follow.ts';
 import { nodes, pods } from '../cluster/kinds.ts';
 import { minutes } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
-import type { Kube, KubeObject, KubeView } from '../ports/kube.ts';
-import { type Change, informer } from './informer.ts';
+import type { Kube, KubeChange, KubeObject } from '../ports/kube.ts';
+import { informer } from './informer.ts';
 
 const pod = (name: string, node: string, namespace = 'n'): KubeObject => ({
   metadata: { name, namespace },
@@ -16,7 +18,7 @@ const nodeOf = ({ spec }: KubeObject): readonly string[] => [
 ];
 const namesOf = (objects: readonly KubeObject[]): readonly string[] =>
   objects.map(({ metadata }) => metadata.name);
-const textOf = ({ before, after }: Change): string =>
+const textOf = ({ before, after }: KubeChange): string =>
   `${before?.metadata.uid ?? '-'} ${after?.metadata.uid ?? '-'}`;
 
 function setUp(port?: Pick<Kube, 'follow'>) {
@@ -32,19 +34,18 @@ function setUp(port?: Pick<Kube, 'follow'>) {
   return { kube, clock, stop, store, changes, gaps, run };
 }
 
-/** Views that a test shows by itself. */
+/** What a test says of a selection by itself. */
 function shown() {
-  let show: (view: KubeView) => void = () => undefined;
+  let known: Followed | undefined;
   const port: Pick<Kube, 'follow'> = {
     follow: (_, seen) => {
-      show = seen;
+      known = followed(seen);
       return new Promise(() => undefined);
     },
   };
-  const view = (objects: readonly KubeObject[], more: Partial<KubeView> = {}): void => {
-    show({ isSynced: true, objects, ...more });
-  };
-  return { port, view };
+  const list = (...objects: readonly KubeObject[]): void =>
+    known?.listed({ version: '1', objects });
+  return { port, list, known: () => known };
 }
 
 const versioned = (name: string, uid: string, version = '1'): KubeObject => ({
@@ -73,13 +74,13 @@ describe('an informer', () => {
   });
 
   it('shows what has come and gone during a gap, one that was replaced too', () => {
-    const { port, view } = shown();
+    const { port, list, known } = shown();
     const { store, changes, run } = setUp(port);
     void run();
-    view([versioned('a', 'a1'), versioned('b', 'b1'), versioned('c', 'c1')]);
-    view([versioned('a', 'a1'), versioned('b', 'b1'), versioned('c', 'c1')], { lastError: away });
+    list(versioned('a', 'a1'), versioned('b', 'b1'), versioned('c', 'c1'));
+    known()?.lastError(away);
     changes.length = 0;
-    view([versioned('a', 'a2'), versioned('c', 'c1'), versioned('d', 'd1')]);
+    list(versioned('a', 'a2'), versioned('c', 'c1'), versioned('d', 'd1'));
     expect(changes).toEqual(['b1 -', 'a1 a2', '- d1']);
     expect(store.by('node', 'of-a1')).toEqual([]);
     expect(namesOf(store.by('node', 'of-a2'))).toEqual(['a']);
@@ -87,43 +88,69 @@ describe('an informer', () => {
   });
 
   it('says nothing of a list that shows the same', () => {
-    const { port, view } = shown();
+    const { port, list } = shown();
     const { changes, run } = setUp(port);
     void run();
-    view([versioned('a', 'a1')]);
-    view([versioned('a', 'a1')]);
-    view([versioned('a', 'a1', '2')]);
+    list(versioned('a', 'a1'));
+    list(versioned('a', 'a1'));
+    list(versioned('a', 'a1', '2'));
     expect(changes).toEqual(['- a1', 'a1 a1']);
   });
 
+  it('begins with all that others have seen who follow the same', async () => {
+    const { port, list, known } = shown();
+    const shared = sharedFollows(port.follow, JSON.stringify);
+    const [first, second] = [setUp({ follow: shared }), setUp({ follow: shared })];
+    void first.run();
+    await settle();
+    list(versioned('b', 'b1'));
+    known()?.happened({ type: 'put', object: versioned('a', 'a1') });
+    void second.run();
+    expect(second.changes).toEqual(['- a1', '- b1']);
+    known()?.happened({ type: 'gone', object: versioned('b', 'b1', '2') });
+    expect([first.changes, second.changes]).toEqual([
+      ['- b1', '- a1', 'b1 -'],
+      ['- a1', '- b1', 'b1 -'],
+    ]);
+    expect(namesOf(second.store.all())).toEqual(['a']);
+    known()?.missing();
+    const third = setUp({ follow: shared });
+    void third.run();
+    expect(third.changes).toEqual([]);
+    list(versioned('a', 'a1'));
+    expect(third.changes).toEqual(['- a1']);
+  });
+
   it('keeps what it has seen throughout a gap, and says since when there is one', async () => {
-    const { port, view } = shown();
-    const { store, gaps, clock, run } = setUp(port);
+    const { port, list, known } = shown();
+    const { store, changes, gaps, clock, run } = setUp(port);
     void run();
     expect(store.gap()?.reason).toContain('not listed');
-    view([versioned('a', 'a1')]);
+    list(versioned('a', 'a1'), versioned('b', 'b1'));
     expect(store.gap()).toBeUndefined();
     await clock.advance(minutes(1));
-    view([versioned('a', 'a1')], { lastError: away });
+    known()?.lastError(away);
     await clock.advance(minutes(1));
     // The kind is served no longer.
-    view([], { isSynced: false });
+    known()?.missing();
     expect(store.gap()?.since).toBe(minutes(1));
-    expect(namesOf(store.all())).toEqual(['a']);
-    view([versioned('a', 'a1')]);
+    expect(namesOf(store.all())).toEqual(['a', 'b']);
+    changes.length = 0;
+    list(versioned('a', 'a1'));
+    expect(changes).toEqual(['b1 -']);
     expect(gaps.map((gap) => gap === undefined)).toEqual([true, false, false, true]);
   });
 
   it('computes an index again that reads something else', () => {
-    const { port, view } = shown();
+    const { port, list } = shown();
     let label = 'one';
     const clock = fakeClock({ auto: false });
     const store = informer({ kube: port, clock }, { kind: nodes }, { label: () => [label] });
     void store.run(new AbortController().signal);
-    view([versioned('a', 'a1')]);
+    list(versioned('a', 'a1'));
     label = 'two';
     store.reindex('label');
-    view([versioned('a', 'a1'), versioned('b', 'b1')]);
+    list(versioned('a', 'a1'), versioned('b', 'b1'));
     expect(store.by('label', 'one')).toEqual([]);
     expect(namesOf(store.by('label', 'two'))).toEqual(['a', 'b']);
   });

@@ -1,13 +1,15 @@
+import { SortedMap } from '../lib/sorted-map.ts';
 import type { Millis } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 import { gapIn } from '../ports/kube-failures.ts';
-import type { Kube, KubeObject, KubeSelection, KubeView } from '../ports/kube.ts';
-
-/** An object before and after a change; one of the two is missing where it has come or gone. */
-export interface Change {
-  readonly before: KubeObject | undefined;
-  readonly after: KubeObject | undefined;
-}
+import {
+  type Kube,
+  type KubeChange,
+  type KubeObject,
+  objectKey,
+  type KubeSelection,
+  type KubeView,
+} from '../ports/kube.ts';
 
 /** Why a store may be out of date, and since when. */
 export interface Gap {
@@ -32,10 +34,10 @@ export interface Informer<Index extends string = never> {
   /** Computes an index again, whose function reads something else than the object. */
   readonly reindex: (index: Index) => void;
   /** Called after each change of an object, also with what has come or gone during a gap. */
-  readonly onChange: (handler: (change: Change) => void) => void;
+  readonly onChange: (handler: (change: KubeChange) => void) => void;
   /** Called when a gap begins, ends, or has another reason. */
   readonly onGap: (handler: () => void) => void;
-  /** Follows the selection until the signal aborts; then resolves. */
+  /** Follows the selection until the signal aborts; then resolves. Called once. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -54,25 +56,27 @@ export function informer<Index extends string = never>(
   const tables = new Map(
     Object.entries<IndexOf>(indexes).map(([name, valuesOf]) => [name, indexTable(valuesOf)]),
   );
-  const changed: ((change: Change) => void)[] = [];
+  const changed: ((change: KubeChange) => void)[] = [];
   const gapChanged: (() => void)[] = [];
-  const objects = new Map<string, KubeObject>();
-  let latest: readonly KubeObject[] = [];
-  const unlisted = gapIn({ isSynced: false, objects: [] }) ?? '';
+  const objects = new SortedMap<KubeObject>();
+  let isListed = false;
+  const unlisted = gapIn({ isSynced: false }) ?? '';
   let gap: Gap | undefined = { reason: unlisted, since: clock.elapsed() };
 
-  const enter = ({ before, after }: Change): void => {
+  const enter = ({ before, after }: KubeChange): void => {
     const object = after ?? before;
     if (object === undefined) return;
-    const key = keyOf(object.metadata);
+    const key = objectKey(object.metadata);
     if (after === undefined) objects.delete(key);
     else objects.set(key, after);
     for (const table of tables.values()) table.change(key, after);
   };
   const take = (view: KubeView): void => {
-    const changes = changesBetween({ objects, latest }, view.objects);
+    const all = (): readonly KubeChange[] =>
+      view.objects.map((after) => ({ before: undefined, after }));
+    const changes = isListed ? view.changes : all();
+    isListed = true;
     for (const change of changes) enter(change);
-    latest = view.objects;
     for (const change of changes) for (const handler of changed) handler(change);
   };
   const mind = (reason: string | undefined): void => {
@@ -81,14 +85,13 @@ export function informer<Index extends string = never>(
     for (const handler of gapChanged) handler();
   };
   return {
-    get: (name, namespace) =>
-      objects.get(keyOf(namespace === undefined ? { name } : { name, namespace })),
-    all: () => latest,
+    get: (name, namespace) => objects.get(objectKey({ name, namespace })),
+    all: () => objects.list(),
     by: (index, value) => tables.get(index)?.get(value) ?? [],
     gap: () => gap,
     reindex: (index) => {
       const table = indexTable(indexes[index]);
-      for (const after of latest) table.change(keyOf(after.metadata), after);
+      for (const [key, after] of objects) table.change(key, after);
       tables.set(index, table);
     },
     onChange: (handler) => void changed.push(handler),
@@ -104,38 +107,6 @@ export function informer<Index extends string = never>(
   };
 }
 
-interface Known {
-  readonly objects: ReadonlyMap<string, KubeObject>;
-  readonly latest: readonly KubeObject[];
-}
-
-/** Most views differ in one object from the one before: then the lists are compared, and nothing is looked up. */
-function changesBetween(
-  { objects, latest }: Known,
-  next: readonly KubeObject[],
-): readonly Change[] {
-  const after = latest.length === next.length ? next.filter((one, at) => one !== latest[at]) : next;
-  const changes = after.flatMap((object): readonly Change[] => {
-    const before = objects.get(keyOf(object.metadata));
-    return before !== undefined && isSame(before, object) ? [] : [{ before, after: object }];
-  });
-  const come = changes.filter(({ before }) => before === undefined).length;
-  if (next.length - come === objects.size) return changes;
-  const names = new Set(next.map(({ metadata }) => keyOf(metadata)));
-  const gone = [...objects].filter(([key]) => !names.has(key));
-  return [...gone.map(([, before]) => ({ before, after: undefined })), ...changes];
-}
-
-const isSame = (one: KubeObject, other: KubeObject): boolean =>
-  one === other ||
-  (one.metadata.uid === other.metadata.uid &&
-    one.metadata.resourceVersion !== undefined &&
-    one.metadata.resourceVersion === other.metadata.resourceVersion);
-
-/** No name holds a space, so names come before namespaces in the order. */
-const keyOf = ({ name, namespace }: Pick<KubeObject['metadata'], 'name' | 'namespace'>): string =>
-  namespace === undefined ? name : `${name} ${namespace}`;
-
 /** The objects by the values of one index. */
 interface IndexTable {
   readonly get: (value: string) => readonly KubeObject[];
@@ -143,45 +114,23 @@ interface IndexTable {
   readonly change: (key: string, after: KubeObject | undefined) => void;
 }
 
-/** The objects of one value. What is derived is missing until it is asked for. */
-interface Bucket {
-  readonly objects: Map<string, KubeObject>;
-  /** Their keys in order; an object that changes keeps its place. */
-  order?: readonly string[];
-  sorted?: readonly KubeObject[];
-}
-
 function indexTable(valuesOf: IndexOf): IndexTable {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Map<string, SortedMap<KubeObject>>();
   const valuesByKey = new Map<string, readonly string[]>();
-  const drop = (key: string, value: string): void => {
-    const bucket = buckets.get(value);
-    bucket?.objects.delete(key);
-    delete bucket?.order;
-    delete bucket?.sorted;
-    if (bucket?.objects.size === 0) buckets.delete(value);
-  };
-  const put = (key: string, value: string, object: KubeObject): void => {
-    const bucket = buckets.get(value) ?? { objects: new Map<string, KubeObject>() };
-    if (!bucket.objects.has(key)) delete bucket.order;
-    delete bucket.sorted;
-    bucket.objects.set(key, object);
-    buckets.set(value, bucket);
-  };
   return {
-    get: (value) => {
-      const bucket = buckets.get(value);
-      if (bucket === undefined) return [];
-      const { objects } = bucket;
-      bucket.order ??= [...objects.keys()].sort();
-      return (bucket.sorted ??= bucket.order.flatMap((key) => objects.get(key) ?? []));
-    },
+    get: (value) => buckets.get(value)?.list() ?? [],
     change: (key, after) => {
       const values = after === undefined ? [] : valuesOf(after);
       for (const value of valuesByKey.get(key) ?? []) {
-        if (!values.includes(value)) drop(key, value);
+        if (values.includes(value)) continue;
+        const bucket = buckets.get(value);
+        bucket?.delete(key);
+        if (bucket?.size === 0) buckets.delete(value);
       }
-      if (after !== undefined) for (const value of values) put(key, value, after);
+      for (const value of values) {
+        const bucket = buckets.get(value) ?? new SortedMap();
+        if (after !== undefined) buckets.set(value, bucket.set(key, after));
+      }
       if (values.length > 0) valuesByKey.set(key, values);
       else valuesByKey.delete(key);
     },

@@ -64,7 +64,7 @@ describe('following', () => {
   const follow = (more: Partial<KubeOptions> = {}, seen?: (view: KubeView) => void): void => {
     ended = cluster(more).follow(
       { kind: nodes },
-      seen ?? ((view) => void views.push(view)),
+      seen ?? ((view) => void views.push({ ...view })),
       stop.signal,
     );
     ended.catch(() => undefined);

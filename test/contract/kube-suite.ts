@@ -110,7 +110,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
       const views: KubeView[] = [];
       const following = world().kube.follow(
         { ...mine(), kind },
-        (v) => void views.push(v),
+        (v) => void views.push({ ...v }),
         stop.signal,
       );
       const seen = (): KubeObject | undefined => views.at(-1)?.objects[0];
@@ -280,7 +280,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await ended;
       });
       const follow = (): void => {
-        ended = world().kube.follow(mine(), (view) => void views.push(view), stop.signal);
+        ended = world().kube.follow(mine(), (view) => void views.push({ ...view }), stop.signal);
       };
       const seen = (expected: object): Promise<void> =>
         vi.waitFor(

@@ -40,7 +40,7 @@ beforeEach(async () => {
   stop = new AbortController();
   kube = clusterOf(rig.kubeconfig);
   await rig.client.create(nodes, nodeOf('first'));
-  ended = kube.follow({ kind: nodes }, (view) => void views.push(view), stop.signal);
+  ended = kube.follow({ kind: nodes }, (view) => void views.push({ ...view }), stop.signal);
   await seen(['first']);
 });
 afterEach(async () => {

@@ -38,8 +38,9 @@ export function delayedKube(kube: Kube, clock: Clock, roundTrip: Millis): Kube {
       // What lists first is asked and answered before anything can be seen.
       await oneWay(signal).catch(() => undefined);
       const late = (view: Parameters<typeof seen>[0]): void => {
+        const then = { ...view };
         oneWay(signal).then(
-          () => seen(view),
+          () => seen(then),
           () => undefined,
         );
       };

@@ -263,8 +263,18 @@ export const adapterMutants: MutantsByFile = {
   'src/adapters/kube/follow.ts': [
     {
       means: 'objects that were deleted stay in the view',
-      from: 'if (objects.delete(keyOf(object))) order = undefined;',
+      from: 'if (after === undefined) objects.delete(key);',
+      to: 'if (after === undefined) objects.get(key);',
+    },
+    {
+      means: 'what went away during a gap is never seen to go',
+      from: '    ...gone.flatMap((key) => changed(objects, key, undefined)),\n',
       to: '',
+    },
+    {
+      means: 'one that was replaced under its name counts as the same',
+      from: '  one.uid === other.uid &&',
+      to: '  one.name === other.name &&',
     },
     {
       means: 'a watch continues from a point that the server has forgotten',

@@ -45,19 +45,19 @@ export const controllerMutants: MutantsByFile = {
   ],
   'src/reconcile/informer.ts': [
     {
-      means: 'what went away during a gap is never seen to go',
-      from: 'return [...gone.map(([, before]) => ({ before, after: undefined })), ...changes];',
-      to: 'return changes;',
+      means: 'who joins others never sees what they have seen',
+      from: 'const changes = isListed ? view.changes : all();',
+      to: 'const changes = view.changes;',
     },
     {
-      means: 'a kind that is not served empties the store',
+      means: 'who joins while the kind is not served never sees what others saw before',
       from: 'if (view.isSynced) take(view);',
       to: 'take(view);',
     },
     {
-      means: 'one that was replaced under its name counts as the same',
-      from: '(one.metadata.uid === other.metadata.uid &&',
-      to: '(one.metadata.name === other.metadata.name &&',
+      means: 'an index has what has left its value',
+      from: '        bucket?.delete(key);\n',
+      to: '',
     },
   ],
   'src/reconcile/actions.ts': [

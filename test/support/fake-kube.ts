@@ -1,16 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { chooseNode, isOver, unscheduledStatus } from '../../mocks/cluster/day-2/scheduler.ts';
 import { partAt, textIn } from '../../mocks/layering/objects.ts';
+import { followed } from '../../src/adapters/kube/follow.ts';
 import { nodes as nodeKind, pods as podKind } from '../../src/cluster/kinds.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
-import type {
-  Kube,
-  KubeKind,
-  KubeObject,
-  KubeRef,
-  KubeSelection,
-  KubeView,
-} from '../../src/ports/kube.ts';
+import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
 import {
   applied,
@@ -235,15 +229,10 @@ export function fakeKube(): FakeKube {
       return answer('list', selected(selection), signal);
     },
     follow: (selection, seen, signal) => {
-      let last: readonly KubeObject[] | undefined;
-      let shown: string | undefined;
+      const known = followed(seen);
       const read = (): void => {
-        if (lastError === undefined) last = selected(selection);
-        const view: KubeView = { isSynced: last !== undefined, objects: last ?? [] };
-        const news = [last?.map(versionOf) ?? 'none', lastError?.message ?? ''].join();
-        if (news === shown) return;
-        shown = news;
-        seen(lastError === undefined ? view : { ...view, lastError });
+        if (lastError !== undefined) known.lastError(lastError);
+        else known.listed({ version: '', objects: selected(selection) });
       };
       if (signal.aborted) return Promise.resolve();
       followers.add(read);
@@ -414,9 +403,6 @@ const groupOf = ({ group, version, plural }: KubeKind): string => `${group}|${ve
 
 const keyOf = ({ kind, namespace, name }: KubeRef): string =>
   `${groupOf(kind)}/${namespace ?? ''}/${name}`;
-
-const versionOf = ({ metadata }: KubeObject): string =>
-  `${metadata.name}@${metadata.resourceVersion}`;
 
 const placeOf = ({ metadata: { name, namespace } }: KubeObject): Omit<KubeRef, 'kind'> => ({
   name,

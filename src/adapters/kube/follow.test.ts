@@ -17,7 +17,7 @@ let views: KubeView[];
 let known: Followed;
 beforeEach(() => {
   views = [];
-  known = followed((view) => views.push(view));
+  known = followed((view) => views.push({ ...view }));
 });
 
 const last = (): unknown => {

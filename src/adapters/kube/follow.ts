@@ -1,6 +1,13 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { KubeObject, KubeSelection, KubeView } from '../../ports/kube.ts';
+import { SortedMap } from '../../lib/sorted-map.ts';
+import {
+  type KubeChange,
+  type KubeObject,
+  type KubeSelection,
+  type KubeView,
+  objectKey,
+} from '../../ports/kube.ts';
 import type { ApiError } from './api-error.ts';
 import {
   acceptOf,
@@ -215,7 +222,7 @@ export interface Followed {
   readonly happened: (event: ViewEvent) => void;
   /** The history is lost; what was seen stays until the next list. */
   readonly lose: () => void;
-  /** The kind is not served: an empty view that is not synced. */
+  /** The kind is not served: an empty view that is not synced. What was seen is compared with the next list. */
   readonly missing: () => void;
   /** The server cannot be reached, or answers again (undefined). */
   readonly lastError: (lastError: AgentError | undefined) => void;
@@ -223,109 +230,87 @@ export interface Followed {
 
 /** Nothing is known yet, and nothing is shown before something is. */
 export function followed(seen: (view: KubeView) => void): Followed {
-  const view = keptView();
+  const objects = new SortedMap<KubeObject>();
+  let isSynced = false;
   let version: string | undefined;
   let lastError: AgentError | undefined;
   let isShown = false;
-  const show = (): void => {
+  const show = (changes: readonly KubeChange[]): void => {
     isShown = true;
-    seen(view.show(lastError));
+    const list = isSynced ? () => objects.list() : () => [];
+    seen({
+      ...{ isSynced, changes, ...(lastError === undefined ? {} : { lastError }) },
+      get objects() {
+        return list();
+      },
+    });
   };
   return {
     version: () => version,
     listed: (listing) => {
+      const isNews = !isSynced || lastError !== undefined;
       version = listing.version;
-      const hadError = lastError !== undefined;
       lastError = undefined;
-      if (view.replace(listing.objects) || hadError) show();
+      isSynced = true;
+      const changes = replaceAll(objects, listing.objects);
+      if (isNews || changes.length > 0) show(changes);
     },
     happened: (event) => {
       if (event.type === 'bookmark') {
         if (event.version !== '') version = event.version;
         return;
       }
-      version = event.object.metadata.resourceVersion ?? version;
-      if (event.type === 'put') view.put(event.object);
-      else view.drop(event.object);
-      show();
+      const { type, object } = event;
+      version = object.metadata.resourceVersion ?? version;
+      const key = objectKey(object.metadata);
+      const changes = changed(objects, key, type === 'put' ? object : undefined);
+      if (changes.length > 0) show(changes);
     },
     lose: () => {
       version = undefined;
     },
     missing: () => {
-      const isNews = view.isSynced() || lastError !== undefined || !isShown;
+      const isNews = isSynced || lastError !== undefined || !isShown;
       version = undefined;
       lastError = undefined;
-      view.forget();
-      if (isNews) show();
+      isSynced = false;
+      if (isNews) show([]);
     },
     lastError: (now) => {
       if (now?.code === lastError?.code && now?.message === lastError?.message) return;
       lastError = now;
-      show();
+      show([]);
     },
   };
 }
 
-/** The objects of a selection, kept up to date. */
-interface KeptView {
-  /** Puts all objects in the place of those that were kept; whether anything changed by that. */
-  readonly replace: (objects: readonly KubeObject[]) => boolean;
-  readonly put: (object: KubeObject) => void;
-  readonly drop: (object: KubeObject) => void;
-  /** Forgets everything, as before the first list. */
-  readonly forget: () => void;
-  readonly isSynced: () => boolean;
-  /** The objects now, in the order of their names; later changes do not reach it. */
-  readonly show: (lastError: AgentError | undefined) => KubeView;
+/** Puts all objects of a list in the place of those before. */
+function replaceAll(
+  objects: SortedMap<KubeObject>,
+  all: readonly KubeObject[],
+): readonly KubeChange[] {
+  const listed = new Map(all.map((object) => [objectKey(object.metadata), object]));
+  const gone = [...objects.keys()].filter((key) => !listed.has(key));
+  return [
+    ...gone.flatMap((key) => changed(objects, key, undefined)),
+    ...[...listed].flatMap(([key, object]) => changed(objects, key, object)),
+  ];
 }
 
-/** An empty view, not synced yet. */
-function keptView(): KeptView {
-  let objects = new Map<string, KubeObject>();
-  let order: readonly string[] | undefined;
-  let isSynced = false;
-  const sorted = (): readonly string[] => (order ??= [...objects.keys()].sort());
-  const replace = (all: readonly KubeObject[]): boolean => {
-    const before = objects;
-    let isSame = isSynced && all.length === before.size;
-    objects = new Map();
-    for (const object of all) {
-      const key = keyOf(object);
-      isSame &&= versionOf(before.get(key)) === versionOf(object);
-      objects.set(key, object);
-    }
-    order = undefined;
-    isSynced = true;
-    return !isSame;
-  };
-  return {
-    replace,
-    put: (object) => {
-      const key = keyOf(object);
-      if (!objects.has(key)) order = undefined;
-      objects.set(key, object);
-    },
-    drop: (object) => {
-      if (objects.delete(keyOf(object))) order = undefined;
-    },
-    forget: () => {
-      objects = new Map();
-      order = undefined;
-      isSynced = false;
-    },
-    isSynced: () => isSynced,
-    show: (lastError) => ({
-      isSynced,
-      objects: sorted().flatMap((key) => objects.get(key) ?? []),
-      ...(lastError === undefined ? {} : { lastError }),
-    }),
-  };
+/** Puts one object in its place, or takes it away; none where that changes nothing. */
+function changed(
+  objects: SortedMap<KubeObject>,
+  key: string,
+  after: KubeObject | undefined,
+): readonly KubeChange[] {
+  const before = objects.get(key);
+  if (before === after || (before && after && isSame(before, after))) return [];
+  if (after === undefined) objects.delete(key);
+  else objects.set(key, after);
+  return [{ before, after }];
 }
 
-/** No name holds a space, so names come before namespaces in the order. */
-const keyOf = ({ metadata: { name, namespace } }: KubeObject): string =>
-  namespace === undefined ? name : `${name} ${namespace}`;
-
-const versionOf = (object: KubeObject | undefined): string | undefined =>
-  object && `${object.metadata.uid ?? ''} ${object.metadata.resourceVersion ?? ''}`;
+const isSame = ({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean =>
+  one.uid === other.uid &&
+  one.resourceVersion !== undefined &&
+  one.resourceVersion === other.resourceVersion;

@@ -3,10 +3,9 @@ import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Installer } from '../../ports/installer.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { KubeChange, KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { performActions } from '../../reconcile/actions.ts';
-import type { Change } from '../../reconcile/informer.ts';
 import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
@@ -332,7 +331,7 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
     const changed = after ?? before;
     if (changed !== undefined) add(keyOf(changed));
   });
-  const addOf = (clusterIn: (change: Change) => string | undefined) => (change: Change) => {
+  const addOf = (clusterIn: (change: KubeChange) => string | undefined) => (change: KubeChange) => {
     const cluster = clusterIn(change);
     const { namespace } = (change.after ?? change.before)?.metadata ?? {};
     for (const one of inNamespace(namespace))

@@ -98,7 +98,7 @@ describe('roll out', () => {
       ...kube,
       follow: (selection, seen, signal) => {
         if (selection.kind !== nodes) return kube.follow(selection, seen, signal);
-        seen({ isSynced: true, objects: masters });
+        seen({ isSynced: true, objects: masters, changes: [] });
         return kube.follow({ kind: etcds }, () => undefined, signal);
       },
     };

@@ -22,9 +22,9 @@ import {
 } from '../../layering/roll-out/ownership.ts';
 import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import type { KubeKind, KubeObject, KubeRef } from '../../ports/kube.ts';
+import type { KubeChange, KubeKind, KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type Change, type Informer, informer } from '../../reconcile/informer.ts';
+import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Queue } from '../../reconcile/queue.ts';
 import { type Note, recordEvent } from '../../reconcile/write.ts';
 import { buildApp } from './build-job.ts';
@@ -215,7 +215,7 @@ export function watchPools(stores: PoolStores, add: Queue['add']): void {
   const addPoolsOf = (node: KubeObject | undefined): void => {
     for (const pool of node === undefined ? [] : poolsOfNode(node, pools.all())) add(pool);
   };
-  const nameOf = ({ before, after }: Change): string => (after ?? before)?.metadata.name ?? '';
+  const nameOf = ({ before, after }: KubeChange): string => (after ?? before)?.metadata.name ?? '';
   nodes.onChange((change) => {
     if (!isNews(change)) return;
     const both = [change.before, change.after].filter((node) => node !== undefined);
@@ -243,7 +243,7 @@ export function watchPools(stores: PoolStores, add: Queue['add']): void {
 }
 
 /** Whether more has changed of a node than the times of its kubelet. */
-function isNews({ before, after }: Change): boolean {
+function isNews({ before, after }: KubeChange): boolean {
   const read = (node: KubeObject | undefined): unknown => [
     node?.metadata.uid,
     node?.metadata.labels,

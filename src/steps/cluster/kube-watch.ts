@@ -14,7 +14,7 @@ export interface Followed {
 
 /** Follows a selection for a wait; the watch notifies after each change of the view. */
 export function followed(kube: Kube, selection: KubeSelection): Followed {
-  let latest: KubeView = { isSynced: false, objects: [] };
+  let latest: KubeView = { isSynced: false, objects: [], changes: [] };
   return {
     view: () => latest,
     watch: (changed, signal) =>
