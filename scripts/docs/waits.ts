@@ -31,6 +31,7 @@ const bootkube = ['cluster.bootkube-failed'];
 
 /** Every step that waits, by its id, in its kind. */
 const waits: Readonly<Record<string, Wait>> = {
+  'bootstrap/fetch-ignition': { endedBy: 'others' },
   'bootstrap/overlay-node-image': { endedBy: 'service', failsOn: ['bootstrap.overlay-failed'] },
   'cluster/follow-hosts': { endedBy: 'run' },
   'cluster/leave-record': { endedBy: 'itself' },

@@ -73,6 +73,10 @@ export const ownNames = {
   /** Annotations of the Secret with the installer's files: what they were made of, and when. */
   inputsHash: 'bootwright.io/inputs-hash',
   generatedAt: 'bootwright.io/generated-at',
+  /** The same, where the install-config names them: the networks of machines, with commas between. */
+  machineNetworks: 'bootwright.io/machine-networks',
+  /** Annotation of a control plane, whatever its value: its masters are not compared before they are installed. */
+  skipHostChecks: 'bootwright.io/skip-host-checks',
   /** The same: the hash of the authority of config servers that replaced the installer's. */
   configServerCaHash: 'bootwright.io/config-server-ca-hash',
   /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */

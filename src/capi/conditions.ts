@@ -61,6 +61,8 @@ export const findCondition = (
 const start = 'delete the Cluster and start again';
 const secret = 'make the Secret that the message names, in the namespace of the Cluster';
 const config = 'change the config of the host, or what it was made from';
+const names =
+  'correct the names in DHCP, the infrastructure or nodeRegistration.name; the hosts continue then';
 
 /** Reasons with which a person has to act, whatever the condition: something is wrong, and not only not yet. Each with what to do. */
 const failureHints: Readonly<Record<string, string>> = {
@@ -77,6 +79,10 @@ const failureHints: Readonly<Record<string, string>> = {
   InstallerFailed: 'read the log of the Job; change the inputs, or remove the Job',
   ManifestsDiscarded: 'change the manifests: the installer has not taken all of them',
   ManifestsIncomplete: 'change the inputs: the installer has not made all of its files',
+  HostNameInvalid: names,
+  HostNameNotUnique: names,
+  AddressNotUnique: 'correct the addresses in DHCP or the infrastructure; the hosts continue then',
+  OutsideMachineNetwork: 'correct the addresses of the hosts, or networking.machineNetwork',
   Expired: start,
   Failed: `correct what the message names; where the host does not try again, ${start}`,
   TimedOut: `look at the host that the message names; ${start}`,

@@ -47,6 +47,7 @@ const goodWhenFalse: ReadonlySet<string> = new Set(['Paused', 'Deleting', 'Upgra
 
 function toneOf(condition: ApiCondition): Tone {
   if (isFailure(condition)) return 'bad';
+  if (condition.status === 'Unknown') return 'idle';
   const good = goodWhenFalse.has(condition.type) ? 'False' : 'True';
   return condition.status === good ? 'good' : 'busy';
 }

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
-import { type BootstrapConfig, bootstrapConfigs } from '../../src/capi/api.ts';
+import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';
 import { findCondition } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
@@ -216,6 +216,36 @@ describe('an agent', () => {
       '/etc/bootwright/register-node.sh',
     ]);
     await expect(agent('w0').cluster(signal)).resolves.toMatchObject({ kind: 'AddHostsCluster' });
+  });
+
+  it('gets no Ignition as a master while masters have one name, and as the bootstrap host no bootstrap.ign', async () => {
+    const machineIn = (name: string): KubeObject =>
+      kube.objectsOf(capiMachines).find(({ metadata }) => metadata.name === name) ??
+      expect.fail(`there is no Machine ${name}`);
+    const calledAs = (name: string, address: string): void => {
+      const status = { addresses: [{ type: 'Hostname', address }] };
+      kube.put(capiMachines, { ...machineIn(name), status });
+    };
+    const waits = {
+      ...{ code: 'inventory.not-ready' },
+      message: expect.stringContaining('n0 is the name of m0, m1') as string,
+    };
+    calledAs('m0', 'n0');
+    await agent('m1').hostIgnition('master', signal);
+    // The inventory has not seen it yet.
+    const restore = kube.holdViews();
+    calledAs('m1', 'n0');
+    for (const name of ['m0', 'm1'])
+      await expect(agent(name).hostIgnition('master', signal)).rejects.toMatchObject(waits);
+    await expect(agent('m0').clusterFile('bootstrap.ign', signal)).rejects.toMatchObject(waits);
+    await agent('m0').kubeconfig(signal);
+    putCluster(kube, { plane: running });
+    restore();
+    await settle(80);
+    await agent('w0').hostIgnition('worker', signal);
+    calledAs('m1', 'n1');
+    await agent('m1').hostIgnition('master', signal);
+    await agent('m0').clusterFile('bootstrap.ign', signal);
   });
 
   it('of a paused cluster is asked to come again', async () => {

@@ -9,6 +9,45 @@ export const capiMutants: MutantsByFile = {
       to: 'if (controlPlane === undefined) return undefined;',
     },
   ],
+  'src/capi/inventory/downloads.ts': [
+    {
+      means: 'a host gets its Ignition although masters contradict each other',
+      from: "if (status === 'False') throw new RefusedCall(409, message, later);",
+      to: "if (status === 'True') throw new RefusedCall(409, message, later);",
+    },
+    {
+      means: 'a master writes its disk although another one has its name',
+      from: 'if (!isWorker) await requireValidHosts(scope);',
+      to: 'if (isWorker) await requireValidHosts(scope);',
+    },
+    {
+      means: 'the bootstrap host begins although masters contradict each other',
+      from: 'if (key === assetKeys.bootstrapIgnition) await requireValidHosts(scope);',
+      to: 'if (key === assetKeys.masterIgnition) await requireValidHosts(scope);',
+    },
+  ],
+  'src/capi/host-checks.ts': [
+    {
+      means: 'a Machine that is going holds back the one that follows it on its host',
+      from: 'metadata.deletionTimestamp === undefined',
+      to: "metadata.name !== ''",
+    },
+    {
+      means: 'masters wait for an infrastructure that reports nothing',
+      from: "unknown('NotReported', why)",
+      to: "{ type, status: 'False', reason: 'NotReported', message: why }",
+    },
+    {
+      means: 'masters wait for the name of the system that inspected them',
+      from: '.filter((one) => !isLocal(one))',
+      to: '.filter(Boolean)',
+    },
+    {
+      means: 'masters wait for names that are resolved on them',
+      from: "name === '' || name.includes('$') ? undefined : name",
+      to: "name === '' ? undefined : name",
+    },
+  ],
   'src/capi/inventory/routes.ts': [
     {
       means: 'a Secret of somebody else gets the log of a host',

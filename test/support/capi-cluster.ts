@@ -35,7 +35,12 @@ export function putCluster(
     status: { initialization: { infrastructureProvisioned: true }, ...status },
   });
   kube.put(controlPlanes, {
-    metadata: { name: 'plane', namespace: ns, uid: `plane-${ns}` },
+    metadata: {
+      ...{ name: 'plane', namespace: ns, uid: `plane-${ns}` },
+      ownerReferences: [
+        { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: 'demo', uid: '' },
+      ],
+    } as KubeObject['metadata'],
     spec: { replicas: 3, distributionVersion: '4.19.7', releaseImage: 'r.test/release@sha256:1' },
     status: plane,
   });
@@ -53,7 +58,8 @@ export function putHost(
     metadata: {
       ...{ name, namespace: ns, uid: `machine-${name}`, labels: { ...cluster, ...plane } },
       annotations: role === 'bootstrap' ? { 'bootwright.io/role': 'bootstrap' } : {},
-    },
+      ...(role === 'worker' ? {} : { ownerReferences: [{ uid: `plane-${ns}`, controller: true }] }),
+    } as KubeObject['metadata'],
     spec: {
       clusterName: 'demo',
       bootstrap: { configRef: { kind: 'OpenShiftBootstrapConfig', name } },

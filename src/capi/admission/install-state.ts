@@ -194,8 +194,8 @@ const configOfState = (state: Fields): Buffer | undefined => {
 
 /** The text of the install-config of a directory of the installer: its own, or that in the state, which remains once it is consumed. */
 export function installConfigText(files: {
-  readonly config?: string;
-  readonly state?: string;
+  readonly config?: string | undefined;
+  readonly state?: string | undefined;
 }): SourceFile | undefined {
   const { config, state } = files;
   if (config !== undefined) return { path: installStateKeys.config, text: config };

@@ -5,6 +5,7 @@ import { exitCodes } from '../../model/failure.ts';
 import { type InstallInputs, type InstallerRun, installerRuns } from '../../ports/installer.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { capiNames, type CapiCluster, type OpenShiftControlPlane } from '../api.ts';
+import { machineNetworksOf } from './inputs.ts';
 import { ownerOf } from './machines.ts';
 
 /** Label of all that runs for the files of a cluster. */
@@ -230,12 +231,13 @@ function script(runs: readonly InstallerRun[]): string {
 }
 
 const assetsArgs = (
-  { controlPlane, cluster, hash }: JobFor,
+  { controlPlane, cluster, inputs, hash }: JobFor,
   { mco, coreOs }: ReleaseImages,
 ): readonly string[] => [
   ...['capi', 'assets', '--folder', folders.output, '--inputs-hash', hash],
   ...['--control-plane', controlPlane.metadata.name, '--uid', controlPlane.metadata.uid ?? ''],
   ...['--namespace', controlPlane.metadata.namespace ?? '', '--cluster', cluster.metadata.name],
+  ...machineNetworksOf(inputs).map((network) => `--machine-network=${network}`),
   ...['--mco-image', mco, ...(coreOs === '' ? [] : ['--coreos-image', coreOs])],
 ];
 

@@ -11,6 +11,8 @@ export interface AssetsOwner {
   readonly namespace: string;
   readonly cluster: string;
   readonly inputsHash: string;
+  /** As the install-config names them. */
+  readonly machineNetworks: readonly string[];
   /** Images of the release, where they are known. */
   readonly images: { readonly mco?: string; readonly coreOs?: string };
 }
@@ -24,7 +26,7 @@ const mostBytes = 1024 * 1024;
  */
 export function assetsSecret(
   files: InstallFiles,
-  { owner, namespace, cluster, inputsHash, images }: AssetsOwner,
+  { owner, namespace, cluster, inputsHash, machineNetworks, images }: AssetsOwner,
   now: number,
 ): KubeObject {
   const file = (...names: readonly string[]): Uint8Array => {
@@ -67,6 +69,7 @@ export function assetsSecret(
       annotations: {
         [ownNames.inputsHash]: inputsHash,
         [ownNames.generatedAt]: new Date(now).toISOString(),
+        ...(machineNetworks.length > 0 && { [ownNames.machineNetworks]: machineNetworks.join() }),
       },
       ownerReferences: [owner],
     } as KubeObject['metadata'],

@@ -162,6 +162,21 @@ describe('a control plane of three', () => {
     await end();
   });
 
+  it('says which hosts contradict each other, or the install-config', async () => {
+    const { kube, pass, end } = atWork();
+    await pass();
+    expect(conditionIn(kube, 'HostsValid')).toBe('Unknown NotReported');
+    const [machine] = machinesIn(kube);
+    if (machine === undefined) throw new Error('no machine');
+    put(kube, machine, { addresses: [{ type: 'InternalIP', address: '203.0.113.7' }] });
+    await pass();
+    expect(conditionIn(kube, 'HostsValid')).toBe('False OutsideMachineNetwork');
+    put(kube, machine, { addresses: [{ type: 'InternalIP', address: '192.0.2.7' }] });
+    await pass();
+    expect(conditionIn(kube, 'HostsValid')).toBe('True Valid');
+    await end();
+  });
+
   it('says at once which host failed', async () => {
     const { kube, pass, end } = atWork();
     await pass();

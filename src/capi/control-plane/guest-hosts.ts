@@ -6,11 +6,11 @@ import {
 import { readRequest } from '../../cluster/csr/read-request.ts';
 import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
-import { canonicalAddress } from '../../lib/address.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { BootstrapConfig, Machine } from '../api.ts';
+import { givenName, reportedOf } from '../host-checks.ts';
 import type { ControlPlaneView } from './view.ts';
 
 /** What the cluster that is installed shows of its hosts. */
@@ -56,20 +56,10 @@ function hostsOf({ allMachines, configs }: ControlPlaneView): readonly GuestHost
     const { name } = machine.metadata;
     const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
     if (config === undefined) return [];
-    const { addresses = [] } = machine.status ?? {};
-    const registered = config.spec.nodeRegistration?.name;
-    const fixed = registered === undefined || registered.includes('$') ? [] : [registered];
-    const isName = ({ type }: { readonly type: string }): boolean =>
-      /^(Hostname|InternalDNS)$/.test(type);
-    const names = [name, ...fixed, ...addresses.filter(isName).map(({ address }) => address)];
-    return [
-      {
-        ...{ config, machine, names: names.map((one) => one.toLowerCase()) },
-        addresses: addresses
-          .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
-          .flatMap(({ address }) => canonicalAddress(address) ?? []),
-      },
-    ];
+    const reported = reportedOf(machine);
+    const names = [name, givenName(config) ?? [], reported.names].flat();
+    const { addresses } = reported;
+    return [{ config, machine, names: names.map((one) => one.toLowerCase()), addresses }];
   });
 }
 

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
+import { machineNetworksIn } from '../../cluster/install-config.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import { selectorText } from '../../cluster/label-selector.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type InputFinding, findingsLine } from '../admission/finding.ts';
-import { checkInstallState, installStateKeys } from '../admission/install-state.ts';
+import {
+  checkInstallState,
+  installConfigText,
+  installStateKeys,
+} from '../admission/install-state.ts';
 import { checkManifests, checkReferences } from '../admission/manifests.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { type CheckResult, wrong } from '../conditions.ts';
@@ -37,6 +42,10 @@ export async function readInstallInputs(
   ]);
   return verdictOn(controlPlane, state, manifests);
 }
+
+/** The networks of machines that a cluster is installed with, as its install-config names them. */
+export const machineNetworksOf = ({ installConfig: config, state }: InstallInputs) =>
+  machineNetworksIn(installConfigText({ config, state })?.text ?? '');
 
 /** Whether what a cluster is installed from is right. */
 export function verdictOn(

@@ -9,7 +9,7 @@ import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { assetsSecret } from './assets.ts';
 import { areAssetsDue } from './decide.ts';
 import { controlPlaneFacts } from './facts.ts';
-import { readInstallInputs } from './inputs.ts';
+import { machineNetworksOf, readInstallInputs } from './inputs.ts';
 import { ownerOf } from './machines.ts';
 import { type ControlPlaneScope, readTemplate } from './perform.ts';
 import { stepByJobs, removeJobs } from './run-jobs.ts';
@@ -132,6 +132,7 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
   const mco = annotations?.[ownNames.mcoImage];
   const owner = {
     ...{ owner: ownerOf(view.controlPlane, true), namespace, inputsHash: given.hash },
+    machineNetworks: machineNetworksOf(given.inputs),
     ...{ cluster: view.cluster.metadata.name, images: mco === undefined ? {} : { mco } },
   };
   const secret = assetsSecret(files, owner, clock.now());

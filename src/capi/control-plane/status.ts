@@ -15,6 +15,7 @@ import {
   wrong,
   type CheckResult,
 } from '../conditions.ts';
+import { hostsCondition } from '../host-checks.ts';
 import type { Seen } from './decide.ts';
 import {
   assetsLifetime,
@@ -88,6 +89,7 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
       paused,
       ...inputConditions(findings),
       assetsCondition(seen, facts, findings),
+      hostsCondition(view),
       ...bootstrapConditions(seen, facts),
       ...machineConditions(facts, findings),
       ...apiConditions(seen, { facts, findings, isInitialized }),

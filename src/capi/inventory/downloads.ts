@@ -7,11 +7,13 @@ import { assetKeys, assetsSecretName } from '../api.ts';
 import { secretValue } from '../bootstrap/inputs.ts';
 import { secretBytes } from '../objects.ts';
 import { nodeIgnition } from '../bootstrap/node-ignition.ts';
+import { readControlPlane } from '../control-plane/view.ts';
+import { hostsCondition } from '../host-checks.ts';
 import { type Caller, RefusedCall, requireBootstrap } from './access.ts';
 import { servesWorkers } from './records.ts';
 
 interface DownloadScope {
-  readonly kube: Pick<Kube, 'get'>;
+  readonly kube: Pick<Kube, 'get' | 'list'>;
   readonly caller: Caller;
   readonly signal: AbortSignal;
 }
@@ -21,7 +23,7 @@ const later = { 'retry-after': '10' } as const;
 
 /**
  * The Ignition that the host puts on its disk. A worker gets it once the cluster runs: the config server of a bootstrap host
- * serves no workers (openshift/installer, pull request 10590).
+ * serves no workers (openshift/installer, pull request 10590). A master gets none while hosts of the control plane contradict each other.
  * @throws RefusedCall 409 with Retry-After until then
  */
 export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
@@ -38,7 +40,19 @@ export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
     ...(config.spec.nodeRegistration && { nodeRegistration: config.spec.nodeRegistration }),
     providerID: textAt(machine, 'spec', 'providerID'),
   });
+  if (!isWorker) await requireValidHosts(scope);
   return download(`${isWorker ? 'worker' : 'master'}.ign`, text);
+}
+
+/**
+ * The hosts are read again: what a disk is written with cannot be taken back.
+ * @throws RefusedCall 409 with Retry-After while those of the control plane contradict each other
+ */
+async function requireValidHosts({ kube, caller, signal }: DownloadScope): Promise<void> {
+  const { controlPlane } = caller;
+  const view = controlPlane && (await readControlPlane(kube, controlPlane, signal));
+  const { status, message = '' } = view === undefined ? {} : hostsCondition(view);
+  if (status === 'False') throw new RefusedCall(409, message, later);
 }
 
 type Offered = Readonly<Record<string, string>>;
@@ -58,7 +72,7 @@ const offered: Readonly<Record<'files' | 'credentials', Offered>> = {
 
 /**
  * A file of the cluster: for the bootstrap host alone, as it holds all keys of the cluster.
- * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet
+ * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet, and for bootstrap.ign as `requireValidHosts`
  */
 export async function clusterFile(
   scope: DownloadScope,
@@ -76,6 +90,7 @@ export async function clusterFile(
   const bytes = secretBytes(await assetsOf(scope), key);
   if (bytes === undefined || bytes.length === 0)
     throw new RefusedCall(409, `${name} is not there yet`, later);
+  if (key === assetKeys.bootstrapIgnition) await requireValidHosts(scope);
   return download(name, key.endsWith('.gz') ? unpacked(bytes) : bytes);
 }
 

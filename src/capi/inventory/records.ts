@@ -1,8 +1,8 @@
-import { listAt } from '../../layering/api/cluster-object.ts';
 import { type OpenShiftControlPlane, sharedConditions } from '../api.ts';
 import { failedStageOf } from '../bootstrap/progress.ts';
 import { type ConfigView, roleOf } from '../bootstrap/stores.ts';
 import { findCondition } from '../conditions.ts';
+import { givenName, reportedOf } from '../host-checks.ts';
 
 /** A record as the service shows it. */
 type Shown = Readonly<Record<string, unknown>>;
@@ -73,24 +73,12 @@ function statusOf(stage: string | undefined): string {
 
 /** The name of the node of a host: as its config has it, as its infrastructure names it, or that of its Machine. */
 function nameOf({ config, machine }: ConfigView): string {
-  const given = config.spec.nodeRegistration?.name ?? '';
-  if (given !== '' && !given.includes('$')) return given;
-  return addressesOf(machine, 'Hostname')[0] ?? machine.metadata.name;
-}
-
-function addressesOf(machine: ConfigView['machine'], type: string): readonly string[] {
-  const addresses = listAt(machine, 'status', 'addresses') as readonly {
-    readonly type?: unknown;
-    readonly address?: unknown;
-  }[];
-  return addresses
-    .filter((one) => one.type === type && typeof one.address === 'string')
-    .map(({ address }) => String(address));
+  return givenName(config) ?? reportedOf(machine).names[0] ?? machine.metadata.name;
 }
 
 /** What the discovery agent of the service would have found: name and addresses, from the infrastructure. */
 function inventoryOf(view: ConfigView): string {
-  const addresses = addressesOf(view.machine, 'InternalIP');
+  const { addresses } = reportedOf(view.machine);
   const of = (isV6: boolean): readonly string[] =>
     addresses.filter((one) => one.includes(':') === isV6).map((one) => `${one}/${isV6 ? 64 : 24}`);
   const eth0 = { name: 'eth0', ipv4_addresses: of(false), ipv6_addresses: of(true) };

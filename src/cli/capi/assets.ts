@@ -22,6 +22,7 @@ interface AssetsCall {
   readonly controlPlane: string;
   readonly uid: string;
   readonly inputsHash: string;
+  readonly machineNetwork?: readonly string[];
   readonly mcoImage?: string;
   readonly coreosImage?: string;
   readonly environment: Environment;
@@ -41,7 +42,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
     const object = assetsSecret(
       await filesIn(folder),
       {
-        ...{ namespace, cluster, inputsHash },
+        ...{ namespace, cluster, inputsHash, machineNetworks: call.machineNetwork ?? [] },
         owner: { ...controlPlaneType, name, uid, controller: true },
         images: {
           ...(mco === undefined ? {} : { mco }),

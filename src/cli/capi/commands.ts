@@ -47,6 +47,7 @@ export function addCapi(capi: ProgramCommand): void {
     .addOption(requiredOption('--control-plane <NAME>', 'name of the control plane'))
     .addOption(requiredOption('--uid <UID>', 'its uid'))
     .addOption(requiredOption('--inputs-hash <HASH>', 'of what the files were made of'))
+    .option('--machine-network <CIDR...>', 'networks of machines in the install-config')
     .option('--mco-image <IMAGE>', 'machine-config-operator of the release')
     .option('--coreos-image <IMAGE>', 'CoreOS of the release as a container')
     .reads(podEnvironment)

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { downloadOf } from '../../../test/support/download.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import {
   checkBootstrapSettings,
@@ -152,6 +154,15 @@ describe('bootstrap/fetch-ignition', () => {
       objects,
     });
     expect(host.textOf(path)).toBe(bootstrap);
+  });
+
+  it('waits for a service that does not have it for this host yet', async () => {
+    const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
+    inventory.failing('clusterFile', inventoryFailure('inventory.not-ready', 'two are called n0'));
+    const [host, clock] = [fakeHost(), fakeClock()];
+    await runStep(fetchIgnition, { config, host, inventory, clock });
+    expect(host.textOf(path)).toBe(bootstrap);
+    expect(clock.slept).toContain(10_000);
   });
 
   it('is not held against the digest of the config of this host', async () => {

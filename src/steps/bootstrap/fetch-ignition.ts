@@ -8,7 +8,7 @@ import type { ParsedConfig } from '../../ignition/parse.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
 import {
@@ -20,9 +20,11 @@ import {
   choiceOr,
 } from '../conditions.ts';
 import {
+  gated,
   isSaved,
   type ReceiveScope,
   receiveValid,
+  untilReady,
   type ValidIgnition,
 } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
@@ -200,12 +202,12 @@ export async function readBootstrapIgnition({
 export const fetchIgnition = step({
   id: 'bootstrap/fetch-ignition',
   title: 'Fetch bootstrap.ign',
-  uses: ['host', 'inventory', 'objects'],
+  uses: ['host', 'inventory', 'objects', 'clock'],
   gives: BootstrapIgnition,
   isKept: isSaved,
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
-  limit: minutes(45),
+  ...gated,
   explain: (config) =>
     [
       `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
@@ -213,7 +215,8 @@ export const fetchIgnition = step({
     ].join('; '),
   run: async (scope) => {
     const { host, signal, note } = scope;
-    const { bytes, sha256, openshiftVersion, warnings } = await readBootstrapIgnition(scope);
+    const read = () => readBootstrapIgnition(scope);
+    const { bytes, sha256, openshiftVersion, warnings } = await untilReady(scope, fileName, read);
     for (const { message, path, rule } of warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });
     }

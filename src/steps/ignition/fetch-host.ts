@@ -172,6 +172,35 @@ export async function isSaved(
 /** A worker of Cluster API may be there long before its cluster is. */
 const longestGate = hours(24);
 
+/** How a step that waits for a service to have a file is limited, and what it says of that. */
+export const gated = {
+  limit: longestGate + minutes(45),
+  waitsFor:
+    'a service that does not have it for this host yet (409 with Retry-After), at most 24 hours',
+} as const;
+
+/**
+ * Reads a file of the service as soon as it has it for this host.
+ * @throws AgentError what `read` fails with, other than `inventory.not-ready`
+ */
+export function untilReady<T>(
+  scope: Pick<StepScope<'clock'>, 'clock' | 'alive' | 'until'>,
+  what: string,
+  read: () => Promise<T>,
+): Promise<T> {
+  const beat = heartbeatOf(scope);
+  const poll = async (): Promise<PollResult<T>> => {
+    try {
+      return { done: await read() };
+    } catch (error) {
+      if (!(error instanceof AgentError) || error.code !== 'inventory.not-ready') throw error;
+      beat();
+      return { status: error.message };
+    }
+  };
+  return scope.until(`the service has ${what}`, poll, { within: longestGate, every: seconds(10) });
+}
+
 /** A config that was received completely, and is valid. */
 export interface ValidIgnition extends ReceivedConfig, ParsedConfig {
   /** Where it came from, for people. */
@@ -203,23 +232,11 @@ export const fetchHost = step({
   isKept: isSaved,
   fetches: true,
   retry: { attempts: 3, every: seconds(2) },
-  limit: longestGate + minutes(45),
-  waitsFor:
-    'a service that has no Ignition for this host yet (409 with Retry-After), at most 24 hours',
+  ...gated,
   explain: (config) => `${explainSource(config)}, to ${hostIgnitionPath(config)}`,
   run: async (scope) => {
-    const beat = heartbeatOf(scope);
-    const poll = async (): Promise<PollResult<SavedIgnition>> => {
-      try {
-        return { done: await saveHostIgnition(scope) };
-      } catch (error) {
-        if (!(error instanceof AgentError) || error.code !== 'inventory.not-ready') throw error;
-        beat();
-        return { status: error.message };
-      }
-    };
-    const limits = { within: longestGate, every: seconds(10) };
-    const { saved, warnings } = await scope.until('the service has the Ignition', poll, limits);
+    const read = () => saveHostIgnition(scope);
+    const { saved, warnings } = await untilReady(scope, 'the Ignition', read);
     noteWarnings(scope, warnings);
     return saved;
   },
