@@ -32,6 +32,8 @@ const waits = new Map(
   ),
 );
 
+const notReady = () => Promise.reject(inventoryFailure('inventory.not-ready', 'no master answers'));
+
 it.each([...waits])('%s', async (_, { step, config }) => {
   const clock = fakeClock();
   const host = bootkubeHost();
@@ -53,8 +55,8 @@ it.each([...waits])('%s', async (_, { step, config }) => {
     ...fakeInventory({
       hosts: [inventoryHost({ stage: 'Installing' }), inventoryHost({ id: 'w', role: 'worker' })],
     }),
-    hostIgnition: () =>
-      Promise.reject(inventoryFailure('inventory.not-ready', 'no master answers')),
+    hostIgnition: notReady,
+    clusterFile: notReady,
   };
   const kube = withInstallConfig(
     fakeKube(),
