@@ -11,7 +11,9 @@ it('calls those waits renewed that have a heartbeat, and no others', () => {
     .filter((file) => file !== 'src/steps/heartbeat.ts')
     .map((file) => readFileSync(resolve(root, file), 'utf8'))
     .filter((text) => /heartbeatOf\(|untilReady\(/.test(text))
-    .flatMap((text) => [...text.matchAll(/^ {2}id: '([^']+)'/gm)].map(([, id]) => id));
+    .flatMap((text) => text.split(/ = step\(\{$/m).slice(1))
+    .filter((text) => /^ {2}(waitsFor:|\.\.\.gated)/m.test(text))
+    .map((text) => /^ {2}id: '([^']+)'/m.exec(text)?.[1]);
   const renewed = page
     .split('\n')
     .filter((line) => line.includes('the text is renewed'))
