@@ -59,7 +59,7 @@ export function putHost(
       ...{ name, namespace: ns, uid: `machine-${name}`, labels: { ...cluster, ...plane } },
       annotations: role === 'bootstrap' ? { 'bootwright.io/role': 'bootstrap' } : {},
       ...(role === 'worker' ? {} : { ownerReferences: [{ uid: `plane-${ns}`, controller: true }] }),
-    } as KubeObject['metadata'],
+    },
     spec: {
       clusterName: 'demo',
       bootstrap: { configRef: { kind: 'OpenShiftBootstrapConfig', name } },
