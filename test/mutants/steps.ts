@@ -220,13 +220,23 @@ export const stepMutants: MutantsByFile = {
   'src/cli/layer/status.ts': [
     {
       means: 'an update is shown by the least that one of its nodes needs',
-      from: 'heavier.indexOf(other.needs) - heavier.indexOf(one.needs)',
-      to: 'heavier.indexOf(one.needs) - heavier.indexOf(other.needs)',
+      from: 'heavier.indexOf(one.needs) > heavier.indexOf(most.needs)',
+      to: 'heavier.indexOf(one.needs) < heavier.indexOf(most.needs)',
     },
     {
       means: 'another image is shown as the update of files alone',
-      from: 'nextBuild !== undefined || !nodes.every(isOnImage)',
-      to: 'nextBuild !== undefined',
+      from: 'isBuilt || !nodes.every(hasImage)',
+      to: 'isBuilt',
+    },
+    {
+      means: 'keys are shown as a reboot before it is known whether an image is built',
+      from: "(isSame || nextBuild.since !== '')",
+      to: 'true',
+    },
+    {
+      means: 'keys are shown without a reboot before it is known whether an image is built',
+      from: "(update.needs === 'nothing' || update.needs === 'drain')",
+      to: "update.needs === 'drain'",
     },
   ],
   'src/controllers/node/disruption.ts': [

@@ -120,6 +120,8 @@ describe('the update that nodes of a pool wait for', () => {
     readonly old?: Readonly<Record<string, object>>;
     readonly nodes?: readonly string[];
     readonly images?: readonly string[];
+    /** When the next build began; empty for one that has not. */
+    readonly build?: string;
   }
 
   /** A pool without an image of its own, whose nodes have these MachineConfigs. */
@@ -130,6 +132,7 @@ describe('the update that nodes of a pool wait for', () => {
     old = { a: {} },
     nodes = ['a'],
     images = [],
+    build,
   }: Change) {
     const kube = fakeKube();
     kube.put(machineConfigs, configObject(rendered, spec, config));
@@ -140,7 +143,14 @@ describe('the update that nodes of a pool wait for', () => {
       nodeObject(`w${index}`, 'worker', { currentConfig: name, currentImage: images[index] }),
     );
     const pools = [poolObject('worker', { configuration: { name: rendered } })];
-    const found = poolProgress('worker', { ...rollOutCluster(), pools, nodes: objects });
+    const nextBuild =
+      build === undefined
+        ? undefined
+        : { name: 'b', phase: 'not started', since: build, isOver: false, message: '', pod: '' };
+    const found = {
+      ...poolProgress('worker', { ...rollOutCluster(), pools, nodes: objects }),
+      nextBuild,
+    };
     const update = await pendingUpdate({ kube, signal }, found, objects);
     const row = renderPools([{ ...found, update }], 300)
       .split('\n')
@@ -152,12 +162,10 @@ describe('the update that nodes of a pool wait for', () => {
     storage: { files: paths.map((path) => configFile(path, 'new')) },
   });
 
+  const keys = { passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['k'] }] } };
+
   it.each<[why: string, change: Change, text: string]>([
-    [
-      'a key',
-      { config: { passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['k'] }] } } },
-      'no drain, no reboot',
-    ],
+    ['a key', { config: keys }, 'no drain, no reboot'],
     [
       'a file whose policy reloads cri-o, twice',
       { config: files('/etc/containers/policy.json', '/etc/containers/registries.d/a.yaml') },
@@ -220,6 +228,37 @@ describe('the update that nodes of a pool wait for', () => {
       'an image besides',
       { config: files('/etc/containers/policy.json'), images: ['r.test/os@sha256:1'] },
       'drains and reboots each node (another OS image)',
+    ],
+    [
+      'a key, while an image is built',
+      { config: keys, build: '2026-11-27T00:00:00Z' },
+      'drains and reboots each node (another OS image)',
+    ],
+    [
+      'a key, before it is known whether an image is built',
+      { config: keys, build: '' },
+      'unknown (MachineOSBuild b: not started)',
+    ],
+    [
+      'kernel arguments, before their image is built',
+      { spec: { kernelArguments: ['a=b'] }, build: '' },
+      'drains and reboots each node (kernelArguments)',
+    ],
+    [
+      'a MachineOSConfig alone, before its image is built',
+      { nodes: [rendered], build: '' },
+      'drains and reboots each node (another OS image)',
+    ],
+    [
+      'a KubeletConfig and a ContainerRuntimeConfig',
+      {
+        config: files(
+          '/etc/kubernetes/kubelet.conf',
+          '/etc/crio/crio.conf.d/01-ctrcfg-pidsLimit',
+          '/etc/containers/policy.json',
+        ),
+      },
+      'drains and reboots each node (/etc/kubernetes/kubelet.conf, /etc/crio/crio.conf.d/01-ctrcfg-pidsLimit)',
     ],
   ])('is shown with what it asks of each: %s', async (_, change, text) => {
     expect((await updateOf(change)).text).toBe(text);

@@ -128,21 +128,38 @@ interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** Compares the rendered MachineConfig of a pool with those of its nodes, by the policies that the Machine Config Operator follows. */
+/**
+ * Compares the rendered MachineConfig of a pool with those of its nodes, by the policies that the Machine Config Operator follows. A
+ * MachineOSBuild that has not begun may still take the image that is there: the operator builds none for files and keys.
+ */
 export async function pendingUpdate(
   at: Reading,
   { rendered, image, nextBuild }: PoolProgress,
   nodes: readonly KubeObject[],
 ): Promise<PoolUpdate | undefined> {
-  const currentOf = (node: KubeObject): string => annotationOf(node, nodeKeys.currentConfig);
-  const isOnImage = (node: KubeObject): boolean =>
+  const otherImage = { needs: 'reboot', reasons: ['another OS image'], commands: [] } as const;
+  const configs = new Set(nodes.map((node) => annotationOf(node, nodeKeys.currentConfig)));
+  const outdated = [...configs].filter((name) => name !== '' && name !== rendered);
+  const isSame = rendered === '' || outdated.length === 0;
+  const isBuilt = nextBuild !== undefined && (isSame || nextBuild.since !== '');
+  const hasImage = (node: KubeObject): boolean =>
     annotationOf(node, nodeKeys.currentImage) === image;
-  if (nodes.length > 0 && (nextBuild !== undefined || !nodes.every(isOnImage)))
-    return { needs: 'reboot', reasons: ['another OS image'], commands: [] };
-  const outdated = [...new Set(nodes.map(currentOf))].filter(
-    (name) => name !== '' && name !== rendered,
-  );
-  if (rendered === '' || outdated.length === 0) return undefined;
+  if (nodes.length > 0 && (isBuilt || !nodes.every(hasImage))) return otherImage;
+  if (isSame) return undefined;
+  const update = await updateBetween(at, outdated, rendered);
+  return nextBuild !== undefined && (update.needs === 'nothing' || update.needs === 'drain')
+    ? unknown(`MachineOSBuild ${nextBuild.name}: ${nextBuild.phase}`)
+    : update;
+}
+
+const unknown = (why: string): PoolUpdate => ({ needs: 'unknown', reasons: [why], commands: [] });
+
+/** The most that nodes with one of these MachineConfigs need. */
+async function updateBetween(
+  at: Reading,
+  outdated: readonly string[],
+  rendered: string,
+): Promise<PoolUpdate> {
   try {
     const policies = policiesIn(
       await at.kube.get({ kind: machineConfigurations, name: 'cluster' }, at.signal),
@@ -151,10 +168,12 @@ export async function pendingUpdate(
     const before = await Promise.all(outdated.map((name) => readHostOf(at, name)));
     return before
       .map((one) => updateOf(plannedDisruption(one, wanted, policies)))
-      .toSorted((one, other) => heavier.indexOf(other.needs) - heavier.indexOf(one.needs))[0];
+      .reduce((most, one) =>
+        heavier.indexOf(one.needs) > heavier.indexOf(most.needs) ? one : most,
+      );
   } catch (error) {
     at.signal.throwIfAborted();
-    return { needs: 'unknown', reasons: [asAgentError(error).message], commands: [] };
+    return unknown(asAgentError(error).message);
   }
 }
 
