@@ -58,6 +58,11 @@ describe('media', () => {
       () => ({ hooks: { before: file('hook', '\u007fELF') } }),
     ],
     [
+      'a hook from Windows',
+      'media.no-script',
+      () => ({ hooks: { after: file('hook', '#!/bin/bash\r\ntrue\r\n') } }),
+    ],
+    [
       'an authority that is none',
       'registries.bad-ca',
       () => ({ registries: { ca: file('ca.pem', 'x') } }),
@@ -69,8 +74,15 @@ describe('media', () => {
     expect(readdirSync(at('')).filter((name) => /^\.|iso/.test(name))).toEqual([]);
   });
 
-  it('takes a public key, and no private one', async () => {
-    const key = file('id', '-----BEGIN OPENSSH PRIVATE KEY-----\nplanted\n');
+  it.each([
+    ['of OpenSSH', '-----BEGIN OPENSSH PRIVATE KEY-----\nplanted\n'],
+    [
+      'of PuTTY',
+      'PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\nAAAAC3NzaC1lZDI1\nPrivate-Lines: 1\nplanted\n',
+    ],
+    ['that is a text', 'planted words\n'],
+  ])('takes no key %s for a public one', async (_, text) => {
+    const key = file('id', text);
     const failure: unknown = await media(['--ssh-key', key]).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code: 'cli.bad-flag', kind: 'input' });
     expect(String(failure)).not.toContain('planted');
@@ -94,6 +106,15 @@ describe('media', () => {
       message: expect.stringContaining(message) as string,
     });
   });
+
+  it.each(['ssh-rsa AAAAB3Nza a@b', 'no-pty sk-ssh-ed25519@openssh.com AAAAGnNr\r'])(
+    'takes the public key %j',
+    async (line) => {
+      file('host.iso', '');
+      const keys = ['--ssh-key', file('id.pub', `# admins\n${line}\n`)];
+      await expect(media(keys)).rejects.toMatchObject({ code: 'media.out-exists' });
+    },
+  );
 
   it('overwrites nothing', async () => {
     file('host.iso', 'of another host');

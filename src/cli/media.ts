@@ -2,7 +2,7 @@ import { access, chmod, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/
 import { basename, dirname, join, resolve } from 'node:path';
 import { localHost } from '../adapters/host/local-host.ts';
 import { flagFailure } from '../config/failures.ts';
-import { readConfigFiles, readNamed } from '../config/files.ts';
+import { readConfigFiles, readNamed, readNamedBytes } from '../config/files.ts';
 import { findInConfig } from '../config/findings.ts';
 import type { Config } from '../config/schema.ts';
 import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
@@ -159,24 +159,31 @@ function imageOf({ image }: MediaCall, config: Config): string {
   });
 }
 
-async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, string>> {
-  const texts = new Map<MediumFileKey, string>();
+async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, Buffer>> {
+  const texts = new Map<MediumFileKey, Buffer>();
   for (const key of mediumFileKeys) {
     const path = textIn(settings, key);
     const { origin } = settings.get(key) ?? {};
     if (path === '' || origin === undefined) continue;
-    const text = await readNamed({ path, kind: 'host', origin: `${origin}: ${key}` });
-    if (key.startsWith('hooks.') && !text.startsWith('#!'))
-      throw mediaFailure('media.no-script', `${origin}: ${key}: ${path} does not begin with #!`);
+    const text = await readNamedBytes({ path, kind: 'host', origin: `${origin}: ${key}` });
+    const problem = key.startsWith('hooks.') ? scriptProblem(text) : undefined;
+    if (problem !== undefined)
+      throw mediaFailure('media.no-script', `${origin}: ${key}: ${path} ${problem}`);
     texts.set(key, text);
   }
   // A host that is to install itself finds nobody to ask.
   const ignition = texts.get('ignition.file');
   if (ignition !== undefined) parseValidConfig(ignition);
-  const authorities = texts.get('registries.ca');
+  const authorities = texts.get('registries.ca')?.toString();
   const problem = authorities === undefined ? undefined : authorityProblem(authorities, Date.now());
   if (problem !== undefined) throw badAuthorities(textIn(settings, 'registries.ca'), problem);
   return texts;
+}
+
+function scriptProblem(bytes: Buffer): string | undefined {
+  const [line = ''] = bytes.toString('latin1').split('\n', 1);
+  if (!line.startsWith('#!')) return 'does not begin with #!';
+  return line.endsWith('\r') ? 'has lines that end as those of Windows: run dos2unix' : undefined;
 }
 
 async function readKeyfiles(folder: string): Promise<ReadonlyMap<string, string>> {
@@ -199,11 +206,14 @@ async function pullSecretIn({ authfile }: MediaCall): Promise<string | undefined
   return text;
 }
 
+/** A line of sshd(8), "AUTHORIZED_KEYS FILE FORMAT": options, type and key; every key begins with the length of its type. */
+const publicKey = /^[^#]*?\b(?:ssh|ecdsa|sk)-[a-z][\w@.-]{0,60} +AAAA/;
+
 async function sshKeysIn({ sshKey }: MediaCall): Promise<readonly string[]> {
   if (sshKey === undefined) return [];
   const text = await readNamed({ path: sshKey, kind: 'settings', origin: 'option --ssh-key' });
-  const keys = text.split('\n').filter((line) => /^[a-z]/.test(line));
-  if (keys.length > 0 && !text.includes('PRIVATE KEY')) return keys;
+  const keys = text.split('\n').filter((line) => publicKey.test(line));
+  if (keys.length > 0 && !text.includes('PRIVATE KEY')) return keys.map((line) => line.trim());
   throw flagFailure('cli.bad-flag', `--ssh-key: ${sshKey} holds no public key`, {
     hint: 'give the file with the public key, ~/.ssh/id_ed25519.pub for example',
   });

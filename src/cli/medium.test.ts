@@ -5,7 +5,7 @@ import { fileLayer } from '../config/yaml-file.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { readFileContent } from '../ignition/resource.ts';
 import { mirrorsPath } from '../lib/image-mirrors.ts';
-import { disksOf, type MediumInput, mediumOf } from './medium.ts';
+import { disksOf, type MediumFileKey, type MediumInput, mediumOf } from './medium.ts';
 
 const image = 'registry.example/bootwright:1';
 
@@ -134,10 +134,10 @@ hooks: { before: raid.sh, after: cmdb.sh }
 network: { nmstate: net.yaml }
 registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com] }] }
 `),
-      texts: new Map([
+      texts: new Map<MediumFileKey, string | Buffer>([
         ['service.caFile', 'SERVICE'],
         ['hooks.before', '#!raid'],
-        ['hooks.after', '#!cmdb'],
+        ['hooks.after', Buffer.from('#!cmdb\n\u00e9', 'latin1')],
         ['network.nmstate', 'interfaces: []'],
         ['registries.ca', 'SITE'],
       ]),
@@ -146,7 +146,8 @@ registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com
     const inside = layerOf(text('/etc/bootwright/config.yaml'));
     expect(inside.get('hooks.before')?.value).toBe('/etc/bootwright/hook-before');
     expect(text('/etc/bootwright/hook-before')).toBe('#!raid');
-    expect(text('/etc/bootwright/hook-after')).toBe('#!cmdb');
+    const after = readFileContent(config, '/etc/bootwright/hook-after');
+    expect(Buffer.from(after).toString('latin1')).toBe('#!cmdb\n\u00e9');
     expect(text('/etc/bootwright/nmstate.yaml')).toBe('interfaces: []');
     expect(inside.get('registries.ca')?.value).toBe('/etc/bootwright/registries-ca.crt');
     expect(text(mirrorsPath)).toContain('location = "m.example.com"');

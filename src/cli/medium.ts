@@ -42,8 +42,8 @@ export interface MediumInput {
   readonly config: Config;
   /** Pull spec of the agent. */
   readonly image: string;
-  /** Texts of the files that settings name. */
-  readonly texts: ReadonlyMap<MediumFileKey, string>;
+  /** Contents of the files that settings name; a script may have bytes that are no text. */
+  readonly texts: ReadonlyMap<MediumFileKey, string | Buffer>;
   /** NetworkManager keyfiles by their names. */
   readonly keyfiles: ReadonlyMap<string, string>;
   /** Registry credentials, in the form of a pull secret. */
@@ -66,7 +66,7 @@ export interface Medium {
 
 /** An item with the text that it is known to have. */
 interface MediumFile extends MediumItem {
-  readonly text: string;
+  readonly text: string | Buffer;
   /** Its permissions; 0600 where they are not given. */
   readonly mode?: number;
 }

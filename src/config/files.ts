@@ -120,9 +120,16 @@ interface NamedFile {
  * The text of a file that a setting or an option names.
  * @throws AgentError `config.file-not-read`
  */
-export async function readNamed({ path, kind, origin }: NamedFile): Promise<string> {
+export const readNamed = async (file: NamedFile): Promise<string> =>
+  (await readNamedBytes(file)).toString();
+
+/**
+ * The same for a file that need not be text.
+ * @throws AgentError `config.file-not-read`
+ */
+export async function readNamedBytes({ path, kind, origin }: NamedFile): Promise<Buffer> {
   try {
-    return (await readFileOf({ at: path, kind })).toString();
+    return await readFileOf({ at: path, kind });
   } catch (cause) {
     const place = origin === undefined ? '' : `${origin}: `;
     throw configFailure('config.file-not-read', `${place}${path} cannot be read`, {

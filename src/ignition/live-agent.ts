@@ -22,7 +22,7 @@ export interface LiveAgent {
 }
 
 /** A file of the live system; none where its text is undefined. */
-export type LiveFile = readonly [path: string, text: string | undefined, mode: number];
+export type LiveFile = readonly [path: string, text: string | Buffer | undefined, mode: number];
 
 /** Where the agent finds what is its own; its container sees the folder unchanged. */
 export const agentFolder = '/etc/bootwright';

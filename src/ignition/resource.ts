@@ -144,9 +144,9 @@ function faulty(problem: string): Error {
 }
 
 /** A file with its text inside the config. */
-export const embeddedFile = (path: string, text: string, mode: number): File => ({
+export const embeddedFile = (path: string, text: string | Buffer, mode: number): File => ({
   ...{ path, mode, overwrite: true },
-  contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
+  contents: { source: `data:;base64,${Buffer.from(text as string).toString('base64')}` },
 });
 
 /** Where a bootstrap config carries the pull secret of the cluster. */
