@@ -27,13 +27,7 @@ export async function measureIdle(): Promise<Findings> {
   const all = hosts.reduce((sum, host) => sum + host.waitSeconds + host.delaySeconds, 0);
   return {
     figures: [
-      {
-        name: 'idle time of all hosts of a cluster',
-        unit: 's',
-        measured: all,
-        bound: 3,
-        command,
-      },
+      { name: 'idle time of all hosts of a cluster', unit: 's', measured: all, bound: 3, command },
       {
         name: 'boots of a host of that cluster until it runs the image that was built, the most',
         unit: 'boots',

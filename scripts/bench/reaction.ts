@@ -38,9 +38,7 @@ export async function measureKubeReaction(): Promise<readonly Figure[]> {
   return [
     {
       name: 'a condition of the cluster to the reaction, 99 of 100',
-      unit: 's',
-      measured: percentile(watched, 99),
-      bound: 0.1,
+      ...{ unit: 's', measured: percentile(watched, 99), bound: 0.1 },
       command: 'npm run bench -- kube-reaction',
     },
   ];
@@ -121,20 +119,13 @@ export async function measureLocalReaction(): Promise<readonly Figure[]> {
   return [
     {
       name: 'a file of the host to the end of the wait, 99 of 100',
-      unit: 's',
-      measured: percentile(files, 99),
-      bound: 0.05,
+      ...{ unit: 's', measured: percentile(files, 99), bound: 0.05 },
       command: 'npm run bench -- local-reaction',
     },
     {
       name: 'a unit of the host to the end of the wait',
-      unit: 's',
-      measured: median(units),
-      baseline: {
-        name: 'one command by the stand-in of nsenter',
-        measured: median(commands),
-      },
-      bound: 3,
+      ...{ unit: 's', measured: median(units), bound: 3 },
+      baseline: { name: 'one command by the stand-in of nsenter', measured: median(commands) },
       command: 'npm run bench -- local-reaction',
     },
   ];

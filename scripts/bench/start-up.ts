@@ -10,28 +10,6 @@ import { run, start } from './process.ts';
 
 const rounds = 21;
 
-/** How soon help is printed, and how soon the service hears of the host. */
-export async function measureStartUp(): Promise<readonly Figure[]> {
-  return [await measureHelp(), await measureFirstRequest()];
-}
-
-async function measureHelp(): Promise<Figure> {
-  const bare: number[] = [];
-  const help: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    bare.push((await run([process.execPath, '-e', '0'])).seconds);
-    help.push((await run([bundlePath, '--help'])).seconds);
-  }
-  return {
-    name: '`--help`',
-    unit: 's',
-    measured: median(help),
-    baseline: { name: 'bare Node', measured: median(bare) },
-    bound: 2,
-    command: 'npm run bench -- start-up',
-  };
-}
-
 /** The program that a report could not be sent faster by. */
 const bareReport = `
   const http = require('node:http');
@@ -39,22 +17,36 @@ const bareReport = `
   http.request(process.argv[1], { method: 'PUT', headers: { 'Content-Type': 'application/json' } }).end(body);
 `;
 
-async function measureFirstRequest(): Promise<Figure> {
+/** How soon help is printed, and how soon the service hears of the host. */
+export async function measureStartUp(): Promise<readonly Figure[]> {
   const root = await mkdtemp(join(tmpdir(), 'bootwright-bench-'));
-  const bare: number[] = [];
-  const ours: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    bare.push(await timeToRequest((url) => [process.execPath, '-e', bareReport, url], root));
-    ours.push(await timeToRequest((url) => [bundlePath, ...singleHostWords('master', url)], root));
-  }
+  const help = await compare(
+    { name: '`--help`', baseline: 'bare Node', bound: 2 },
+    async () => (await run([process.execPath, '-e', '0'])).seconds,
+    async () => (await run([bundlePath, '--help'])).seconds,
+  );
+  const first = await compare(
+    { name: 'start to the first request', baseline: 'bare Node with the same request', bound: 3 },
+    () => timeToRequest((url) => [process.execPath, '-e', bareReport, url], root),
+    () => timeToRequest((url) => [bundlePath, ...singleHostWords('master', url)], root),
+  );
   await rm(root, { recursive: true });
+  return [help, first];
+}
+
+/** Measures a bare program and ours in turns, in seconds. */
+async function compare(
+  { name, baseline, bound }: { readonly name: string; baseline: string; bound: number },
+  bare: () => Promise<number>,
+  ours: () => Promise<number>,
+): Promise<Figure> {
+  const times: { readonly bare: number; readonly ours: number }[] = [];
+  for (let round = 0; round < rounds; round += 1)
+    times.push({ bare: await bare(), ours: await ours() });
   return {
-    name: 'start to the first request',
-    unit: 's',
-    measured: median(ours),
-    baseline: { name: 'bare Node with the same request', measured: median(bare) },
-    bound: 3,
-    command: 'npm run bench -- start-up',
+    ...{ name, unit: 's', bound, command: 'npm run bench -- start-up' },
+    measured: median(times.map((one) => one.ours)),
+    baseline: { name: baseline, measured: median(times.map((one) => one.bare)) },
   };
 }
 

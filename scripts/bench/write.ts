@@ -24,21 +24,11 @@ export async function measureWrites(): Promise<readonly Figure[]> {
 
 function figuresOf(when: string, write: Write, bare: number): readonly Figure[] {
   const command = 'npm run bench -- write';
+  const cpu = (write.cpuSeconds / bare) * 100;
+  const wall = Math.max(0, write.wallSeconds - bare);
   return [
-    {
-      name: `CPU added to a write${when}`,
-      unit: '%',
-      measured: (write.cpuSeconds / bare) * 100,
-      bound: 1,
-      command,
-    },
-    {
-      name: `wall time added to a write${when}`,
-      unit: 's',
-      measured: Math.max(0, write.wallSeconds - bare),
-      bound: 0.2,
-      command,
-    },
+    { name: `CPU added to a write${when}`, unit: '%', measured: cpu, bound: 1, command },
+    { name: `wall time added to a write${when}`, unit: 's', measured: wall, bound: 0.2, command },
   ];
 }
 
