@@ -230,11 +230,14 @@ const longestCopy = minutes(30);
 
 /** Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code of a signal, 0 without one. */
 async function write(out: string, { command, input, ignition }: Customizing): Promise<number> {
-  const isThere = await access(out).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) throw mediaFailure('media.out-exists', `${out} is there already`);
+  const refuseExisting = async (): Promise<void> => {
+    const isThere = await access(out).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) throw mediaFailure('media.out-exists', `${out} is there already`);
+  };
+  await refuseExisting();
   const notMade = (cause: unknown): AgentError =>
     mediaFailure('media.not-made', `${out} cannot be written`, { cause });
   const target = resolve(out);
@@ -251,6 +254,7 @@ async function write(out: string, { command, input, ignition }: Customizing): Pr
     const argv = [...command, '--live-ignition', live, '--output', made, input];
     await localHost().exec(argv, { signal: stop.signal, limit: longestCopy });
     await chmod(made, 0o600);
+    await refuseExisting();
     await rename(made, target);
     return 0;
   } catch (thrown) {
@@ -275,6 +279,7 @@ const refusals: readonly (readonly [RegExp, keyof typeof mediaFailures, string])
 ];
 
 function customizeFailure(cause: AgentError, input: string): AgentError {
+  if (cause.code === 'media.out-exists') return cause;
   if (cause.code === 'command.not-found')
     return mediaFailure('media.no-installer', 'coreos-installer is not on this machine', { cause });
   const said = String(cause.context['stderr'] ?? '');

@@ -175,6 +175,18 @@ describe('bootwright media by the real coreos-installer', () => {
     expect(readdirSync(folder.path)).not.toContain('other.iso');
   }, 120_000);
 
+  it('overwrites no file that came while the medium was made', async () => {
+    const real = join(partFolder(coreosInstaller), 'bin', 'coreos-installer');
+    const other = `echo 'of another host' > ${at('late.iso')}`;
+    put('bin/coreos-installer', `#!/bin/sh\n${other}\nexec ${real} "$@"\n`);
+    chmodSync(at('bin/coreos-installer'), 0o755);
+    vi.stubEnv('PATH', `${at('bin')}:/usr/bin:/bin`);
+    await expect(media('late.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
+      code: 'media.out-exists',
+    });
+    expect(readFileSync(at('late.iso'), 'utf8')).toBe('of another host\n');
+  });
+
   it('shows what else coreos-installer fails with', async () => {
     put('bin/coreos-installer', '#!/bin/sh\necho "Error: No space left on device" >&2\nexit 1\n');
     chmodSync(at('bin/coreos-installer'), 0o755);

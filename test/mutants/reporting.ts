@@ -246,6 +246,13 @@ export const reportingMutants: MutantsByFile = {
       to: "'argv' in row.from ? unlimited : limit",
     },
   ],
+  'src/adapters/bundle-file.ts': [
+    {
+      means: 'logs overwrite a file that is there',
+      from: "'wx'",
+      to: "'w'",
+    },
+  ],
   'src/adapters/journal.ts': [
     {
       means: 'appends are not flushed',

@@ -1,0 +1,28 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { writeBundle } from './bundle-file.ts';
+
+describe('writeBundle', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'bootwright-bundle-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('touches no file that is there', async () => {
+    const path = join(folder, 'logs.tar.gz');
+    writeFileSync(path, 'of another host');
+    await expect(writeBundle(path, Buffer.from('x'))).rejects.toMatchObject({ code: 'EEXIST' });
+    expect(readFileSync(path, 'utf8')).toBe('of another host');
+  });
+
+  it('is for its owner alone', async () => {
+    const path = join(folder, 'logs.tar.gz');
+    await writeBundle(path, Buffer.from('x'));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+});
