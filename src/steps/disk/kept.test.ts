@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   coreOsDisk,
@@ -167,6 +168,55 @@ describe('refuseWipes', () => {
       );
     },
   );
+
+  describe('with a number that the image has too', () => {
+    const low = {
+      ...target,
+      kept: [keptPartition(1, 'data', 25_000), keptPartition(4, 'logs', 9)],
+    };
+    const wiping = (storage: object) => {
+      const text = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
+      return refuseWipes({ host, signal }, low, text);
+    };
+    const filesystem = (device: string) => ({
+      filesystems: [{ device, format: 'xfs', path: '/var/data', wipeFilesystem: true }],
+    });
+
+    it.each(['/dev/sda5', '/dev/sda6', `${byId}-part5`, `${byPath}-part6`])(
+      'knows what is kept as %s',
+      async (device) => {
+        const code = 'disk.keep-wiped';
+        await expect(wiping(filesystem(device))).rejects.toMatchObject({ code });
+        const partitions = [{ number: Number(device.slice(-1)), wipePartitionEntry: true }];
+        await expect(wiping({ disks: [{ device: byPath, partitions }] })).rejects.toMatchObject({
+          code,
+        });
+      },
+    );
+
+    it.each(['/dev/sda7', `${byId}-part7`, '/dev/disk/by-id/ata-other-part5'])(
+      'takes what wipes %s',
+      async (device) => {
+        await expect(wiping(filesystem(device))).resolves.toBeUndefined();
+      },
+    );
+  });
+
+  it.each(['merge', 'replace'])('knows what a config inside it wipes (%s)', async (key) => {
+    const inner = (storage: object, config: object = {}): string =>
+      JSON.stringify({ ignition: { version: '3.2.0', config }, storage });
+    const dataUrl = (text: string, compression?: 'gzip') => {
+      const bytes = compression === undefined ? Buffer.from(text) : gzipSync(text);
+      return { source: `data:;base64,${bytes.toString('base64')}`, compression };
+    };
+    const wipes = inner({ disks: [{ device: byId, wipeTable: true }] });
+    const entry = dataUrl(inner({}, { merge: [dataUrl(wipes, 'gzip')] }));
+    const remote = { source: 'https://config.example.com/worker' };
+    const config = key === 'merge' ? { merge: [remote, entry] } : { replace: entry };
+    await expect(refuseWipes({ host, signal }, target, inner({}, config))).rejects.toMatchObject({
+      code: 'disk.keep-wiped',
+    });
+  });
 
   it('takes what keeps data, and what is of other disks', async () => {
     const storage = {

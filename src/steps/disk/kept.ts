@@ -2,6 +2,7 @@
 // partitions of its image; so what a number meant before the first write may be the image's own partition afterwards.
 import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
+import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Storage } from '../../ignition/types.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { seconds } from '../../model/duration.ts';
@@ -187,8 +188,37 @@ interface Wipe {
   readonly what: string;
 }
 
+/** A partition that is kept, by its number before the write and by that behind the partitions of the image. */
+interface Numbered extends KeptPartition {
+  readonly numbers: readonly number[];
+}
+
+/** Every image of CoreOS for a disk with a GPT has as many partitions (coreos-assembler, `create_disk.sh`). */
+const imagePartitions = 4;
+
+/** A number that the image has too becomes the next one behind it, and those after it move on (coreos-installer 0.26, `src/blockdev.rs`, `merge`). */
+function numbered(kept: readonly KeptPartition[]): readonly Numbered[] {
+  let last = imagePartitions;
+  return kept
+    .toSorted((one, other) => one.number - other.number)
+    .map((one) => {
+      last = Math.max(last + 1, one.number);
+      return { ...one, numbers: [one.number, last] };
+    });
+}
+
+/** The storage of a config, and of those inside it; what it fetches is not known. */
+function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
+  const { storage = {}, ignition: section } = parseConfig(ignition).config;
+  const { merge = [], replace } = section.config ?? {};
+  const inside = [...merge, ...(replace === undefined ? [] : [replace])].filter(({ source = '' }) =>
+    isDataUrl(source),
+  );
+  return [storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))];
+}
+
 /** What takes data, of whichever disk; Ignition creates a RAID over whatever its devices hold. */
-function wipesIn(storage: Storage, kept: readonly KeptPartition[]): readonly Wipe[] {
+function wipesIn(storage: Storage, kept: readonly Numbered[]): readonly Wipe[] {
   const { disks = [], filesystems = [], luks = [], raid = [] } = storage;
   const ofDisk = (device: string, what: string): Wipe => ({ device, isOfDisk: true, what });
   const ofPart = (device: string, what: string): Wipe => ({ device, isOfDisk: false, what });
@@ -199,7 +229,7 @@ function wipesIn(storage: Storage, kept: readonly KeptPartition[]): readonly Wip
     ...disks.flatMap(({ device, partitions = [] }) =>
       partitions
         .filter(({ wipePartitionEntry }) => wipePartitionEntry === true)
-        .filter((one) => kept.some((k) => k.number === one.number || k.label === one.label))
+        .filter((one) => kept.some((k) => k.numbers.includes(one.number) || k.label === one.label))
         .map(({ number, label = number }) =>
           ofDisk(device, `wipePartitionEntry of ${JSON.stringify(label)} on ${device}`),
         ),
@@ -220,28 +250,36 @@ function wipesIn(storage: Storage, kept: readonly KeptPartition[]): readonly Wip
  * Refuses Ignition by which the first boot would take the data of a partition that is kept: it runs at the first boot after each
  * installation. What it fetches then is not known here.
  * @param ignition the config that coreos-installer puts on the disk
- * @throws AgentError `disk.keep-wiped`
+ * @throws AgentError `disk.keep-wiped`, `ignition.*` for a config inside it that cannot be read
  */
 export async function refuseWipes(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
-  { path, asked, byId, kept = [] }: TargetDisk,
+  { path, asked, byId, kept: found = [] }: TargetDisk,
   ignition: string | Uint8Array,
 ): Promise<void> {
+  const kept = numbered(found);
   const separator = /\d$/.test(path) ? 'p' : '';
   const ofDisk = [path, asked, ...byId, bootDisk];
-  const ofKept = kept.flatMap(({ number, label, partUuid }) => [
-    `${path}${separator}${number}`,
+  const ofKept = kept.flatMap(({ numbers, label, partUuid }) => [
+    ...numbers.map((number) => `${path}${separator}${number}`),
     `/dev/disk/by-partlabel/${label}`,
     `/dev/disk/by-partuuid/${partUuid}`,
   ]);
+  const isOneOf = async (names: readonly string[], device: string): Promise<boolean> =>
+    names.includes(device) || names.includes((await host.realPath(device, signal)) ?? '');
+  // A partition that has its number only after the write has no link yet.
+  const laterName = async (device: string): Promise<string> => {
+    const [, disk = device, number] = /^(.+)-part(\d+)$/.exec(device) ?? [];
+    const isOfTarget = number !== undefined && (await isOneOf(ofDisk, disk));
+    return isOfTarget ? `${path}${separator}${number}` : device;
+  };
   const losses: string[] = [];
-  for (const { device, isOfDisk, what } of wipesIn(
-    parseConfig(ignition).config.storage ?? {},
-    kept,
+  for (const { device, isOfDisk, what } of storagesIn(ignition).flatMap((one) =>
+    wipesIn(one, kept),
   )) {
     const names = isOfDisk ? ofDisk : ofKept;
-    const real = (await host.realPath(device, signal)) ?? '';
-    if (names.includes(device) || names.includes(real)) losses.push(what);
+    if ((await isOneOf(names, device)) || names.includes(await laterName(device)))
+      losses.push(what);
   }
   if (losses.length === 0) return;
   throw diskFailure(
