@@ -341,8 +341,8 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'an entry that keeps data is not known by its label',
-      from: 'k.number === one.number || k.label === one.label',
-      to: 'k.number === one.number',
+      from: 'k.numbers.includes(one.number) || k.label === one.label',
+      to: 'k.numbers.includes(one.number)',
     },
     {
       means: 'a kept file system is made again at the first boot',
@@ -356,13 +356,28 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a link to what is kept hides it',
-      from: 'names.includes(device) || names.includes(real)',
-      to: 'names.includes(device)',
+      from: "names.includes(device) || names.includes((await host.realPath(device, signal)) ?? '')",
+      to: 'Promise.resolve(names.includes(device))',
     },
     {
       means: 'what is kept is known by its link alone',
-      from: 'names.includes(device) || names.includes(real)',
-      to: 'names.includes(real)',
+      from: 'names.includes(device) || names.includes((await',
+      to: 'names.includes((await',
+    },
+    {
+      means: 'a kept partition is not known by its number after the write',
+      from: 'numbers: [one.number, last]',
+      to: 'numbers: [one.number]',
+    },
+    {
+      means: 'a partition without a link yet is not known by that of its disk',
+      from: ' || names.includes(await laterName(device))',
+      to: '',
+    },
+    {
+      means: 'a config inside the Ignition is not read',
+      from: '[storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))]',
+      to: '[storage]',
     },
     {
       means: 'the disk that CoreOS starts from is not the install disk',
@@ -371,8 +386,8 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'Ignition of another disk is refused',
-      from: 'if (names.includes(device) || names.includes(real)) losses.push(what);',
-      to: 'losses.push(what);',
+      from: 'if ((await isOneOf(names, device)) || names.includes(await laterName(device)))',
+      to: '',
     },
     {
       means: 'a partition that the image reaches over is kept',
