@@ -11,14 +11,14 @@ import type { KubeRef } from '../../src/ports/kube.ts';
 import { bundlePath } from '../bundle.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, startRig } from '../rig.ts';
-import type { Figure } from './figure.ts';
+import type { Measured } from './figure.ts';
 import { pause, start, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
 
 /** How much memory the bootstrap agent needs at most beside a large cluster. */
-export async function measureBootstrapMemory(): Promise<readonly Figure[]> {
+export async function measureBootstrapMemory(): Promise<readonly Measured[]> {
   await ensureParts(clusterParts);
   return [
     await figureOf('of which 3 are masters', usualMasters),
@@ -26,7 +26,7 @@ export async function measureBootstrapMemory(): Promise<readonly Figure[]> {
   ];
 }
 
-async function figureOf(which: string, masters: number): Promise<Figure> {
+async function figureOf(which: string, masters: number): Promise<Measured> {
   await using rig = await startRig({ crds: [] });
   await makeInstallConfig(rig);
   await makeNodes(rig, nodeCount, masters);
@@ -35,7 +35,6 @@ async function figureOf(which: string, masters: number): Promise<Figure> {
     unit: 'MiB',
     measured: await peakOf(rig),
     bound: 120,
-    command: 'npm run bench -- bootstrap-memory',
   };
 }
 

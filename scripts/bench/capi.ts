@@ -10,13 +10,10 @@ import {
   assetKeys,
   assetsSecretName,
   bootstrapConfigs,
-  bootstrapConfigType,
   capiMachines,
   capiNames,
   clusters,
   controlPlanes,
-  controlPlaneType,
-  machineType,
   ownNames,
   tokenSecretName,
 } from '../../src/capi/api.ts';
@@ -26,15 +23,16 @@ import { namespaces, secrets } from '../../src/cluster/kinds.ts';
 import { partOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { clusterObjects, controlPlaneObject, machineObjects } from '../../test/capi/cluster.ts';
+import { customResourceDefinitions } from '../../test/capi/rig.ts';
 import { bundlePath } from '../bundle.ts';
 import { ensurePart, ensureParts } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
 import { clusterParts, startRig } from '../rig.ts';
 import { forEach } from './bootstrap.ts';
-import { type Figure, percentile } from './figure.ts';
+import { type Measured, percentile } from './figure.ts';
 import { pause, start, type Watched } from './process.ts';
 
-const command = 'npm run bench -- capi';
 const hostsOfCluster = 10;
 const masters = 3;
 const few = 5;
@@ -47,7 +45,7 @@ const rounds = 3;
 const quiet = minutes(1);
 
 /** How soon a report is a condition, and what the managers need, of a few clusters and of ten times as many. */
-export async function measureCapi(): Promise<readonly Figure[]> {
+export async function measureCapi(): Promise<readonly Measured[]> {
   await ensureParts(clusterParts);
   const part = await ensurePart(capi);
   await using stage = await openStage(part);
@@ -70,29 +68,29 @@ export async function measureCapi(): Promise<readonly Figure[]> {
   return [
     {
       name: `a report to the condition of its config, ${size}, 99 of 100`,
-      ...{ unit: 's', measured: percentile(latencies, 99), bound: 1, command },
+      ...{ unit: 's', measured: percentile(latencies, 99), bound: 1 },
     },
     {
       name: `all ${size} report at once, the last condition`,
       baseline: { name: 'the same patches by one client', measured: percentile(direct, 100) },
-      ...{ unit: 's', measured: percentile(burst, 100), bound: 3, command },
+      ...{ unit: 's', measured: percentile(burst, 100), bound: 3 },
     },
     {
       name: `objects of a cluster of ${masters} masters applied, to the data Secrets of all of them, beside ${size}`,
-      ...{ unit: 's', measured: percentile(prepared, 100), bound: 1, command },
+      ...{ unit: 's', measured: percentile(prepared, 100), bound: 1 },
     },
-    ...stage.managers.map(({ provider, process }): Figure => ({
+    ...stage.managers.map(({ provider, process }): Measured => ({
       name: `peak RSS of the manager of ${provider}, ${size}`,
-      ...{ unit: 'MiB', measured: process.peakMiB(), bound: 250, command },
+      ...{ unit: 'MiB', measured: process.peakMiB(), bound: 250 },
     })),
     {
       name: `processor time of the managers for reports of ${size}`,
       baseline: { name: `of a tenth of them`, measured: small },
-      ...{ unit: 's', measured: large, bound: 12, command },
+      ...{ unit: 's', measured: large, bound: 12 },
     },
     {
       name: 'requests of both managers to the API server, for each cluster in a quiet minute',
-      ...{ unit: 'requests per minute', measured: asked / many, bound: 2, command },
+      ...{ unit: 'requests per minute', measured: asked / many, bound: 2 },
     },
   ];
 }
@@ -108,33 +106,15 @@ interface BenchHost {
   readonly agent: Agent;
 }
 
-interface CapiStage extends AsyncDisposable {
-  readonly managers: readonly { readonly provider: string; readonly process: Watched }[];
-  readonly cpuSeconds: () => number;
-  /** Adds clusters, and waits until their hosts can be booted. */
-  readonly add: (count: number) => Promise<void>;
-  /** Lets each host report as often as an agent does; the seconds to each condition. */
-  readonly report: (times: number) => Promise<readonly number[]>;
-  /** Lets all hosts report in the same moment. */
-  readonly burst: () => Promise<readonly number[]>;
-  /** Writes as much to the same objects, without a manager between. */
-  readonly direct: () => Promise<readonly number[]>;
-  /** Adds clusters of masters alone, one after the other; the seconds from the first object of each to the data of its hosts. */
-  readonly prepare: (count: number) => Promise<readonly number[]>;
-  /** Requests of the managers in a time in which nothing happens. */
-  readonly askedIn: (time: number) => Promise<number>;
-}
-
-async function openStage(part: string): Promise<CapiStage> {
+/** A management cluster with both managers, and hosts that report to them. */
+async function openStage(part: string) {
   const rig = await startRig({ crds: [], isAudited: true });
   await applyCrds(rig.client, join(part, 'crds', 'core'), [
     ...['clusters.cluster.x-k8s.io', 'machines.cluster.x-k8s.io'],
     'machinehealthchecks.cluster.x-k8s.io',
   ]);
-  const definitions: KubeKind = {
-    ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
-  };
-  for (const one of [controlPlaneCrd, ...bootstrapCrds]) await rig.client.apply(definitions, one);
+  for (const one of [controlPlaneCrd, ...bootstrapCrds])
+    await rig.client.apply(customResourceDefinitions, one);
   const ca = readFileSync(join(rig.folder, 'pki', 'ca.crt'), 'utf8');
   const inventory = `https://127.0.0.1:${await freePort()}`;
   const managers = await Promise.all(
@@ -165,6 +145,7 @@ async function openStage(part: string): Promise<CapiStage> {
     await shown;
     return (performance.now() - since) / 1000;
   };
+  /** Lets each host report as often as an agent does; the seconds to each condition. */
   const report = async (times: number): Promise<readonly number[]> => {
     const latencies: number[] = [];
     for (let round = 0; round < times; round += 1) {
@@ -180,7 +161,8 @@ async function openStage(part: string): Promise<CapiStage> {
   return {
     ...{ managers, report },
     cpuSeconds: () => managers.reduce((sum, { process }) => sum + process.cpuSeconds(), 0),
-    add: async (more) => {
+    /** Adds clusters, and waits until their hosts can be booted. */
+    add: async (more: number): Promise<void> => {
       const names = Array.from({ length: more }, (_, at) => `c${count + at}`);
       count += more;
       await forEach(more, (at) => addCluster(rig, names[at] ?? ''));
@@ -200,10 +182,12 @@ async function openStage(part: string): Promise<CapiStage> {
         hosts.push({ namespace, name, id, clusterId, token, agent });
       });
     },
+    /** Lets all hosts report in the same moment. */
     burst: () => {
       step += 1;
       return Promise.all(hosts.map((host) => send(host, `step ${step}`)));
     },
+    /** Writes as much to the same objects, without a manager between. */
     direct: () => {
       step += 1;
       return Promise.all(
@@ -218,7 +202,8 @@ async function openStage(part: string): Promise<CapiStage> {
         }),
       );
     },
-    prepare: async (more) => {
+    /** Adds clusters of masters alone, one after the other; the seconds from the first object of each to the data of its hosts. */
+    prepare: async (more: number): Promise<readonly number[]> => {
       const latencies: number[] = [];
       for (let at = 0; at < more; at += 1) {
         const name = `masters${at}`;
@@ -229,7 +214,8 @@ async function openStage(part: string): Promise<CapiStage> {
       }
       return latencies;
     },
-    askedIn: async (time) => {
+    /** Requests of the managers in a time in which nothing happens. */
+    askedIn: async (time: number): Promise<number> => {
       await pause(seconds(15));
       const from = Date.now();
       await pause(time);
@@ -327,20 +313,13 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
 /** A Cluster with a control plane and its Machines, as core and the control-plane provider would have made them. */
 async function addCluster({ client }: Rig, name: string, hosts = hostsOfCluster): Promise<void> {
   const labels = { [capiNames.clusterName]: name };
-  const at = (of: string, more: object = {}) => ({ name: of, namespace: name, labels, ...more });
-  await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  const infrastructureRef = {
-    ...{ apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'BenchMachine', name: 'none' },
+  const objects = new Map(clusterObjects(name, 1).map((one) => [one.kind, one]));
+  const make = (kind: KubeKind, object: KubeObject | undefined, more: object = {}) => {
+    if (object === undefined) throw new TypeError(`no ${kind.plural} among the objects`);
+    return client.create(kind, { ...object, metadata: { ...object.metadata, labels, ...more } });
   };
-  const ref = { ...infrastructureRef, kind: controlPlaneType.kind, name };
-  const cluster = await client.create(clusters, {
-    ...{ apiVersion: machineType.apiVersion, kind: 'Cluster', metadata: at(name) },
-    spec: {
-      controlPlaneEndpoint: { host: '127.0.0.1', port: 1 },
-      controlPlaneRef: { ...ref, apiGroup: controlPlanes.group },
-      infrastructureRef: { ...infrastructureRef, kind: 'BenchCluster' },
-    },
-  });
+  await make(namespaces, objects.get('Namespace'));
+  const cluster = await make(clusters, objects.get('Cluster'));
   await client.mergeStatus(
     { kind: clusters, namespace: name, name },
     { initialization: { infrastructureProvisioned: true } },
@@ -350,53 +329,30 @@ async function addCluster({ client }: Rig, name: string, hosts = hostsOfCluster)
       { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true },
     ],
   });
-  const configSpec = { agent: { image: 'registry.example/a' }, installDevice: '/dev/vda' };
-  const plane = await client.create(controlPlanes, {
-    ...controlPlaneType,
-    metadata: at(name, ownedBy(cluster)),
-    spec: {
-      ...{ replicas: 3, distributionVersion: '4.20.0', configSpec },
-      releaseImage: `registry.example/release@sha256:${'0'.repeat(64)}`,
-      installStateSecretRef: { name: 'install-state' },
-      machineTemplate: { spec: { infrastructureRef } },
-    },
-  });
-  const generatedAt = new Date().toISOString();
-  await client.create(secrets, {
+  const plane = await make(controlPlanes, controlPlaneObject(name), ownedBy(cluster));
+  const annotations = {
+    [ownNames.generatedAt]: new Date().toISOString(),
+    [ownNames.inputsHash]: 'bench',
+  };
+  const assets: KubeObject = {
     ...{ apiVersion: 'v1', kind: 'Secret' },
-    metadata: at(assetsSecretName(name), {
-      ...ownedBy(plane),
-      annotations: { [ownNames.generatedAt]: generatedAt, [ownNames.inputsHash]: 'bench' },
-    }),
+    metadata: { name: assetsSecretName(name), namespace: name, annotations },
     data: {
       [assetKeys.bootstrapIgnition]: randomBytes(packedIgnition).toString('base64'),
       [assetKeys.masterIgnition]: '',
       [assetKeys.mcoImage]: Buffer.from('registry.example/mco').toString('base64'),
     },
-  });
+  };
+  await make(secrets, assets, ownedBy(plane));
+  const ofControlPlane = {
+    ...ownedBy(plane),
+    labels: { ...labels, [capiNames.controlPlane]: '', [capiNames.controlPlaneName]: name },
+  };
   for (let index = 0; index < hosts; index += 1) {
-    const isMaster = index < 3;
-    const host = `h${index}`;
-    const own = isMaster
-      ? {
-          ...ownedBy(plane),
-          labels: { ...labels, [capiNames.controlPlane]: '', [capiNames.controlPlaneName]: name },
-          annotations: index === 0 ? { [ownNames.role]: 'bootstrap' } : {},
-        }
-      : {};
-    const machine = await client.create(capiMachines, {
-      ...{ ...machineType, metadata: at(host, own) },
-      spec: {
-        ...{ clusterName: name, infrastructureRef: { ...infrastructureRef, name: host } },
-        bootstrap: {
-          configRef: {
-            ...{ apiGroup: bootstrapConfigs.group, kind: bootstrapConfigType.kind, name: host },
-          },
-        },
-      },
-    });
-    await client.create(bootstrapConfigs, {
-      ...{ ...bootstrapConfigType, metadata: at(host, ownedBy(machine)), spec: configSpec },
-    });
+    const [, config, machine] = machineObjects({ cluster: name, name: `h${index}` });
+    const annotations = index === 0 ? { [ownNames.role]: 'bootstrap' } : {};
+    const own = index < masters ? { ...ofControlPlane, annotations } : {};
+    const made = await make(capiMachines, machine, own);
+    await make(bootstrapConfigs, config, ownedBy(made));
   }
 }

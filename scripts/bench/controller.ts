@@ -17,7 +17,7 @@ import { bundlePath } from '../bundle.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, startRig } from '../rig.ts';
 import { forEach } from './bootstrap.ts';
-import { type Figure, type Findings, percentile } from './figure.ts';
+import { type Measured, type Findings, percentile } from './figure.ts';
 import { pause, run, start, type Watched } from './process.ts';
 
 const hostCount = 1000;
@@ -25,7 +25,6 @@ const requestCount = 10_000;
 /** Hosts that join while it is measured; all others are nodes already, whose requests were approved. */
 const joining = 100;
 const watched = minutes(5);
-const command = 'npm run bench -- controller';
 const asker = { name: 'bench-controller', groups: ['system:masters'] };
 
 const cluster = clusterSeed();
@@ -66,7 +65,7 @@ export async function measureController(): Promise<Findings> {
   const perMinute = (requests: readonly { readonly at: number }[]): number =>
     requests.filter(({ at }) => at >= from && at < from + watched).length / (watched / minutes(1));
   const size = `${hostCount} nodes and ${requestCount} certificate requests`;
-  const rows: readonly (readonly [string, number, Figure['unit'], number])[] = [
+  const rows: readonly (readonly [string, number, Measured['unit'], number])[] = [
     [`peak RSS of the controller with ${size}`, peak, 'MiB', 128],
     ['its lists of one selection, the most', mostLists(asked), 'lists', 1],
     ['a node that is Ready to Done at the service, 99 of 100', percentile(reports, 99), 's', 1],
@@ -75,7 +74,7 @@ export async function measureController(): Promise<Findings> {
     ['its requests to the API server, idle', perMinute(asked), 'requests per minute', 12],
   ];
   const figures = rows.map(([name, measured, unit, bound]) => ({
-    ...{ name, measured, unit, bound, command },
+    ...{ name, measured, unit, bound },
   }));
   const lists = await Promise.all(
     [csrs, { kind: kinds.Node }].map((selection) => rig.client.read(pathOfSelection(selection))),

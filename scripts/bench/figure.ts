@@ -1,5 +1,5 @@
-/** One measured figure: what Bootwright needs against a baseline that was measured in the same run. */
-export interface Figure {
+/** What Bootwright needs, against a baseline that was measured in the same run. */
+export interface Measured {
   readonly name: string;
   readonly unit: 's' | 'MiB' | '%' | 'requests per minute' | 'boots' | 'lists';
   readonly measured: number;
@@ -7,23 +7,27 @@ export interface Figure {
   readonly baseline?: { readonly name: string; readonly measured: number };
   /** The most that `measured` (or, with a baseline, the ratio) may be. */
   readonly bound: number;
+}
+
+/** One measured figure. */
+export interface Figure extends Measured {
   /** The command that shows it by itself. */
   readonly command: string;
 }
 
 /** What one group of measurements found. */
 export interface Findings {
-  readonly figures: readonly Figure[];
+  readonly figures: readonly Measured[];
   /** A section of `docs/performance.md` behind the table, in Markdown. */
   readonly section?: string;
 }
 
 /** What is held against the bound: the ratio to the baseline, or the figure itself. */
-export const valueOf = ({ measured, baseline }: Figure): number =>
+export const valueOf = ({ measured, baseline }: Measured): number =>
   baseline === undefined ? measured : measured / baseline.measured;
 
 /** Whether a figure keeps its bound. */
-export const isWithin = (figure: Figure): boolean => valueOf(figure) <= figure.bound;
+export const isWithin = (figure: Measured): boolean => valueOf(figure) <= figure.bound;
 
 /** The middle value of an odd or even number of measurements. */
 export function median(values: readonly number[]): number {

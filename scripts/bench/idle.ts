@@ -9,7 +9,6 @@ import { clusterParts, kubeParts } from '../rig.ts';
 import type { Findings } from './figure.ts';
 
 const name = 'cluster';
-const command = 'npm run bench -- idle';
 
 interface HostIdle {
   readonly host: string;
@@ -27,13 +26,12 @@ export async function measureIdle(): Promise<Findings> {
   const all = hosts.reduce((sum, host) => sum + host.waitSeconds + host.delaySeconds, 0);
   return {
     figures: [
-      { name: 'idle time of all hosts of a cluster', unit: 's', measured: all, bound: 3, command },
+      { name: 'idle time of all hosts of a cluster', unit: 's', measured: all, bound: 3 },
       {
         name: 'boots of a host of that cluster until it runs the image that was built, the most',
         unit: 'boots',
         measured: Math.max(...hosts.map(({ boots }) => boots)),
         bound: 1,
-        command,
       },
     ],
     section: sectionOf(hosts),

@@ -25,9 +25,7 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../../test/support/kubelet-request.ts';
-import type { Figure } from './figure.ts';
-
-const command = 'npm run bench -- leaks';
+import type { Measured } from './figure.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -43,12 +41,12 @@ async function used(): Promise<{ readonly resident: number; readonly heap: numbe
 }
 
 /** What keeps growing in a controller that runs for long. */
-export async function measureLeaks(): Promise<readonly Figure[]> {
+export async function measureLeaks(): Promise<readonly Measured[]> {
   const rows = [
     ['resident memory that 1,000 rotations of token and CA add to 1,000', await rotations(), 16],
     ['heap that 20 hours of events add to four', await hoursOfEvents(), 2],
   ] as const;
-  return rows.map(([name, measured, bound]) => ({ name, measured, unit: 'MiB', bound, command }));
+  return rows.map(([name, measured, bound]) => ({ name, measured, unit: 'MiB', bound }));
 }
 
 /** Refuses each token after its first use, so that the next one is looked for, and the same CA in another text. */

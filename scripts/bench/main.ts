@@ -4,7 +4,14 @@ import { ensureBundle } from '../bundle.ts';
 import { measureBootstrapMemory } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
-import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
+import {
+  type Figure,
+  type Findings,
+  isWithin,
+  type Measured,
+  renderTable,
+  valueOf,
+} from './figure.ts';
 import { measureIdle } from './idle.ts';
 import { measureLeaks } from './leaks.ts';
 import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
@@ -16,7 +23,7 @@ import { measureWrites } from './write.ts';
 type Measure = () => Promise<Findings>;
 
 const alone =
-  (measure: () => Promise<readonly Figure[]>): Measure =>
+  (measure: () => Promise<readonly Measured[]>): Measure =>
   async () => ({ figures: await measure() });
 
 const groups: Readonly<Record<string, Measure>> = {
@@ -55,7 +62,8 @@ async function main(names: readonly string[]): Promise<number> {
   for (const [name, measure] of Object.entries(groups)) {
     if (names.length > 0 && !names.includes(name)) continue;
     const findings = await measure();
-    figures.push(...findings.figures);
+    const command = `npm run bench -- ${name}`;
+    figures.push(...findings.figures.map((figure) => ({ ...figure, command })));
     if (findings.section !== undefined) sections.push(findings.section);
   }
   const withValues = figures.map((figure) => ({

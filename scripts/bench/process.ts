@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import type { Machine, RanCommand } from '../../mocks/host/machine.ts';
-import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
+import { nsenterOptions } from '../../mocks/host/programs.ts';
+import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { bundlePath } from '../bundle.ts';
 
 /** A program that was run to its end. */
@@ -76,19 +78,11 @@ function memoryMiBOf(pid: number, name: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1024;
 }
 
-/** A simulated host and a service for one measured agent. */
-export interface Stage extends AsyncDisposable {
-  readonly host: SingleHost;
-  readonly agent: () => Watched;
-  /** A command on the host, as the agent runs it, without the agent. */
-  readonly bare: (argv: readonly string[]) => Watched;
-}
-
 /** How long the stand-in of coreos-installer writes, in seconds. */
 export const writeSeconds = 20;
 
 /** Builds the host and starts the service; no master is done, so a worker waits for ever. */
-export async function openStage(role: 'master' | 'worker'): Promise<Stage> {
+export async function openStage(role: 'master' | 'worker') {
   const host = await openSingleHost({
     role,
     isControlPlaneDone: false,
@@ -99,12 +93,12 @@ export async function openStage(role: 'master' | 'worker'): Promise<Stage> {
   return {
     host,
     agent: () => start([bundlePath, ...host.words], host.environment),
-    bare: (argv) => start([host.nsenter, ...nsenterWords, ...argv], host.environment),
+    /** A command on the host, as the agent runs it, without the agent. */
+    bare: (argv: readonly string[]): Watched =>
+      start([host.nsenter, ...nsenterOptions, ...argv], host.environment),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
 }
-
-const nsenterWords = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'];
 
 /** Resolves with a command of the host as soon as one is seen; by its program. */
 export async function seen(machine: Machine, program: string): Promise<RanCommand> {
@@ -121,7 +115,4 @@ export async function over(command: RanCommand): Promise<void> {
 }
 
 /** Waits, in milliseconds. */
-export const pause = (duration: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, duration);
-  });
+export const pause = (duration: number): Promise<void> => setTimeout(duration);

@@ -16,14 +16,14 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import { unitState, unitWatch } from '../../src/steps/host/systemd-unit.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, startRig } from '../rig.ts';
-import { type Figure, median, percentile } from './figure.ts';
+import { type Measured, median, percentile } from './figure.ts';
 import { pause } from './process.ts';
 
 const samples = 500;
 const node = 'm0';
 
 /** How soon a condition of a node that became true is acted on. */
-export async function measureKubeReaction(): Promise<readonly Figure[]> {
+export async function measureKubeReaction(): Promise<readonly Measured[]> {
   await ensureParts(clusterParts);
   await using rig = await startRig({ crds: [] });
   await rig.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
@@ -39,7 +39,6 @@ export async function measureKubeReaction(): Promise<readonly Figure[]> {
     {
       name: 'a condition of the cluster to the reaction, 99 of 100',
       ...{ unit: 's', measured: percentile(watched, 99), bound: 0.1 },
-      command: 'npm run bench -- kube-reaction',
     },
   ];
 }
@@ -97,7 +96,7 @@ interface Condition {
 }
 
 /** How soon a file or a unit of the host is acted on. */
-export async function measureLocalReaction(): Promise<readonly Figure[]> {
+export async function measureLocalReaction(): Promise<readonly Measured[]> {
   await using single = await openSingleHost({
     role: 'master',
     isControlPlaneDone: false,
@@ -120,13 +119,11 @@ export async function measureLocalReaction(): Promise<readonly Figure[]> {
     {
       name: 'a file of the host to the end of the wait, 99 of 100',
       ...{ unit: 's', measured: percentile(files, 99), bound: 0.05 },
-      command: 'npm run bench -- local-reaction',
     },
     {
       name: 'a unit of the host to the end of the wait',
       ...{ unit: 's', measured: median(units), bound: 3 },
       baseline: { name: 'one command by the stand-in of nsenter', measured: median(commands) },
-      command: 'npm run bench -- local-reaction',
     },
   ];
 }

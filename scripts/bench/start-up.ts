@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
 import { singleHostWords } from '../../mocks/lab/single-host.ts';
-import { type Figure, median } from './figure.ts';
+import { type Measured, median } from './figure.ts';
 import { run, start } from './process.ts';
 
 const rounds = 21;
@@ -18,7 +18,7 @@ const bareReport = `
 `;
 
 /** How soon help is printed, and how soon the service hears of the host. */
-export async function measureStartUp(): Promise<readonly Figure[]> {
+export async function measureStartUp(): Promise<readonly Measured[]> {
   const root = await mkdtemp(join(tmpdir(), 'bootwright-bench-'));
   const help = await compare(
     { name: '`--help`', baseline: 'bare Node', bound: 2 },
@@ -39,12 +39,12 @@ async function compare(
   { name, baseline, bound }: { readonly name: string; baseline: string; bound: number },
   bare: () => Promise<number>,
   ours: () => Promise<number>,
-): Promise<Figure> {
+): Promise<Measured> {
   const times: { readonly bare: number; readonly ours: number }[] = [];
   for (let round = 0; round < rounds; round += 1)
     times.push({ bare: await bare(), ours: await ours() });
   return {
-    ...{ name, unit: 's', bound, command: 'npm run bench -- start-up' },
+    ...{ name, unit: 's', bound },
     measured: median(times.map((one) => one.ours)),
     baseline: { name: baseline, measured: median(times.map((one) => one.bare)) },
   };

@@ -1,5 +1,5 @@
 import { seconds } from '../../src/model/duration.ts';
-import type { Figure } from './figure.ts';
+import type { Measured } from './figure.ts';
 import { openStage, over, pause, seen, type Watched, writeSeconds } from './process.ts';
 
 interface Write {
@@ -10,25 +10,23 @@ interface Write {
 }
 
 /** What the agent adds to a write, with the service there and with it dead from half the write on. */
-export async function measureWrites(): Promise<readonly Figure[]> {
+export async function measureWrites(): Promise<readonly Measured[]> {
   const bare = await bareSeconds();
   const alive = await writeOnce(false);
   const dead = await writeOnce(true);
-  const command = 'npm run bench -- write';
   return [
-    { name: 'peak RSS while writing', unit: 'MiB', measured: alive.peakMiB, bound: 100, command },
+    { name: 'peak RSS while writing', unit: 'MiB', measured: alive.peakMiB, bound: 100 },
     ...figuresOf('', alive, bare),
     ...figuresOf(', service dead from half the write on', dead, bare),
   ];
 }
 
-function figuresOf(when: string, write: Write, bare: number): readonly Figure[] {
-  const command = 'npm run bench -- write';
+function figuresOf(when: string, write: Write, bare: number): readonly Measured[] {
   const cpu = (write.cpuSeconds / bare) * 100;
   const wall = Math.max(0, write.wallSeconds - bare);
   return [
-    { name: `CPU added to a write${when}`, unit: '%', measured: cpu, bound: 1, command },
-    { name: `wall time added to a write${when}`, unit: 's', measured: wall, bound: 0.2, command },
+    { name: `CPU added to a write${when}`, unit: '%', measured: cpu, bound: 1 },
+    { name: `wall time added to a write${when}`, unit: 's', measured: wall, bound: 0.2 },
   ];
 }
 
