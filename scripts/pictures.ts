@@ -1,12 +1,14 @@
-// Takes the pictures of the page in the documents: in the middle of the default scenario, its time line at the end, and a failure.
-import { rm } from 'node:fs/promises';
+// Takes the pictures in the documents. Of the page: in the middle of the default scenario, its time line at the end, and a failure; of a
+// terminal: the moment of that scenario with the most different stages.
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import { headingOf, openLabPage } from '../mocks/lab/page.ts';
 import { runScenario } from '../mocks/lab/run.ts';
 import { DEFAULT_SCENARIO, hasCluster, readScenario } from '../mocks/lab/scenario.ts';
 import { tableOf } from '../mocks/lab/shown-run.ts';
-import type { Table } from '../mocks/lab/table.ts';
+import { renderTable, type Table } from '../mocks/lab/table.ts';
+import { renderSvg } from '../mocks/lab/table-picture.ts';
 import { ensureBundle } from './bundle.ts';
 import { browser as browserPart } from './parts/apt-packages.ts';
 import { ensureParts } from './parts/ensure.ts';
@@ -17,17 +19,16 @@ const POLL_INTERVAL_MILLIS = 500;
 
 const variety = ({ rows }: Table): number => new Set(rows.map(({ stage }) => stage)).size;
 
-/** Takes pictures of moments, one at a time; the last is that with the most different stages. */
-function momentTaker(): (page: Page, table: Table) => Promise<void> {
-  let best = 0;
-  let taking = Promise.resolve();
-  return (page, table) => {
-    if (variety(table) <= best) return taking;
-    best = variety(table);
-    const path = join(docs, 'page.png');
-    taking = taking.then(async () => void (await page.screenshot({ path })));
-    return taking;
-  };
+const columns = 116;
+let best: Table | undefined;
+let taking = Promise.resolve();
+
+/** Takes a picture of a moment with more different stages than those before; one at a time. */
+function take(page: Page, table: Table): void {
+  if (best !== undefined && variety(table) <= variety(best)) return;
+  best = table;
+  const path = join(docs, 'page.png');
+  taking = taking.then(async () => void (await page.screenshot({ path })));
 }
 
 await ensureParts([...clusterParts, browserPart]);
@@ -73,12 +74,15 @@ try {
   const failed = await pageOf('disk-busy', () => undefined);
   await failed.setViewportSize({ width: 1200, height: 620 });
   await failed.screenshot({ path: join(docs, 'page-failure.png') });
-  const take = momentTaker();
-  const installed = await pageOf(DEFAULT_SCENARIO, (page, table) => void take(page, table));
+  const installed = await pageOf(DEFAULT_SCENARIO, take);
+  await taking;
   // The heading stays on top of what is scrolled to.
   await installed.setViewportSize({ width: 1200, height: 3000 });
   await installed.locator('#time').screenshot({ path: join(docs, 'page-timeline.png') });
 } finally {
   await browser.close();
 }
-console.log('docs/page.png, docs/page-timeline.png, docs/page-failure.png');
+if (best === undefined) throw new Error('no moment was shown');
+const lines = renderTable({ ...best, title: `lab: ${best.title}` }, columns);
+await writeFile(join(docs, 'lab.svg'), renderSvg(lines));
+console.log('docs/page.png, docs/page-timeline.png, docs/page-failure.png, docs/lab.svg');
