@@ -22,6 +22,12 @@ export type Programs = Readonly<Record<string, Program>>;
 export const absent: Program = (_machine, call) =>
   fail(call, `nsenter: failed to execute ${call.argv[0] ?? ''}: No such file or directory`, 127);
 
+/** Ends a program well, with a text on stdout. */
+export function print(call: Call, text: string): number {
+  call.out(text);
+  return 0;
+}
+
 /** Ends a program with a message on stderr. */
 export function fail(call: Call, message: string, exitCode = 1): number {
   call.err(`${message}\n`);

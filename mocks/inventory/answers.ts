@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { jsonIn } from '../../src/lib/json.ts';
 import { hardware, validations } from './hardware.ts';
 import { stagesV1, stagesV2 } from './ladders.ts';
 import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
@@ -58,18 +59,10 @@ type ReadBody<T> = { readonly value: T } | { readonly refusal: Response };
 export async function readJson<T>(request: Request, schema: z.ZodType<T>): Promise<ReadBody<T>> {
   const text = await request.text();
   if (text === '') return { refusal: frameworkError(400, 'body in body is required') };
-  const read = schema.safeParse(parsed(text));
+  const read = schema.safeParse(jsonIn(text));
   if (read.success) return { value: read.data };
   const said = read.error.issues.map(({ path, message }) => `${path.join('.')} in body ${message}`);
   return { refusal: frameworkError(400, `validation failure list:\n${said.join('\n')}`) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a word is a UUID; the service refuses paths that hold anything else. */

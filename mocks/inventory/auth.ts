@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import { z } from 'zod';
+import { jsonIn } from '../../src/lib/json.ts';
 
 /** How requests are let in: `none` takes anybody, `local` checks the token (AUTH_TYPE). */
 export type Auth =
@@ -42,15 +43,8 @@ function claimsOf(token: string, publicKey: KeyObject): z.infer<typeof Claims> |
     { key: publicKey, dsaEncoding: 'ieee-p1363' },
     Buffer.from(signature, 'base64url'),
   );
-  return isSigned ? Claims.safeParse(parsed(body)).data : undefined;
-}
-
-function parsed(part: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  const text = Buffer.from(body, 'base64url').toString('utf8');
+  return isSigned ? Claims.safeParse(jsonIn(text)).data : undefined;
 }
 
 /** Makes a key pair and what signs tokens with it. */

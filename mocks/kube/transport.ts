@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, type BodyInit, fetch, type Response } from 'undici';
+import { jsonIn } from '../../src/lib/json.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { PemPair } from './pki.ts';
 
@@ -38,10 +39,11 @@ export class KubeRefusal extends Error {
   readonly reason: string;
 
   constructor(request: string, status: number, answer: string) {
-    const { reason, message } = parseStatus(answer);
-    super(`${request}: ${status} ${message}`);
+    // A server that starts or ends may answer with something else than a `Status`.
+    const { reason, message } = (jsonIn(answer) ?? {}) as { reason?: string; message?: string };
+    super(`${request}: ${status} ${message ?? answer}`);
     this.status = status;
-    this.reason = reason;
+    this.reason = reason ?? '';
   }
 }
 
@@ -87,16 +89,6 @@ export function openTransport({ url, ca, user }: TransportOptions): Transport {
 
 function bodyOf(body: unknown): BodyInit {
   return typeof body === 'string' ? body : JSON.stringify(body);
-}
-
-/** A server that starts or ends may answer with something else than a `Status`. */
-function parseStatus(answer: string): { readonly reason: string; readonly message: string } {
-  try {
-    const { reason, message } = JSON.parse(answer) as { reason?: string; message?: string };
-    return { reason: reason ?? '', message: message ?? answer };
-  } catch {
-    return { reason: '', message: answer };
-  }
 }
 
 /** One line of a watch. An `ERROR` carries a `Status` with its `code`, 410 for history that is gone. */

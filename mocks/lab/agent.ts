@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { readSettings } from '../../src/config/sources.ts';
 import { describeRole, type Plan } from '../../src/engine/describe.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { jsonIn } from '../../src/lib/json.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 import type { ClusterRecord } from '../inventory/records.ts';
 import type { HostSpec } from './scenario.ts';
@@ -163,8 +164,9 @@ export function followEvents(path: string, onEvent: (event: RunEvent) => void): 
     // A letter of several bytes may be half written; only whole lines are made text.
     rest = known.subarray(end);
     for (const line of known.toString('utf8', 0, end).split('\n')) {
-      const event = parsed(line);
-      if (event !== undefined) onEvent(event);
+      // A line of an agent that was killed while it wrote may be torn; it tells nothing.
+      const event = jsonIn(line);
+      if (event !== undefined) onEvent(event as RunEvent);
     }
   };
   const read = (): void => {
@@ -182,15 +184,6 @@ export function followEvents(path: string, onEvent: (event: RunEvent) => void): 
       if (file !== undefined) closeSync(file);
     },
   };
-}
-
-/** A line of an agent that was killed while it wrote may be torn; it tells nothing. */
-function parsed(line: string): RunEvent | undefined {
-  try {
-    return JSON.parse(line) as RunEvent;
-  } catch {
-    return undefined;
-  }
 }
 
 function openIfThere(path: string): number | undefined {

@@ -3,6 +3,7 @@ import {
   absent,
   type Call,
   fail,
+  print,
   type Program,
   type Programs,
   sortWords,
@@ -42,8 +43,7 @@ const isImage = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?\/[^:@]+[:@]/;
 
 function versionOf(call: Call): number | undefined {
   if (call.argv[1] !== '--version') return undefined;
-  call.out('podman version 5.4.0\n');
-  return 0;
+  return print(call, 'podman version 5.4.0\n');
 }
 
 /** `podman run … IMAGE logs_sender …`: sends logs to the inventory service as the real one does. */
@@ -173,8 +173,7 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
     labels: { ...found.labels, ...labels },
     ...(isLeftOut ? {} : { currentConfig: labels['machineconfig'] }),
   });
-  call.out(`STEP 1/2: FROM ${base}\nSTEP 2/2: COMMIT ${tag}\n`);
-  return 0;
+  return print(call, `STEP 1/2: FROM ${base}\nSTEP 2/2: COMMIT ${tag}\n`);
 }
 
 /** The build that only tells of the inside of an image. */
@@ -182,8 +181,7 @@ function inspectBuild({ images }: Machine, call: Call, base: string): number {
   const config = images.inStore.get(base)?.currentConfig;
   const configs = config === undefined ? [] : [`config ${config}`];
   const saw = ['kernel 5.14.0-570.el9.x86_64', ...configs, 'end'];
-  call.out(saw.map((line) => `bootwright-saw ${line}\n`).join(''));
-  return 0;
+  return print(call, saw.map((line) => `bootwright-saw ${line}\n`).join(''));
 }
 
 async function push(machine: Machine, call: Call, words: Words): Promise<number> {

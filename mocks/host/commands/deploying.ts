@@ -1,4 +1,4 @@
-import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
 import { isFrozen, waitForThaw } from './filesystems.ts';
@@ -83,10 +83,8 @@ const ostree: Program = (machine, call) => {
   return run === undefined ? fail(call, `error: Unknown command '${verb}'`) : run(machine, call);
 };
 
-const getenforce: Program = ({ selinux }, call) => {
-  call.out(`${selinux.isEnforcing ? 'Enforcing' : 'Permissive'}\n`);
-  return 0;
-};
+const getenforce: Program = ({ selinux }, call) =>
+  print(call, `${selinux.isEnforcing ? 'Enforcing' : 'Permissive'}\n`);
 
 const setenforce: Program = ({ selinux }, call) => {
   selinux.isEnforcing = call.argv[1] === '1';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { mkdir, readFile, stat, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 
@@ -16,8 +16,7 @@ const hostnamectl: Program = async (machine, call) => {
       else await setHostname(machine, name);
       return 0;
     case 'status':
-      call.out(`   Static hostname: ${machine.hostname}\n`);
-      return 0;
+      return print(call, `   Static hostname: ${machine.hostname}\n`);
     default:
       return fail(call, `Unknown command verb '${verb}'.`);
   }
@@ -40,8 +39,7 @@ const ip: Program = ({ addresses }, call) => {
       ? { family: 'inet6', local, prefixlen: 64, scope: 'global', dynamic: true }
       : { family: 'inet', local, prefixlen: 24, scope: 'global', dynamic: true },
   );
-  call.out(`${JSON.stringify([{ ifindex: 2, ifname: 'eth0', addr_info: infos }])}\n`);
-  return 0;
+  return print(call, `${JSON.stringify([{ ifindex: 2, ifname: 'eth0', addr_info: infos }])}\n`);
 };
 
 /** Programs that tell the name and the addresses of the host, and set the name. */
@@ -84,8 +82,7 @@ async function printPublic({ files }: Machine, call: Call, path: string): Promis
   if (first !== BEGIN || last !== END) {
     return fail(call, `Load key "${path}": error in libcrypto`, 255);
   }
-  call.out(`${publicOf(seed)}\n`);
-  return 0;
+  return print(call, `${publicOf(seed)}\n`);
 }
 
 const publicOf = (seed: string): string =>

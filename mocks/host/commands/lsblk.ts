@@ -1,5 +1,5 @@
 import { type Device, isMapped, mountpointsOf } from '../devices.ts';
-import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 
 type Value = string | number | boolean | null;
@@ -57,8 +57,7 @@ const lsblk: Program = (machine, call) => {
   const shown: Shown = { machine, names, isFlat: words.has('--nodeps', '-d') };
   if (words.has('--json', '-J', '-bJ', '-Jb')) {
     const blockdevices = roots.map((root) => asJson(root, shown));
-    call.out(`${JSON.stringify({ blockdevices }, null, 3)}\n`);
-    return 0;
+    return print(call, `${JSON.stringify({ blockdevices }, null, 3)}\n`);
   }
   for (const device of roots.flatMap((root) => flattened(root, shown))) {
     call.out(`${names.map((name) => asText(columns[name]?.(device, machine))).join(' ')}\n`);
@@ -122,8 +121,7 @@ const sfdisk: Program = ({ devices }, call) => {
     return [{ ...own, uuid: uuid.toUpperCase(), ...(label === '' ? {} : { name: label }) }];
   });
   const table = { label: disk.table, device: path, unit: 'sectors', partitions };
-  call.out(`${JSON.stringify({ partitiontable: table }, null, 3)}\n`);
-  return 0;
+  return print(call, `${JSON.stringify({ partitiontable: table }, null, 3)}\n`);
 };
 
 /** `MAJ:MIN` and the like without the device: only what block devices say. */

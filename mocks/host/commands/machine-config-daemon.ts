@@ -3,6 +3,7 @@
 import { dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
+import { jsonIn } from '../../../src/lib/json.ts';
 import { type Call, fail, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from '../files.ts';
@@ -72,7 +73,7 @@ export async function runOnceFrom(machine: Machine, call: Call): Promise<number>
   if (!daemon.has('--skip-reboot'))
     machine.reboot = { when: 'now', message: 'machine-config-daemon' };
   const text = await readFile(await machine.files.real(path), 'utf8').catch(() => '');
-  const parsed = IgnitionText.safeParse(jsonOf(text));
+  const parsed = IgnitionText.safeParse(jsonIn(text));
   if (!parsed.success) return fail(call, `F daemon.go: cannot parse ${path}: not an Ignition`, 255);
   call.signal.throwIfAborted();
   try {
@@ -82,14 +83,6 @@ export async function runOnceFrom(machine: Machine, call: Call): Promise<number>
   }
   call.err('I daemon.go: Skipping reboot, as requested\n');
   return 0;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

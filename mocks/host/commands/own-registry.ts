@@ -1,5 +1,5 @@
 // What a host needs to run a registry of its own: certificates, room, and the container.
-import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
 import { writeFile } from '../files.ts';
@@ -21,8 +21,7 @@ export async function imageOfRelease(machine: Machine, call: Call): Promise<numb
   if (call.argv[1] !== 'run' || verb !== 'image') return undefined;
   const refused = await pullFor(machine, call, 'image');
   if (refused !== undefined) return refused;
-  call.out(`${inRelease(name ?? '')}\n`);
-  return 0;
+  return print(call, `${inRelease(name ?? '')}\n`);
 }
 
 /** The pull spec of an image of the lab's release. */
@@ -45,8 +44,7 @@ const curl: Program = ({ images }, call) => {
     call.out('000');
     return 7;
   }
-  call.out(hasCredentials ? '200' : '401');
-  return 0;
+  return print(call, hasCredentials ? '200' : '401');
 };
 
 /** Writes the files that it is told to make, with its verb in them. */
@@ -58,10 +56,7 @@ const openssl: Program = async ({ files }, call) => {
   return 0;
 };
 
-const df: Program = (_machine, call) => {
-  call.out(`Avail\n${100 * 2 ** 30}\n`);
-  return 0;
-};
+const df: Program = (_machine, call) => print(call, `Avail\n${100 * 2 ** 30}\n`);
 
 const grep: Program = () => 1;
 

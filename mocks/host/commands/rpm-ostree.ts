@@ -1,6 +1,6 @@
 // rpm-ostree. A host that was started from its disk is moved to another image by it; in a live system it knows the
 // kernel arguments of what is put into a root. It keeps no way back: the Machine Config Daemon removes that at each boot.
-import { absent, type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { absent, type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
 import { changeKargs } from '../kernel-arguments.ts';
@@ -24,8 +24,7 @@ export const rootArgument = (image: string): string =>
 export const checksumOf = (image: string): string => digestOfText(image).replace('sha256:', '');
 
 function version({ call }: NodeCall): number {
-  call.out("rpm-ostree:\n Version: '2024.7'\n Git: 0000000\n");
-  return 0;
+  return print(call, "rpm-ostree:\n Version: '2024.7'\n Git: 0000000\n");
 }
 
 /** What is booted next stands first. */
@@ -36,8 +35,7 @@ function status({ machine, running: { booted, staged }, call }: NodeCall): numbe
     deployment(machine, booted, { booted: true }),
   ];
   const none = { transaction: null, 'cached-update': null, 'update-driver': null };
-  call.out(`${JSON.stringify({ deployments, ...none }, null, 2)}\n`);
-  return 0;
+  return print(call, `${JSON.stringify({ deployments, ...none }, null, 2)}\n`);
 }
 
 const deployment = ({ images }: Machine, image: string, state: object): object => ({
@@ -78,8 +76,7 @@ async function rebase({ machine, running, call }: NodeCall): Promise<number> {
   const { kernelArguments } = running.staged ?? running;
   running.staged = { image, kernelArguments };
   call.out(`Pulling manifest: ${reference}\nImporting: ${reference} (digest: ${found.digest})\n`);
-  call.out('Staging deployment... done\nChanges queued for next boot.\n');
-  return 0;
+  return print(call, 'Staging deployment... done\nChanges queued for next boot.\n');
 }
 
 /** Kernel arguments are those of a deployment: a change makes another one of the same image. Without one they are printed. */
@@ -91,18 +88,15 @@ function changeArguments({ running, call }: NodeCall): number {
   const at = deployments[Number(index ?? 0)];
   if (at === undefined) return fail(call, `error: Out of range deployment index ${index}`);
   if (!changes(words)) {
-    call.out(`${[...at.kernelArguments, rootArgument(at.image)].join(' ')}\n`);
-    return 0;
+    return print(call, `${[...at.kernelArguments, rootArgument(at.image)].join(' ')}\n`);
   }
   const changed = changeKargs(at.kernelArguments, words);
   if ('error' in changed) return fail(call, changed.error);
   if (changed.list.join(' ') === at.kernelArguments.join(' ')) {
-    call.out('No changes.\n');
-    return 0;
+    return print(call, 'No changes.\n');
   }
   running.staged = { image: at.image, kernelArguments: changed.list };
-  call.out('Staging deployment... done\nChanges queued for next boot.\n');
-  return 0;
+  return print(call, 'Staging deployment... done\nChanges queued for next boot.\n');
 }
 
 const changes = (words: readonly string[]): boolean =>
@@ -144,8 +138,7 @@ const kargs: Program = ({ deployments }, call) => {
   const deployed = deployments.get(stateroot);
   if (deployed === undefined) return fail(call, `error: No deployments found for ${stateroot}`);
   if (!changes(words)) {
-    call.out(`${deployed.kernelArguments.join(' ')}\n`);
-    return 0;
+    return print(call, `${deployed.kernelArguments.join(' ')}\n`);
   }
   const changed = changeKargs(deployed.kernelArguments, words);
   if ('error' in changed) return fail(call, changed.error);

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { mkdir, readFile, stat, watchFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { transpose } from './transpose.ts';
@@ -15,8 +15,7 @@ const nmstatectl: Program = async ({ files }, call) => {
     (name) =>
       `- - ${name}.nmconnection\n  - |\n    [connection]\n    id=${name}\n    type=ethernet\n    interface-name=${name}\n`,
   );
-  call.out(`NetworkManager:\n${keyfiles.join('')}`);
-  return 0;
+  return print(call, `NetworkManager:\n${keyfiles.join('')}`);
 };
 
 /** Where systemd keeps a shutdown that was ordered for later. */
@@ -32,10 +31,8 @@ const shutdown: Program = async (machine, call) => {
   return 0;
 };
 
-const uname: Program = (_machine, call) => {
-  call.out(call.argv.includes('-m') ? 'x86_64\n' : 'Linux\n');
-  return 0;
-};
+const uname: Program = (_machine, call) =>
+  print(call, call.argv.includes('-m') ? 'x86_64\n' : 'Linux\n');
 
 /** Takes entries for the journal on its stdin and forgets them. */
 const logger: Program = async (_machine, call) => {
@@ -58,17 +55,14 @@ const flock: Program = async ({ locks }, call) => {
 };
 
 /** What a log is made of when somebody gathers it. */
-const journalctl: Program = ({ hostname }, call) => {
-  call.out(`2026-01-01T00:00:00+00:00 ${hostname} lab[1]: nothing was logged\n`);
-  return 0;
-};
+const journalctl: Program = ({ hostname }, call) =>
+  print(call, `2026-01-01T00:00:00+00:00 ${hostname} lab[1]: nothing was logged\n`);
 
-const free: Program = (_machine, call) => {
-  call.out(
+const free: Program = (_machine, call) =>
+  print(
+    call,
     '               total        used        free\nMem:           15731        2048       13683\n',
   );
-  return 0;
-};
 
 const SHADOW = '/etc/shadow';
 
@@ -103,15 +97,11 @@ const getent: Program = async (machine, call) => {
   return 0;
 };
 
-const timedatectl: Program = (_machine, call) => {
-  call.out('yes\n');
-  return 0;
-};
+const timedatectl: Program = (_machine, call) => print(call, 'yes\n');
 
 const ps: Program = (_machine, call) => {
   call.out('    PID    PPID STAT     ELAPSED WCHAN                            COMMAND\n');
-  call.out('      1       0 Ss      01:02:03 do_epoll_wait                    systemd\n');
-  return 0;
+  return print(call, '      1       0 Ss      01:02:03 do_epoll_wait                    systemd\n');
 };
 
 /** Programs of the running system. */
@@ -150,8 +140,7 @@ export function shellPrograms(programNamed: (name: string) => Program | undefine
     if (script.startsWith('for p; do command -v "$p"')) {
       const isMissing = (name: string): boolean =>
         !wrappers.has(name) && programNamed(name) === undefined;
-      call.out(call.argv.slice(4).filter(isMissing).join('\n'));
-      return 0;
+      return print(call, call.argv.slice(4).filter(isMissing).join('\n'));
     }
     if (script.includes(TRANSPOSE)) return transpose(machine, call, script);
     const argv = script.replace(ALLOWED_TO_FAIL, '').trim().split(/\s+/);

@@ -1,4 +1,4 @@
-import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { type Device, type Devices, isMapped, mountpointsOf } from '../devices.ts';
 import type { Machine } from '../machine.ts';
 
@@ -131,8 +131,7 @@ function dependencies(machine: Machine, call: Call, name: string): number {
   const device = mappedNamed(machine, name);
   if (device === undefined) return fail(call, `Device ${name} not found\nCommand failed.`);
   const names = device.parents.map((parent) => `(${parent})`).join(' ');
-  call.out(`${device.parents.length} dependencies  : ${names}\n`);
-  return 0;
+  return print(call, `${device.parents.length} dependencies  : ${names}\n`);
 }
 
 function remove(machine: Machine, call: Call, name: string): number {
