@@ -1,10 +1,7 @@
 // What a cluster does, on its API server and on the bootstrap host.
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { parse } from 'yaml';
-import { z } from 'zod';
 import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
-import { openClient } from '../kube/client.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Action, Purpose } from './cluster-state.ts';
 import { endProgress } from './bootstrap-units.ts';
@@ -36,7 +33,7 @@ import {
   unpulledEvent,
   unpulledStatus,
 } from './pods.ts';
-import { type ClusterWork, memberNamed, reportNode } from './site.ts';
+import { type ClusterWork, memberNamed, reportNode, reportPod } from './site.ts';
 
 type Work<Kind extends Action['kind']> = (
   work: ClusterWork,
@@ -158,12 +155,9 @@ async function noteRequest(
   const [master] = readyMasters(work);
   if (master === undefined) return;
   const pod = configServerPod(master);
-  const { name, namespace = '' } = pod.metadata;
+  const { name } = pod.metadata;
   await work.kube.client.apply(kinds.Pod, pod);
-  await work.kube.client.mergeStatus(
-    { kind: kinds.Pod, name, namespace },
-    runningStatus(pod, new Date()),
-  );
+  await reportPod(work, pod, runningStatus(pod, new Date()));
   const text = `${work.logs.get(name)?.() ?? ''}${requestLine(work, host)}`;
   work.logs.set(name, () => text);
 }
@@ -188,9 +182,8 @@ async function reportEtcd(work: ClusterWork, phase = phaseOf(work)): Promise<voi
   const masters = readyMasters(work);
   for (const master of masters) {
     const pod = etcdPod(master);
-    const { name, namespace = '' } = pod.metadata;
     await client.apply(kinds.Pod, pod);
-    await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(pod, new Date()));
+    await reportPod(work, pod, runningStatus(pod, new Date()));
   }
   const hasRemovalCondition = !work.plan.needsEtcdOverride;
   const progress = { members: masters.length, phase, hasRemovalCondition };
@@ -205,7 +198,7 @@ async function askCertificate(work: ClusterWork, node: string, purpose: Purpose)
 }
 
 async function askAs({ kube }: ClusterWork, user: KubeUser, request: KubeObject): Promise<void> {
-  const client = clientFrom(await kube.kubeconfigFor({ user }));
+  const client = await kube.clientAs(user);
   try {
     await client.create(kinds.CertificateSigningRequest, request);
   } finally {
@@ -221,46 +214,14 @@ async function forgeRequests(work: ClusterWork): Promise<void> {
   for (const { by, object } of await forgedRequests(joined, open)) await askAs(work, by, object);
 }
 
-const Kubeconfig = z.object({
-  clusters: z.array(
-    z.object({
-      cluster: z.object({ server: z.string(), 'certificate-authority-data': z.base64() }),
-    }),
-  ),
-  users: z.array(
-    z.object({
-      user: z.object({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),
-    }),
-  ),
-});
-
-function clientFrom(kubeconfig: string): ReturnType<typeof openClient> {
-  const { clusters, users } = Kubeconfig.parse(parse(kubeconfig));
-  const [cluster] = clusters;
-  const [user] = users;
-  if (cluster === undefined || user === undefined) throw new TypeError('an empty kubeconfig');
-  const text = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
-  return openClient({
-    url: () => cluster.cluster.server,
-    ca: text(cluster.cluster['certificate-authority-data']),
-    user: {
-      certificate: text(user.user['client-certificate-data']),
-      key: text(user.user['client-key-data']),
-    },
-  });
-}
-
 /** A master gets the pod of the controller, whose image its kubelet cannot pull; it continues trying. */
 async function failPull(work: ClusterWork): Promise<void> {
-  const { client } = work.kube;
   const pod = await putController(work);
   if (pod === undefined) return;
-  const { name, namespace = '' } = pod.metadata;
   for (const reason of ['ErrImagePull', 'ImagePullBackOff'] as const) {
-    const status = unpulledStatus(pod, reason, new Date());
-    await client.mergeStatus({ kind: kinds.Pod, name, namespace }, status);
+    await reportPod(work, pod, unpulledStatus(pod, reason, new Date()));
   }
-  await client.apply(kinds.Event, unpulledEvent(pod, new Date()));
+  await work.kube.client.apply(kinds.Event, unpulledEvent(pod, new Date()));
 }
 
 async function putController(work: ClusterWork): Promise<KubeObject | undefined> {

@@ -1,6 +1,7 @@
 // What tells that something in the cluster may have changed, so that nobody has to ask in order to learn that it has not.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeSelection } from '../../src/ports/kube.ts';
+import type { WatchEvent } from '../kube/transport.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { ClusterWork } from './site.ts';
 
@@ -44,19 +45,35 @@ export function followChanges(work: Watched, selections: readonly KubeSelection[
       return true;
     },
     keep: change,
-    ended: Promise.all(selections.map((selection) => follow(work, selection, change))),
+    ended: Promise.all(selections.map((selection) => followObjects(work, selection, change))),
   };
 }
 
-/** A server that ends its watch, or dies, may have left out what happened; the next one begins with all that there is. */
-async function follow(
+/** Looks again and again until the signal; a look that fails, as when the API moves, makes the next one worth while. */
+export async function pollUntilClosed(
+  signal: AbortSignal,
+  { changes, everyMillis }: { readonly changes: Changes; readonly everyMillis: number },
+  poll: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await poll().catch(changes.keep);
+    await sleep(everyMillis, undefined, { signal }).catch(() => undefined);
+  }
+  await changes.ended;
+}
+
+/**
+ * Calls back with what happens to objects from when the API is up until the cluster is closed. A server that ends its watch, or dies,
+ * may have left out what happened; the next one begins with all that there is.
+ */
+export async function followObjects(
   { kube, state, signal }: Watched,
   selection: KubeSelection,
-  change: () => void,
+  take: (event: WatchEvent) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      if (state().isApiUp) await readAll(kube.client.watch(selection, { signal }), change);
+      if (state().isApiUp) await readAll(kube.client.watch(selection, { signal }), take);
     } catch {
       // The API may be moving.
     }
@@ -64,7 +81,6 @@ async function follow(
   }
 }
 
-async function readAll(events: AsyncIterable<unknown>, change: () => void): Promise<void> {
-  const reading = events[Symbol.asyncIterator]();
-  while ((await reading.next()).done !== true) change();
+async function readAll<T>(events: AsyncIterable<T>, take: (event: T) => void): Promise<void> {
+  for await (const event of events) take(event);
 }

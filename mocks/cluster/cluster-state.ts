@@ -1,4 +1,5 @@
-import type { OperatorName } from './operators.ts';
+import { z } from 'zod';
+import { operatorNames } from './operators.ts';
 import type { Pace } from './pace.ts';
 
 /** A host that shall be a node of the cluster. */
@@ -9,29 +10,33 @@ export interface Member {
   readonly isBootstrap: boolean;
 }
 
+/** What a scenario may say of a cluster that starts, as fields of it. */
+export const clusterFields = {
+  /** The API moves from the temporary server to another one when bootkube is done. */
+  apiMoves: z.boolean().default(false),
+  /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
+  bootkubeCrashes: z.boolean().default(false),
+  /** bootkube fails so often before it brings up the API, and is started again each time. */
+  bootkubeFails: z.int().min(0).default(0),
+  /** progress.service fails so often before it reports the bootstrap complete. */
+  progressFails: z.int().min(0).default(0),
+  /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
+  adminsRefusedSeconds: z.number().min(0).default(0),
+  /** For so long no kubelet can pull the image of the controller. */
+  controllerPullFailsSeconds: z.number().min(0).default(0),
+  /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
+  controllerDies: z.array(z.string()).default([]),
+  /** The operator that fails, and never becomes available. */
+  stuckOperator: z.enum(operatorNames).optional(),
+  /** Certificate requests come in that nobody may approve. */
+  forgesRequests: z.boolean().default(false),
+};
+
 /** What kind of cluster is started. */
-export interface ClusterPlan {
+export interface ClusterPlan extends Partial<z.infer<z.ZodObject<typeof clusterFields>>> {
   readonly members: readonly Member[];
   /** etcd of this release does not start with less than three members unless it is let. */
   readonly needsEtcdOverride: boolean;
-  /** The API moves from the temporary server to another one when bootkube is done. */
-  readonly apiMoves: boolean;
-  /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
-  readonly bootkubeCrashes?: boolean;
-  /** bootkube fails so often before it brings up the API, and is started again each time. */
-  readonly bootkubeFails?: number;
-  /** progress.service fails so often before it reports the bootstrap complete. */
-  readonly progressFails?: number;
-  /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
-  readonly adminsRefusedSeconds?: number;
-  /** For so long no kubelet can pull the image of the controller. */
-  readonly controllerPullFailsSeconds?: number;
-  /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
-  readonly controllerDies?: readonly string[];
-  /** The operator that fails, and never becomes available. */
-  readonly stuckOperator?: OperatorName | undefined;
-  /** Certificate requests come in that nobody may approve. */
-  readonly forgesRequests?: boolean;
   /** Operating systems are built while it starts; what nodes boot is simulated. */
   readonly isLayered?: boolean;
   /** Of OpenShift. */

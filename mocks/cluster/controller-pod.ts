@@ -1,7 +1,7 @@
 // The pod of the controller, as a kubelet runs it: our own program, with what its job says and nothing else.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 import { kinds } from './objects.ts';
 import {
   backOffStatus,
@@ -13,7 +13,7 @@ import {
 } from './pods.ts';
 import { isReady } from './layering/controllers.ts';
 import { hasRole } from '../layering/objects.ts';
-import type { ClusterWork } from './site.ts';
+import { type ClusterWork, podRef, reportPod } from './site.ts';
 
 /** A kubelet waits 10 s after the first crash and twice as long after each more (`MaxContainerBackOff`); so much is left in the lab. */
 const FIRST_BACKOFF_MILLIS = 1000;
@@ -105,10 +105,6 @@ async function freeMaster({ kube }: ClusterWork): Promise<string | undefined> {
   return nodes.find((node) => hasRole(node, 'master') && isReady(node))?.metadata.name;
 }
 
-const podRef = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
-  ...{ kind: kinds.Pod, name, namespace },
-});
-
 interface RunningPod {
   readonly pod: KubeObject;
   /** Ends it with its node. */
@@ -117,9 +113,7 @@ interface RunningPod {
 
 /** Starts the container again after each crash, with growing pauses; false when the pod had to leave its node. */
 async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod): Promise<boolean> {
-  const setStatus = async (status: object): Promise<void> => {
-    await work.kube.client.mergeStatus(podRef(pod), status);
-  };
+  const setStatus = (status: object): Promise<void> => reportPod(work, pod, status);
   const { serviceAccountName, containers } = job.spec.template.spec;
   let backOff = FIRST_BACKOFF_MILLIS;
   for (let restarts = 0; !signal.aborted; restarts += 1) {

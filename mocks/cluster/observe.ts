@@ -1,8 +1,8 @@
 // What others do to the cluster's objects: who approved a certificate, who let etcd run.
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { followChanges } from './changes.ts';
+import { followChanges, pollUntilClosed } from './changes.ts';
 import type { ClusterEvent, Purpose } from './cluster-state.ts';
+import { conditionIn } from '../layering/objects.ts';
 import { isOverridden } from './etcd.ts';
 import { runGathering } from './gathering.ts';
 import { kinds } from './objects.ts';
@@ -26,17 +26,10 @@ export async function observe(
 ): Promise<void> {
   const reported = new Set<string>();
   const changes = followChanges(work, observed);
-  while (!work.signal.aborted) {
-    try {
-      markWorkers(work);
-      if (work.state().isApiUp && changes.take()) await poll(work, { emit, reported });
-    } catch {
-      // The API may be moving; the next look tells.
-      changes.keep();
-    }
-    await sleep(POLL_INTERVAL_MILLIS, undefined, { signal: work.signal }).catch(() => undefined);
-  }
-  await changes.ended;
+  await pollUntilClosed(work.signal, { changes, everyMillis: POLL_INTERVAL_MILLIS }, async () => {
+    markWorkers(work);
+    if (work.state().isApiUp && changes.take()) await poll(work, { emit, reported });
+  });
 }
 
 /** Control-plane nodes that workers wait for. */
@@ -86,21 +79,12 @@ const readyController: Observed = {
   event: { kind: 'controller-ready' },
 };
 
-interface Condition {
-  readonly type: string;
-}
-
-function conditionsOf(object: KubeObject): readonly Condition[] {
-  const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } };
-  return status?.conditions ?? [];
-}
-
 const overrideIn = (etcd: KubeObject | undefined): readonly Observed[] =>
   isOverridden(etcd) ? [{ name: 'override', event: { kind: 'override-seen', isSet: true } }] : [];
 
 function approvalIn(request: KubeObject): readonly Observed[] {
   const { name } = request.metadata;
-  const isApproved = conditionsOf(request).some(({ type }) => type === 'Approved');
+  const isApproved = conditionIn(request, 'Approved') !== '';
   const [, purpose, host] = /^csr-(client|serving)-(.*)$/.exec(name) ?? [];
   if (!isApproved || host === undefined) return [];
   return [{ name, event: { kind: 'request-approved', host, purpose: purpose as Purpose } }];

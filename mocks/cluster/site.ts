@@ -1,3 +1,4 @@
+import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
@@ -100,4 +101,18 @@ export async function reportNode(work: ClusterWork, host: string, isReady: boole
     at: new Date(),
   });
   await work.kube.client.mergeStatus({ kind: kinds.Node, name: host }, status);
+}
+
+/** Where a pod is. */
+export const podRef = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
+  ...{ kind: kinds.Pod, name, namespace },
+});
+
+/** Lets a kubelet say how one of its pods is. */
+export async function reportPod(
+  { kube }: Pick<ClusterSite, 'kube'>,
+  pod: KubeObject,
+  status: object,
+): Promise<void> {
+  await kube.client.mergeStatus(podRef(pod), status);
 }

@@ -5,7 +5,7 @@ import { hostFiles, syncDev } from './files.ts';
 import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
 import { simulateUnits, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
-import { type LiveSystem, type Machine, WriterSettings } from './machine.ts';
+import { liveFields, type LiveSystem, type Machine, WriterSettings } from './machine.ts';
 import { writeMountinfo } from './partition-files.ts';
 import type { RegistryNetwork } from '../registries/network.ts';
 
@@ -27,22 +27,14 @@ type DiskPlan = z.infer<typeof DiskPlan>;
 /** A host as a scenario describes it. */
 export const HostPlan = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9-]*$/),
-  firmware: z.enum(['uefi', 'bios']).default('uefi'),
+  ...liveFields,
   /** The firmware accepts a boot order and forgets it. */
   forgetsBootOrder: z.boolean().default(false),
   disks: z.array(DiskPlan).default(() => [DiskPlan.parse({ name: 'sda' })]),
   write: WriterSettings.prefault({}),
-  /** Units that run beside the usual ones; `ironic-agent.service` for a host of Ironic. */
-  units: z.array(z.string()).default([]),
   /** The name that the host calls itself; its name unless given. */
   hostname: z.string().optional(),
   addresses: z.array(z.string()).default([]),
-  /** `oc` is in the live system; else the units of the node image bring it. */
-  hasOc: z.boolean().default(true),
-  /** How long each unit of the node image takes. */
-  nodeImageSeconds: z.number().min(0).default(0.5),
-  /** Registry data on the live medium, as an appliance carries it. */
-  registryKibibytes: z.int().min(0).default(0),
 });
 export type HostPlan = z.infer<typeof HostPlan>;
 
@@ -73,7 +65,7 @@ export function buildMachine(
   });
   devices.mounts.push(...liveMounts, ...remains.flatMap(({ mounts }) => mounts));
   devices.swaps.push(...remains.flatMap(({ swaps }) => swaps));
-  const live: LiveSystem = { ...liveSystemOf(plan), files };
+  const live: LiveSystem = { ...plan, hostname: plan.hostname ?? plan.name, files };
   writeLiveSystem(root, live);
   syncDev(root, devices);
   writeMountinfo(root, devices);
@@ -100,15 +92,6 @@ export function buildMachine(
   simulateUnits(machine);
   return machine;
 }
-
-const liveSystemOf = (plan: HostPlan): Omit<LiveSystem, 'files'> => ({
-  firmware: plan.firmware,
-  hostname: plan.hostname ?? plan.name,
-  hasOc: plan.hasOc,
-  nodeImageSeconds: plan.nodeImageSeconds,
-  registryKibibytes: plan.registryKibibytes,
-  units: plan.units,
-});
 
 function diskDevice(plan: DiskPlan, index: number): Device {
   const number = String(index + 1).padStart(2, '0');

@@ -45,19 +45,23 @@ export interface RunningSystem {
   staged?: { readonly image: string; readonly kernelArguments: readonly string[] } | undefined;
 }
 
-/** What the live system of a host is like each time it starts. */
-export interface LiveSystem {
-  readonly firmware: Firmware['kind'];
+/** What the live system of a host is like each time it starts, as a scenario says it. */
+export const liveFields = {
+  firmware: z.enum(['uefi', 'bios']).default('uefi'),
+  /** Units that run beside the usual ones; `ironic-agent.service` for a host of Ironic. */
+  units: z.array(z.string()).default([]),
+  /** `oc` is in the live system; else the units of the node image bring it. */
+  hasOc: z.boolean().default(true),
+  /** How long each unit of the node image takes. */
+  nodeImageSeconds: z.number().min(0).default(0.5),
+  /** Registry data on the live medium, as an appliance carries it; none when 0. */
+  registryKibibytes: z.int().min(0).default(0),
+};
+
+/** The live system of a host. */
+export interface LiveSystem extends z.infer<z.ZodObject<typeof liveFields>> {
   /** Name that DHCP or the discovery image gave the host. */
   readonly hostname: string;
-  /** `oc` is in the live system; else the node image's units bring it. */
-  readonly hasOc: boolean;
-  /** How long each of the node image's units takes. */
-  readonly nodeImageSeconds: number;
-  /** Size of the registry data that the live medium carries; none when 0. */
-  readonly registryKibibytes: number;
-  /** Units that run beside those of every live system. */
-  readonly units: readonly string[];
   /** Files that its medium brings beside the usual ones, by path from the root. */
   readonly files: Readonly<Record<string, string>>;
 }

@@ -32,8 +32,8 @@ export interface ApiServer extends ServerControl {
 /** An etcd that runs, and what can be added to it. */
 export interface ControlPlane {
   readonly etcd: Etcd;
-  /** A client that may do everything, at an address that may change. */
-  readonly clientFor: (url: () => string) => KubeClient;
+  /** A client of somebody, without a user one that may do everything, at an address that may change. */
+  readonly clientFor: (url: () => string, user?: KubeUser) => Promise<KubeClient>;
   /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of another cluster. */
   readonly addServer: (name: string, etcdPrefix?: string) => Promise<ApiServer>;
   /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager-SERVER.log`. */
@@ -75,7 +75,8 @@ export async function startControlPlane(
   await etcd.start();
   return {
     etcd,
-    clientFor: (url) => openAdminClient(ours, url),
+    clientFor: async (url, user) =>
+      openAs(ours, url, user === undefined ? admin : await pki.issueFor(user)),
     addServer: (name, etcdPrefix) => addServer(ours, name, etcdPrefix),
     addControllerManager: (server, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
@@ -139,8 +140,11 @@ async function isKnown(client: KubeClient): Promise<boolean> {
 const clientCas = ({ ca, adminCa }: Pki, areAdminsTrusted: boolean): string =>
   `${ca.certificate}\n${areAdminsTrusted ? `${adminCa.certificate}\n` : ''}`;
 
-function openAdminClient({ pki, admin, ends }: Ours, url: () => string): KubeClient {
-  const client = openClient({ url, ca: pki.ca.certificate, user: admin });
+const openAdminClient = (ours: Ours, url: () => string): KubeClient =>
+  openAs(ours, url, ours.admin);
+
+function openAs({ pki, ends }: Ours, url: () => string, user: PemPair): KubeClient {
+  const client = openClient({ url, ca: pki.ca.certificate, user });
   ends.push(client.close);
   return client;
 }

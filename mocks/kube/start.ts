@@ -69,6 +69,8 @@ export interface Kube extends AsyncDisposable {
   readonly url: string;
   /** May do everything. It speaks to the server that the forwarder points to, past any partition. */
   readonly client: KubeClient;
+  /** A client of somebody, through the forwarder; whoever asks for it closes it. */
+  readonly clientAs: (user: KubeUser) => Promise<KubeClient>;
   /** The first server, which stands for the one on the bootstrap host. */
   readonly api: ApiServer;
   readonly etcd: Etcd;
@@ -147,7 +149,7 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
   const forwarder = await startForwarder(api);
   ends.push(forwarder.close);
   const target = (): string => `https://127.0.0.1:${forwarder.target()}`;
-  const client = plane.clientFor(target);
+  const client = await plane.clientFor(target);
   const kubeconfigFor: Kube['kubeconfigFor'] = async ({ user, server = forwarder.url }) => {
     if (user === undefined || !('serviceAccount' in user)) return plane.kubeconfigFor(server, user);
     const token = await client.tokenOf(user.namespace, user.serviceAccount, user.pod);
@@ -157,6 +159,7 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
     kubeconfig: await kubeconfigFor({}),
     url: api.url,
     client,
+    clientAs: (user) => plane.clientFor(() => forwarder.url, user),
     api,
     etcd: plane.etcd,
     forwarder,

@@ -1,18 +1,17 @@
 // The page of a run: what happens in the lab, told to the page of the product.
 import { writeFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { servePage } from '../../src/adapters/page-server.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
 import { ladders } from '../../src/model/stage.ts';
 import { type LivePage, livePage } from '../../src/page/live.ts';
 import { railOfStages } from '../../src/page/rail.ts';
 import { emptyPage, type PageUpdate } from '../../src/page/state.ts';
+import { followObjects } from '../cluster/changes.ts';
 import { kinds } from '../cluster/objects.ts';
 import { memoryKibibytes } from '../host/live-system.ts';
-import type { RunningCluster } from '../cluster/run-cluster.ts';
 import type { Strike } from '../http/fault.ts';
 import { railOfPlan } from './page-rail.ts';
-import { type ShownKind, shownKinds, stateOf } from './page-objects.ts';
+import { shownKinds, stateOf } from './page-objects.ts';
 import { isInstalled, type LabReport, outcomeWords } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
@@ -100,7 +99,7 @@ function follow(run: ShownRun, update: Update): () => void {
   };
   update({ kind: 'begin', at: run.startedAt, startedAt: run.startedAt });
   void followRails(run, update);
-  followObjects(run, update, closing.signal);
+  followObjectsOf(run, update, closing.signal);
   poll();
   const timer = setInterval(poll, POLL_INTERVAL_MILLIS);
   return () => {
@@ -204,40 +203,21 @@ function faultFollower({ lab, hosts }: ShownRun, update: Update): () => void {
   };
 }
 
-const OPEN_AGAIN_MILLIS = 300;
-
 /** Tells of the objects of the cluster from when its API is up. */
-function followObjects({ lab: { cluster } }: ShownRun, update: Update, signal: AbortSignal): void {
+function followObjectsOf(
+  { lab: { cluster } }: ShownRun,
+  update: Update,
+  signal: AbortSignal,
+): void {
   const client = cluster?.client;
   if (cluster === undefined || client === undefined) return;
-  for (const kind of shownKinds) void followKind(kind, { cluster, client, update, signal });
-}
-
-interface Following {
-  readonly cluster: Pick<RunningCluster, 'state'>;
-  readonly client: RunningCluster['client'];
-  readonly update: Update;
-  readonly signal: AbortSignal;
-}
-
-/** A watch that ends, as when the API moves, is opened again and begins with all that there is. */
-async function followKind(kind: ShownKind, following: Following): Promise<void> {
-  const { cluster, signal } = following;
-  while (!signal.aborted) {
-    try {
-      if (cluster.state().isApiUp) await readKind(kind, following);
-    } catch {
-      // The API may be moving.
-    }
-    await sleep(OPEN_AGAIN_MILLIS, undefined, { signal }).catch(() => undefined);
-  }
-}
-
-async function readKind(kind: ShownKind, { client, update, signal }: Following): Promise<void> {
-  for await (const { type, object } of client.watch({ kind: kinds[kind] }, { signal })) {
-    if (type === 'BOOKMARK' || type === 'ERROR') continue;
-    const seen = { kind, name: object.metadata.name, ...stateOf(kind, object) };
-    const gone = type === 'DELETED' ? ({ isGone: true } as const) : {};
-    update({ kind: 'object', at: Date.now(), object: seen, ...gone });
+  const watched = { kube: { client }, state: cluster.state, signal };
+  for (const kind of shownKinds) {
+    void followObjects(watched, { kind: kinds[kind] }, ({ type, object }) => {
+      if (type === 'BOOKMARK' || type === 'ERROR') return;
+      const seen = { kind, name: object.metadata.name, ...stateOf(kind, object) };
+      const gone = type === 'DELETED' ? ({ isGone: true } as const) : {};
+      update({ kind: 'object', at: Date.now(), object: seen, ...gone });
+    });
   }
 }

@@ -4,10 +4,11 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { nearestName } from '../../src/lib/nearest.ts';
 import { DayFault } from '../cluster/day-2/faults.ts';
-import { operatorNames } from '../cluster/operators.ts';
+import { clusterFields } from '../cluster/cluster-state.ts';
 import { Pace } from '../cluster/pace.ts';
 import { HostPlan } from '../host/build-machine.ts';
 import { Fault } from '../http/fault.ts';
+import { Layering } from '../layering/plan.ts';
 import { HostOutcome } from './report.ts';
 
 /** A host of a scenario: the machine, and how its agent is started. */
@@ -69,24 +70,6 @@ export const HostExpectation = z.strictObject({
 });
 export type HostExpectation = z.infer<typeof HostExpectation>;
 
-/** Operating systems that are built during the installation. */
-const Layering = z.strictObject({
-  /** Registry in which the images end. */
-  registry: z.string().default('registry.example.test'),
-  /** Who has the pull secret may only pull there; the push Secret names another user. */
-  hasOwnPushUser: z.boolean().default(false),
-  /** The release and the images come from this registry; no other can be reached. */
-  mirror: z.string().optional(),
-  /** The registry dies at the first push, for this long. */
-  diesForSeconds: z.number().positive().optional(),
-  /** What every build ends with. */
-  buildError: z.string().optional(),
-  /** Nodes run the system of the release in the end, and the cluster builds by itself. */
-  fallsBack: z.boolean().default(false),
-  /** The bootstrap host hands over before it leaves: one of two masters may restart. */
-  rollsOutEarly: z.boolean().default(false),
-});
-
 /** A scenario of the lab: hosts, a cluster, faults, and the expected outcome. */
 export const Scenario = z.strictObject({
   title: z.string(),
@@ -100,25 +83,9 @@ export const Scenario = z.strictObject({
       auth: z.enum(['local', 'none']).default('local'),
       /** Who installs; with `agent-installer` the service runs on the bootstrap host itself. */
       invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
-      /** The API moves to a server of the cluster when bootkube is done. */
-      apiMoves: z.boolean().default(false),
-      /** bootkube crashes until systemd gives it up. */
-      bootkubeCrashes: z.boolean().default(false),
-      /** So often bootkube fails, and later progress.service, and each is started again by systemd. */
-      bootkubeFails: z.int().min(0).default(0),
-      progressFails: z.int().min(0).default(0),
-      /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
-      adminsRefusedSeconds: z.number().min(0).default(0),
-      /** For so long no kubelet can pull the image of the controller. */
-      controllerPullFailsSeconds: z.number().min(0).default(0),
-      /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
-      controllerDies: z.array(z.string()).default([]),
-      /** This operator fails, and never becomes available. */
-      stuckOperator: z.enum(operatorNames).optional(),
+      ...clusterFields,
       /** How long the service waits for the operators of the cluster; ten hours unless given. */
       operatorsLimitSeconds: z.number().positive().optional(),
-      /** Certificate requests come in that nobody may approve. */
-      forgesRequests: z.boolean().default(false),
       /** How long a byte takes from a host to the API server and back. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service tells hosts to write the final system before their first boot. */

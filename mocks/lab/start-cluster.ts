@@ -132,17 +132,10 @@ export function planOf(
   { cluster, pace }: Pick<Scenario, 'cluster' | 'pace'>,
   members: readonly NodeFacts[],
 ): ClusterPlan {
-  const { openshiftVersion: version, apiMoves, adminsRefusedSeconds } = cluster;
-  const { controllerPullFailsSeconds, controllerDies, forgesRequests, stuckOperator } = cluster;
-  const { bootkubeCrashes, bootkubeFails, progressFails } = cluster;
+  const { openshiftVersion: version } = cluster;
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const needsEtcdOverride = major === 4 && minor <= LAST_WITH_OVERRIDE;
-  return {
-    ...{ members, needsEtcdOverride, pace, version },
-    ...{ apiMoves, adminsRefusedSeconds, controllerPullFailsSeconds },
-    ...{ controllerDies, forgesRequests, stuckOperator },
-    ...{ bootkubeCrashes, bootkubeFails, progressFails },
-  };
+  return { ...cluster, members, needsEtcdOverride, pace, version };
 }
 
 /** With what jobs run, and where. */

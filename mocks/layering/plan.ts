@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { inRelease } from '../host/commands/own-registry.ts';
 import type { Machine } from '../host/machine.ts';
 import {
@@ -10,23 +11,30 @@ import {
 /** Pools whose operating systems are built. */
 export type BuiltPool = 'master' | 'worker';
 
-/** How a cluster is installed whose operating systems are built meanwhile. */
-export interface LayeredPlan {
-  readonly openshiftVersion: string;
+/** Operating systems that are built during an installation, as a scenario says it. */
+export const Layering = z.strictObject({
   /** Registry in which the images end: HOST[:PORT]. */
-  readonly registry: string;
-  /** Who has the pull secret may only pull there. */
-  readonly hasOwnPushUser: boolean;
-  /** Everything comes from this registry, the only one that can be reached; its HOST[:PORT]. */
-  readonly mirror?: string | undefined;
+  registry: z.string().default('registry.example.test'),
+  /** Who has the pull secret may only pull there; the push Secret names another user. */
+  hasOwnPushUser: z.boolean().default(false),
+  /** The release and the images come from this registry, the only one that can be reached; its HOST[:PORT]. */
+  mirror: z.string().optional(),
   /** The registry dies at the first push, for this long. */
-  readonly diesForSeconds?: number | undefined;
-  /** What a build ends with; it ends well without it. */
-  readonly buildError?: string | undefined;
-  /** Nodes are to run the system of the release in the end, and the cluster is to build by itself. */
-  readonly fallsBack?: boolean | undefined;
-  /** Nobody is in the cluster who would wait for a third master with the roll-out. */
-  readonly rollsOutEarly?: boolean | undefined;
+  diesForSeconds: z.number().positive().optional(),
+  /** What every build ends with; it ends well without it. */
+  buildError: z.string().optional(),
+  /** Nodes run the system of the release in the end, and the cluster builds by itself. */
+  fallsBack: z.boolean().default(false),
+  /** The bootstrap host hands over before it leaves: one of two masters may restart. */
+  rollsOutEarly: z.boolean().default(false),
+});
+type Layering = z.infer<typeof Layering>;
+
+/** How a cluster is installed whose operating systems are built meanwhile. */
+export interface LayeredPlan extends Partial<Layering> {
+  readonly registry: string;
+  readonly hasOwnPushUser: boolean;
+  readonly openshiftVersion: string;
 }
 
 /**

@@ -2,12 +2,12 @@
 // our own image are our own program; of all others there is a status alone. What makes and removes pods is the real
 // controller manager.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeObject, KubeRef } from '../../../src/ports/kube.ts';
+import type { KubeObject } from '../../../src/ports/kube.ts';
 import { partAt, textIn } from '../../layering/objects.ts';
-import { followChanges } from '../changes.ts';
+import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
 import { backOffStatus, endedStatus, runningStatus } from '../pods.ts';
-import type { ClusterWork, RunningJob } from '../site.ts';
+import { type ClusterWork, podRef, reportPod, type RunningJob } from '../site.ts';
 import { containerOf, isOurs, isOver, schedule, secretsOf } from './scheduler.ts';
 
 /** The pods of a cluster, as its kubelets run them. */
@@ -85,7 +85,7 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
     own?.leave();
     (own?.ended ?? Promise.resolve())
       .then(() => site.ending(pod))
-      .then(() => client.remove(refOf(pod), { graceSeconds: 0 }))
+      .then(() => client.remove(podRef(pod), { graceSeconds: 0 }))
       .catch(changes.keep);
   };
 
@@ -108,15 +108,9 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
   };
 
   const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        if (changes.take()) await poll();
-      } catch {
-        changes.keep();
-      }
-      await sleep(POLL_INTERVAL_MILLIS, undefined, { signal }).catch(() => undefined);
-    }
-    await changes.ended;
+    await pollUntilClosed(signal, { changes, everyMillis: POLL_INTERVAL_MILLIS }, async () => {
+      if (changes.take()) await poll();
+    });
     await Promise.all([...placed.values()].map(({ ended }) => ended));
   };
   return {
@@ -130,10 +124,6 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
     ended: run(),
   };
 }
-
-const refOf = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
-  ...{ kind: kinds.Pod, name, namespace },
-});
 
 interface PodRun {
   readonly pod: KubeObject;
@@ -149,9 +139,7 @@ async function runPod(
   own: Placed,
   { pod, count, signal }: PodRun,
 ): Promise<boolean> {
-  const setStatus = async (status: object): Promise<void> => {
-    await work.kube.client.mergeStatus(refOf(pod), status);
-  };
+  const setStatus = (status: object): Promise<void> => reportPod(work, pod, status);
   const isOnce = textIn(pod, 'spec', 'restartPolicy') === 'Never';
   for (let restarts = count; !isOff(signal); restarts += 1) {
     const program = isOurs(pod) ? await startProgram(work, pod, signal) : undefined;

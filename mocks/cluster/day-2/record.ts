@@ -1,8 +1,8 @@
 // What a watch sees of nodes and of the pods of a workload, at every moment of the day after an installation.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
 import { annotation, hasRole, partAt } from '../../layering/objects.ts';
 import { isReady } from '../layering/controllers.ts';
+import { followObjects } from '../changes.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 
@@ -77,41 +77,18 @@ export function recordDay(
   const pods = new Map<string, boolean>();
   const moments: Moment[] = [];
   const ready: number[] = [];
-  follow(work, { kind: kinds.Node }, ({ object }) => {
+  void followObjects(work, { kind: kinds.Node }, ({ type, object }) => {
+    if (type === 'BOOKMARK') return;
     const seen = seenNode(object);
     latest.set(seen.name, seen);
     moments.push({ at: Date.now(), nodes: [...latest.values()] });
     changed(seen);
   });
-  follow(work, workload, ({ type, object: { metadata }, object }) => {
+  void followObjects(work, workload, ({ type, object: { metadata }, object }) => {
+    if (type === 'BOOKMARK') return;
     const isGone = type === 'DELETED' || metadata.deletionTimestamp !== undefined;
     pods.set(metadata.uid ?? '', !isGone && isReady(object));
     ready.push([...pods.values()].filter(Boolean).length);
   });
   return { moments, ready, nodes: () => [...latest.values()] };
-}
-
-interface Event {
-  readonly type: string;
-  readonly object: KubeObject;
-}
-
-/** A server may end a watch; the next one begins with all that there is. */
-function follow(
-  { kube: { client }, signal }: ClusterWork,
-  selection: KubeSelection,
-  take: (event: Event) => void,
-): void {
-  const read = async (): Promise<void> => {
-    for await (const event of client.watch(selection, { signal })) {
-      if (event.type !== 'BOOKMARK') take(event);
-    }
-  };
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await read().catch(() => undefined);
-      await sleep(200, undefined, { signal });
-    }
-  };
-  run().catch(() => undefined);
 }

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/ports/kube.ts';
 import { conditionIn, hasRole, partAt, textIn } from '../../layering/objects.ts';
 import { isReady } from '../layering/controllers.ts';
 import { kinds } from '../objects.ts';
-import type { ClusterWork } from '../site.ts';
+import { type ClusterWork, reportPod } from '../site.ts';
 
 /** The image of the manifests, which stands for our own. */
 const ownImage = 'bootwright';
@@ -108,7 +108,7 @@ export const unscheduledStatus = {
 
 /** Gives each pod without a node one, where there is one for it. */
 export async function schedule(
-  { kube }: ClusterWork,
+  work: ClusterWork,
   waiting: readonly KubeObject[],
   among: Choice,
 ): Promise<void> {
@@ -118,12 +118,11 @@ export async function schedule(
     const { name, namespace = '' } = pod.metadata;
     if (nodeName === undefined) {
       const isSaid = conditionIn(pod, 'PodScheduled') === 'False';
-      const ref = { kind: kinds.Pod, namespace, name };
-      if (!isSaid) await kube.client.mergeStatus(ref, unscheduledStatus);
+      if (!isSaid) await reportPod(work, pod, unscheduledStatus);
       continue;
     }
     const binding = { ...kinds.Pod, plural: `pods/${name}/binding` };
-    await kube.client.create(binding, {
+    await work.kube.client.create(binding, {
       ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace } },
       target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
     });

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../src/ports/kube.ts';
 import { memberHosts } from '../etcd.ts';
 import { kinds } from '../objects.ts';
 import { runningStatus } from '../pods.ts';
-import type { ClusterWork } from '../site.ts';
+import { type ClusterWork, reportPod } from '../site.ts';
 import { operatorNamespace as namespace } from './controllers.ts';
 
 /** The builder is there only where somebody layers. */
@@ -61,8 +61,7 @@ export async function startOperator(work: ClusterWork): Promise<void> {
       metadata: { name: podOf(name), namespace, labels, ...ownedBy('ReplicaSet', set) },
       spec: { ...spec, nodeName },
     });
-    const ref = { kind: kinds.Pod, namespace, name: podOf(name) };
-    await client.mergeStatus(ref, runningStatus(pod, new Date()));
+    await reportPod(work, pod, runningStatus(pod, new Date()));
     await renew(work, name, podOf(name));
     keepLease(work, name).catch(() => undefined);
   }

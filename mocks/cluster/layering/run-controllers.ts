@@ -9,9 +9,8 @@ import {
   textIn,
 } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite } from '../../layering/plan.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { followChanges } from '../changes.ts';
+import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import {
@@ -51,21 +50,12 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
   };
   const changes = followChanges(work, viewed);
   let objects = none;
-  const pollOnce = async (): Promise<void> => {
+  await pollUntilClosed(signal, { changes, everyMillis: POLL_INTERVAL_MILLIS }, async () => {
+    if (!work.state().isApiUp) return;
     if (changes.take()) objects = await readObjects(work);
     const hasActed = await actOn(work, layered, { memory, objects });
     if (hasActed) changes.keep();
-  };
-  while (!signal.aborted) {
-    try {
-      if (work.state().isApiUp) await pollOnce();
-    } catch {
-      // The API may be moving; the next look tells.
-      changes.keep();
-    }
-    await sleep(POLL_INTERVAL_MILLIS, undefined, { signal }).catch(() => undefined);
-  }
-  await changes.ended;
+  });
 }
 
 /** What the controllers remember. */
