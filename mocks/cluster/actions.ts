@@ -1,7 +1,7 @@
 // What a cluster does, on its API server and on the bootstrap host.
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { appendFile, writeFile } from 'node:fs/promises';
 import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import { placeFor } from '../host/files.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Action, Purpose } from './cluster-state.ts';
 import { endProgress } from './bootstrap-units.ts';
@@ -80,7 +80,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   },
   'end-bootkube': async (work) => {
     await reportEtcd(work);
-    await writeOnBootstrap(work, '/opt/openshift/.bootkube.done', '');
+    await writeFile(await placeFor(work.bootstrap.files, '/opt/openshift/.bootkube.done'), '');
     work.bootstrap.units.become('bootkube.service', 'inactive');
   },
   'move-api': async ({ kube, finalServer }) => {
@@ -129,16 +129,6 @@ export async function perform(
 
 const nodeRef = (name: string): KubeRef => ({ kind: kinds.Node, name });
 
-async function writeOnBootstrap(
-  { bootstrap }: ClusterWork,
-  path: string,
-  text: string,
-): Promise<void> {
-  const place = await bootstrap.files.real(path);
-  await mkdir(dirname(place), { recursive: true });
-  await writeFile(place, text);
-}
-
 function requestLine(work: ClusterWork, host: string): string {
   const member = memberNamed(work, host);
   const form = work.members.indexOf(member);
@@ -164,9 +154,8 @@ async function noteRequest(
 
 async function logRequest(work: ClusterWork, host: string): Promise<void> {
   const line = requestLine(work, host);
-  const place = await work.bootstrap.files.real(`/var/log/containers/${configServerLog}`);
-  await mkdir(dirname(place), { recursive: true });
-  await appendFile(place, line);
+  const { files } = work.bootstrap;
+  await appendFile(await placeFor(files, `/var/log/containers/${configServerLog}`), line);
 }
 
 const readyMasters = ({ plan, state }: ClusterWork): readonly string[] =>

@@ -1,6 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { placeFor } from '../host/files.ts';
 import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { stagesAfterReboot, type NodeKind, type Pace } from './pace.ts';
@@ -36,11 +36,8 @@ const renderedConfig = JSON.stringify({
 
 /** Lets bootkube of a single node do its work on the host: it renders the node's own Ignition. */
 export function simulateBootstrapInPlace({ units, files }: Machine, pace: Pace): void {
-  const write = async (path: string, text: string): Promise<void> => {
-    const place = await files.real(path);
-    await mkdir(dirname(place), { recursive: true });
-    await writeFile(place, text, { mode: 0o600 });
-  };
+  const write = async (path: string, text: string): Promise<void> =>
+    writeFile(await placeFor(files, path), text, { mode: 0o600 });
   units.onStart.set('bootkube.service', async (become, signal) => {
     become('active');
     await sleep((pace.apiSeconds + pace.bootkubeSeconds) * 1000, undefined, { signal });

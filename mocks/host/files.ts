@@ -140,6 +140,15 @@ export const realpath = atOnce((path: string): string => realpathSync.native(pat
 export const chmod = atOnce((path: string, mode: number): void => chmodSync(path, mode));
 /** What a path leads to. */
 export const stat = atOnce((path: string): Stats => statSync(path));
+/** Whether there is something at a path. */
+export const isThere = (path: string): boolean => existsSync(path);
+
+/** Where a file of a host lies on this machine, in a folder that is there. */
+export async function placeFor({ real }: Pick<HostFiles, 'real'>, path: string): Promise<string> {
+  const place = await real(path);
+  mkdirSync(dirname(place), { recursive: true });
+  return place;
+}
 
 /** Pause between two looks, for what no file event tells; never needed here. */
 const never = 1e9;

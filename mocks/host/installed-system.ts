@@ -2,13 +2,12 @@
 // its next start. What the live system had outside of /run and /tmp stays, to be looked at.
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
 import { rootArgument } from './commands/rpm-ostree.ts';
 import { grubLine } from './kernel-arguments.ts';
 import type { Machine, RunningSystem } from './machine.ts';
 import { placeInPartition } from './partition-files.ts';
-import { mkdir, rm, writeFile } from './files.ts';
+import { mkdir, placeFor, rm, writeFile } from './files.ts';
 
 /** What a host comes up with when it is started from its disk for the first time. */
 interface FirstStart {
@@ -77,11 +76,8 @@ async function comeUp(
   return bootId;
 }
 
-async function put({ files }: Machine, path: string, content: string): Promise<void> {
-  const place = await files.real(path);
-  await mkdir(dirname(place), { recursive: true });
-  await writeFile(place, content);
-}
+const put = async ({ files }: Machine, path: string, content: string): Promise<void> =>
+  writeFile(await placeFor(files, path), content);
 
 /** What a machine comes up with when it is started. */
 type Boot =

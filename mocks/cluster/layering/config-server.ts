@@ -1,9 +1,10 @@
 // The machine-config-server: that of the bootstrap host reads files there, that of the cluster its objects.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../src/ports/kube.ts';
+import { placeFor } from '../../host/files.ts';
 import { type LayeredSite, servesImages } from '../../layering/plan.ts';
 import {
   bootstrapRendering,
@@ -80,17 +81,11 @@ export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite)
   }
   const found = await Promise.all(installFolders.map((folder) => manifestsIn(files, folder)));
   for (const [path, text] of bootstrapRendering(layered.plan, found.flat())) {
-    await write(files, path, text);
+    await writeFile(await placeFor(files, path), text);
   }
 }
 
 type Files = ClusterWork['bootstrap']['files'];
-
-async function write(files: Files, path: string, text: string): Promise<void> {
-  const place = await files.real(path);
-  await mkdir(dirname(place), { recursive: true });
-  await writeFile(place, text);
-}
 
 async function manifestsIn({ real }: Files, folder: string): Promise<readonly unknown[]> {
   const place = await real(folder);

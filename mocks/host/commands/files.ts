@@ -6,7 +6,9 @@ import {
   chmod,
   copyFile,
   copyTree,
+  isThere,
   mkdir,
+  placeFor,
   readBytes,
   readdir,
   readFile,
@@ -17,10 +19,7 @@ import {
 } from '../files.ts';
 
 const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
-  stat(await files.real(path)).then(
-    () => true,
-    () => false,
-  );
+  isThere(await files.real(path));
 
 /** Reads each file. What is none is said, and the others are read all the same. */
 const forEachFile =
@@ -68,9 +67,7 @@ const rmProgram: Program = async ({ files }, call) => {
 
 const touch: Program = async ({ files }, call) => {
   for (const path of sortWords(call.argv.slice(1)).rest) {
-    const real = await files.real(path);
-    await mkdir(dirname(real), { recursive: true });
-    await writeFile(real, '', { flag: 'a' });
+    await writeFile(await placeFor(files, path), '', { flag: 'a' });
   }
   return 0;
 };

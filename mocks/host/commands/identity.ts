@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
-import { mkdir, readFile, stat, writeFile } from '../files.ts';
+import { isThere, placeFor, readFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 
 const hostnamectl: Program = async (machine, call) => {
@@ -25,9 +25,7 @@ const hostnamectl: Program = async (machine, call) => {
 async function setHostname(machine: Machine, name: string): Promise<void> {
   machine.hostname = name;
   for (const path of ['/etc/hostname', '/proc/sys/kernel/hostname']) {
-    const place = await machine.files.real(path);
-    await mkdir(dirname(place), { recursive: true });
-    await writeFile(place, `${name}\n`);
+    await writeFile(await placeFor(machine.files, path), `${name}\n`);
   }
 }
 
@@ -58,12 +56,12 @@ const sshKeygen: Program = async (machine, call) => {
 
 async function make({ files, name }: Machine, call: Call, path: string): Promise<number> {
   const place = await files.real(path);
-  if (await isThere(place)) {
+  if (isThere(place)) {
     // It asks, and nobody answers.
     call.out(`${path} already exists.\nOverwrite (y/n)? `);
     return 1;
   }
-  if (!(await isThere(dirname(place)))) {
+  if (!isThere(dirname(place))) {
     return fail(call, `Saving key "${path}" failed: No such file or directory`);
   }
   // The same host makes the same key each time, so that two runs can be compared.
@@ -92,12 +90,6 @@ const publicOf = (seed: string): string =>
     Buffer.from([0, 0, 0, 32]),
     createHash('sha256').update(seed).digest(),
   ]).toString('base64')}`;
-
-const isThere = (place: string): Promise<boolean> =>
-  stat(place).then(
-    () => true,
-    () => false,
-  );
 
 /** The program that makes SSH keys. */
 export const keyPrograms: Programs = { 'ssh-keygen': sshKeygen };

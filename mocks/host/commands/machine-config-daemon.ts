@@ -1,12 +1,11 @@
 // `machine-config-daemon start --once-from FILE` in a container: writes what an Ignition says into the host, as a first
 // boot would.
-import { dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { jsonIn } from '../../../src/lib/json.ts';
 import { type Call, fail, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
-import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from '../files.ts';
+import { appendFile, chmod, mkdir, placeFor, readFile, symlink, writeFile } from '../files.ts';
 
 /** A list that may be missing or null. */
 const listOf = <Item extends z.ZodType>(item: Item) =>
@@ -99,18 +98,18 @@ async function applyIgnition(machine: Machine, config: IgnitionText): Promise<vo
   }
   for (const file of storage.files) await writeIgnitionFile(machine, file);
   for (const { path, target } of storage.links) {
-    await symlink(target, await placeFor(machine, path)).catch(() => undefined);
+    await symlink(target, await placeFor(machine.files, path)).catch(() => undefined);
   }
   for (const { name, contents, dropins } of systemd.units) {
     const path = `/etc/systemd/system/${name}`;
-    if (contents !== '') await writeFile(await placeFor(machine, path), contents);
+    if (contents !== '') await writeFile(await placeFor(machine.files, path), contents);
     for (const dropin of dropins) {
-      await writeFile(await placeFor(machine, `${path}.d/${dropin.name}`), dropin.contents);
+      await writeFile(await placeFor(machine.files, `${path}.d/${dropin.name}`), dropin.contents);
     }
     machine.units.add(name);
   }
   for (const { name, sshAuthorizedKeys } of passwd.users) {
-    const place = await placeFor(machine, `/home/${name}/.ssh/authorized_keys.d/ignition`);
+    const place = await placeFor(machine.files, `/home/${name}/.ssh/authorized_keys.d/ignition`);
     await writeFile(place, sshAuthorizedKeys.map((key) => `${key}\n`).join(''), { mode: 0o600 });
   }
 }
@@ -120,17 +119,11 @@ async function writeIgnitionFile(
   machine: Machine,
   { path, contents, append, mode }: IgnitionFile,
 ): Promise<void> {
-  const place = await placeFor(machine, path);
+  const place = await placeFor(machine.files, path);
   if (append.length === 0)
     await writeFile(place, bytesOf(contents ?? { source: '', compression: '' }));
   for (const more of append) await appendFile(place, bytesOf(more));
   if (typeof mode === 'number') await chmod(place, mode);
-}
-
-async function placeFor({ files }: Machine, path: string): Promise<string> {
-  const place = await files.real(path);
-  await mkdir(dirname(place), { recursive: true });
-  return place;
 }
 
 /** The bytes of a data URL; nothing else can be had without a network. */

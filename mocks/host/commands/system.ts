@@ -1,6 +1,5 @@
-import { dirname } from 'node:path';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
-import { mkdir, readFile, stat, watchFile, writeFile } from '../files.ts';
+import { placeFor, readFile, stat, watchFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { transpose } from './transpose.ts';
 
@@ -23,8 +22,7 @@ const SCHEDULED = '/run/systemd/shutdown/scheduled';
 
 const shutdown: Program = async (machine, call) => {
   const [when = '+1', message = ''] = sortWords(call.argv.slice(1)).rest;
-  const place = await machine.files.real(SCHEDULED);
-  await mkdir(dirname(place), { recursive: true });
+  const place = await placeFor(machine.files, SCHEDULED);
   await writeFile(place, `MODE=reboot\nWALL_MESSAGE=${message}\n`);
   machine.reboot = { when, message };
   call.err(`Reboot scheduled for later (${when}), use 'shutdown -c' to cancel.\n`);

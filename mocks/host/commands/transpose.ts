@@ -3,18 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Call, fail } from '../call.ts';
-import { copyTree, mkdir, readdir, rename, rm, stat, writeFile } from '../files.ts';
+import { copyTree, isThere, mkdir, readdir, rename, rm, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { partitionFolder } from '../partition-files.ts';
 
 const SAVED = '/run/ignition-ostree-transposefs';
 const STAMP = '/run/ignition-ostree-autosaved-xfs.stamp';
-
-const isThere = (place: string): Promise<boolean> =>
-  stat(place).then(
-    () => true,
-    () => false,
-  );
 
 /** Runs one of the three verbs that the agent gives it. */
 export async function transpose(machine: Machine, call: Call, script: string): Promise<number> {
@@ -32,17 +26,17 @@ export async function transpose(machine: Machine, call: Call, script: string): P
   }
   const folder = partitionFolder(machine, root);
   if (script.endsWith('restore')) {
-    if (!(await isThere(copy))) return 0;
+    if (!isThere(copy)) return 0;
     const names = await readdir(copy);
     for (const name of names) {
-      if (await isThere(join(folder, name))) {
+      if (isThere(join(folder, name))) {
         return fail(call, `mv: inter-device move failed: unable to remove target '${name}'`);
       }
       await rename(join(copy, name), join(folder, name));
     }
     return 0;
   }
-  if (!(await isThere(copy))) {
+  if (!isThere(copy)) {
     await mkdir(copy, { recursive: true });
     await copyTree(folder, copy);
   }

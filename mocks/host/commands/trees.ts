@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fail, type Program, type Programs, sortWords } from '../call.ts';
 import { isFrozen, waitForThaw } from './filesystems.ts';
-import { copyTree, readdir, realpath, rm, stat, symlink } from '../files.ts';
+import { copyTree, isThere, readdir, realpath, rm, stat, symlink } from '../files.ts';
 
 const realpathProgram: Program = async ({ files }, call) => {
   const { rest } = sortWords(call.argv.slice(1));
@@ -60,11 +60,7 @@ const rsync: Program = async (machine, call) => {
   if (isFrozen(machine, to)) return waitForThaw(call, to);
   const source = await files.real(from);
   const target = await files.real(to);
-  const isThere = await stat(source).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere) {
+  if (!isThere(source)) {
     return fail(
       call,
       `rsync: [sender] change_dir "${from}" failed: No such file or directory (2)`,
