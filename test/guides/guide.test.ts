@@ -2,15 +2,35 @@ import { describe, expect, it } from 'vitest';
 import { blocksOf, isShown } from './guide.ts';
 
 describe('the blocks of a guide', () => {
-  it('are those with a mark, in their order', () => {
+  const none = { exitCode: 0, path: '', suite: '' };
+
+  it('are what their marks say, in their order', () => {
     const guide =
-      'Text\n\n```sh\nshown only\n```\n\n```yaml file=a/host.yaml\nrole: master\n```\n\n' +
+      'Text\n\n   ```\n   shown only\n   ```\n\n```yaml file=a/host.yaml\nrole: master\n```\n\n' +
       '```sh run exit=2\nfirst\nsecond\n```\n\n```text output\nerror: no\n```\n';
     expect(blocksOf(guide)).toEqual([
-      { kind: 'file', text: 'role: master\n', line: 7, exitCode: 0, path: 'a/host.yaml' },
-      { kind: 'run', text: 'first\nsecond\n', line: 11, exitCode: 2, path: '' },
-      { kind: 'output', text: 'error: no\n', line: 16, exitCode: 0, path: '' },
+      { ...none, kind: 'shown', text: '   shown only\n', line: 3 },
+      { ...none, kind: 'file', text: 'role: master\n', line: 7, path: 'a/host.yaml' },
+      { ...none, kind: 'run', text: 'first\nsecond\n', line: 11, exitCode: 2 },
+      { ...none, kind: 'output', text: 'error: no\n', line: 16 },
     ]);
+  });
+
+  it('are run by the suite that they name, and so is what these print', () => {
+    const [other, itsOutput, own, ownOutput] = blocksOf(
+      '```sh run in=image exit=1\na\n```\n```text output\nb\n```\n' +
+        '```sh run\nc\n```\n```text output\nd\n```\n',
+    );
+    expect(other).toEqual({
+      ...none,
+      kind: 'run',
+      text: 'a\n',
+      line: 1,
+      exitCode: 1,
+      suite: 'image',
+    });
+    expect(itsOutput).toMatchObject({ kind: 'output', suite: 'image' });
+    expect([own, ownOutput]).toMatchObject([{ suite: '' }, { suite: '' }]);
   });
 
   it('with a mark that nobody knows are refused', () => {

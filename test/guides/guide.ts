@@ -1,7 +1,7 @@
-/** A block of a guide with which a test does something. */
+/** A block of a guide. */
 export interface Block {
-  /** Commands that are run, what they print, or a file that the reader writes. */
-  readonly kind: 'run' | 'output' | 'file';
+  /** Commands that are run, what they print, a file that the reader writes, or what is only shown. */
+  readonly kind: 'run' | 'output' | 'file' | 'shown';
   readonly text: string;
   /** Line of the guide on which it begins. */
   readonly line: number;
@@ -9,23 +9,30 @@ export interface Block {
   readonly exitCode: number;
   /** Where a file is written. */
   readonly path: string;
+  /** The suite that runs the commands, where it is not the one that follows the guide; an output's is that of its commands. */
+  readonly suite: string;
 }
 
-const marks = /^(?:(run)(?: exit=(\d+))?|(output)|file=(\S+))$/;
+const marks = /^(?:(run)(?: in=(\w+))?(?: exit=(\d+))?|(output)|file=(\S+))$/;
 
 /**
- * The blocks of a guide that say behind their language what they are: `sh run`, `sh run exit=2`, `text output`,
- * `yaml file=NAME`. All others are only shown.
+ * The blocks of a guide. Those with which a test does something say behind their language what they are: `sh run`,
+ * `sh run exit=2`, `sh run in=image`, `text output`, `yaml file=NAME`.
  * @throws RangeError for another word there
  */
 export function blocksOf(markdown: string): readonly Block[] {
-  return [...markdown.matchAll(/^```\w+ (.+)\n([^]*?)^```$/gm)].map((fence) => {
-    const [, mark = '', text = ''] = fence;
+  let lastSuite = '';
+  return [...markdown.matchAll(/^( *)```\w*(?: (.+))?\n([^]*?)^\1```$/gm)].map((fence) => {
+    const [, , mark, text = ''] = fence;
     const line = markdown.slice(0, fence.index).split('\n').length;
-    const [whole, run, exitCode = '0', output, path = ''] = marks.exec(mark) ?? [];
+    if (mark === undefined)
+      return { kind: 'shown', text, line, exitCode: 0, path: '', suite: '' } as const;
+    const [whole, run, suite = '', exitCode = '0', output, path = ''] = marks.exec(mark) ?? [];
     if (whole === undefined) throw new RangeError(`line ${line}: unknown mark: ${mark}`);
-    const kind = run ?? output ?? 'file';
-    return { kind: kind as Block['kind'], text, line, exitCode: Number(exitCode), path };
+    if (run !== undefined) lastSuite = suite;
+    const kind = (run ?? output ?? 'file') as Block['kind'];
+    const at = kind === 'file' ? '' : lastSuite;
+    return { kind, text, line, exitCode: Number(exitCode), path, suite: at };
   });
 }
 

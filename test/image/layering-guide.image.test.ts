@@ -12,7 +12,6 @@ it('layering.md', async () => {
     OS_IMAGE: site.osImage,
     ...{ SERVICE: 'https://service.example.com', CLUSTER_ID: 'c', HOST_ID: 'h' },
   };
-  await followGuide('layering.md', environment, {
-    'pull-secret.json': readFileSync(site.authFile, 'utf8'),
-  });
+  const files = { 'pull-secret.json': readFileSync(site.authFile, 'utf8') };
+  await followGuide('layering.md', environment, { files });
 });

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { applyCrds } from '../../mocks/kube/crds.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { ensureBundle } from '../../scripts/bundle.ts';
 import { startRig } from '../../scripts/rig.ts';
 import {
   bootstrapConfigs,
@@ -20,11 +21,13 @@ import { clusterRoleBindings, events, namespaces, secrets } from '../../src/clus
 import { readArchive } from '../../src/lib/archive.ts';
 import type { KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { configSpec, controlPlaneObject } from '../capi/cluster.ts';
+import { followGuide } from '../guides/follow-guide.ts';
 import { clusterRoles } from './rig.ts';
 
 const cluster = 'demo';
 const labels = { [capiNames.clusterName]: cluster };
 const target = { namespace: cluster, name: cluster };
+const metal3 = { group: 'infrastructure.cluster.x-k8s.io', version: 'v1beta1' };
 let rig: Rig;
 let kubeconfig: string;
 let printed: string[];
@@ -47,12 +50,19 @@ const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeO
 });
 
 beforeAll(async () => {
+  await ensureBundle(() => undefined);
   rig = await startRig({ crds: [] });
   const folder = join(rig.folder, 'definitions');
   mkdirSync(folder);
   const definitions = [
     ...[controlPlaneCrd, ...bootstrapCrds],
     ...[definitionOf(clusters, 'Cluster'), definitionOf(capiMachines, 'Machine')],
+    ...['MachineDeployment', 'MachineHealthCheck'].map((kind) =>
+      definitionOf({ ...clusters, plural: `${kind.toLowerCase()}s` }, kind),
+    ),
+    ...['Metal3Cluster', 'Metal3MachineTemplate'].map((kind) =>
+      definitionOf({ ...metal3, plural: `${kind.toLowerCase()}s` }, kind),
+    ),
   ];
   for (const one of definitions)
     writeFileSync(join(folder, `${one.metadata.name}.yaml`), JSON.stringify(one));
@@ -105,6 +115,31 @@ const host = (...of: readonly [status: string, reason: string, message?: string]
   set(bootstrapConfigs, 'm0', 'Ready', ...of);
 const plane = (...of: readonly [status: string, reason: string, message?: string]) =>
   set(controlPlanes, cluster, 'Available', ...of);
+
+it('installs by the lines of cluster-api-metal3.md', async () => {
+  const namespace = 'example';
+  const files = { 'management.kubeconfig': rig.kubeconfig };
+  const followed = followGuide('cluster-api-metal3.md', {}, { files });
+  const report = (
+    ref: Pick<KubeRef, 'kind'> & { readonly name: string },
+    type: string,
+    reason: string,
+  ): Promise<unknown> => {
+    const lastTransitionTime = '2026-11-27T06:00:00Z';
+    const condition = { type, status: 'True', reason, message: '', lastTransitionTime };
+    return rig.client.mergeStatus({ ...ref, namespace }, { conditions: [condition] });
+  };
+  // The part of the providers: its host is installed once the control plane is there.
+  const available = (): Promise<unknown> =>
+    report({ kind: controlPlanes, name: 'example' }, 'Available', 'Available');
+  await Promise.race([followed, vi.waitFor(available, { timeout: 60_000, interval: 200 })]);
+  await rig.client.create(bootstrapConfigs, {
+    ...{ ...bootstrapConfigType, spec: configSpec },
+    metadata: { name: 'm0', namespace, labels: { [capiNames.clusterName]: 'example' } },
+  });
+  await report({ kind: bootstrapConfigs, name: 'm0' }, 'Ready', 'Installed');
+  await followed;
+});
 
 describe('R45: capi gather', () => {
   const planted = {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { ensureBundle } from '../../scripts/bundle.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
@@ -26,6 +27,7 @@ import {
   handOverHost,
   rendered,
 } from '../layering/hand-over-site.ts';
+import { followGuide } from '../guides/follow-guide.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
@@ -37,6 +39,7 @@ let kubeconfig: string;
 let printed: string[];
 
 beforeAll(async () => {
+  await ensureBundle(() => undefined);
   rig = await startRig();
   kubeconfig = join(rig.folder, 'admin.kubeconfig');
   writeFileSync(kubeconfig, rig.kubeconfig);
@@ -167,6 +170,12 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
   it('change nothing that is not confirmed', async () => {
     expect(await layer('rollback', '--pool', 'master')).toBe(2);
     expect(printed.join('')).toContain('run it again with --yes');
+    expect(await there()).toEqual([true, true]);
+  });
+
+  it('are the lines of layering.md', async () => {
+    const files = { 'admin.kubeconfig': rig.kubeconfig };
+    await followGuide('layering.md', {}, { files, suite: 'kube' });
     expect(await there()).toEqual([true, true]);
   });
 

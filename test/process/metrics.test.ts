@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
+import { followGuide } from '../guides/follow-guide.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { becomes, bundle, runUnder } from './faulty-run.ts';
+import { becomes, bundle, hasWritten, runUnder } from './faulty-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-metrics-'));
 afterAll(() => {
@@ -52,32 +53,42 @@ const logOf = (file: string): string => (existsSync(file) ? readFileSync(file, '
 const portIn = (log: string): string | undefined =>
   /serving metrics.*"port":(\d+)|"port":(\d+).*serving metrics/.exec(log)?.slice(1).find(Boolean);
 
+/** Whether somebody has connected to a port of this machine lately (proc_net_tcp(5): local and remote address, state). */
+const wasReached = (port: string): boolean =>
+  new RegExp(`:${Number(port).toString(16).padStart(4, '0')} 0[16] `, 'i').test(
+    readFileSync('/proc/net/tcp', 'utf8'),
+  );
+
 const scrape = async (port: string): Promise<Response> => fetch(`http://127.0.0.1:${port}/metrics`);
 
 describe('the status of an install', () => {
-  it('is watched from elsewhere to its end, by which the watch ends', async () => {
-    let watched: Promise<{ readonly text: string; readonly exitCode: unknown }> | undefined;
-    const { exitCode } = await runUnder({
-      plan: { write: { seconds: 1, flushSeconds: 0, lineMillis: 50 } },
-      words: ['--metrics', '127.0.0.1:0'],
-      beside: async ({ folder: host }) => {
-        const read = (): string => logOf(join(host, 'agent.log'));
-        await becomes(() => portIn(read()) !== undefined);
-        const url = `http://127.0.0.1:${portIn(read())}/status`;
-        const args = [bundle, 'watch', url, '--until', 'installed', '--timeout', '2m'];
-        const ended = Promise.withResolvers<{ text: string; exitCode: unknown }>();
-        execFile(process.execPath, args, { env: {} }, (error, stdout, stderr) => {
-          ended.resolve({ text: stdout + stderr, exitCode: error === null ? 0 : error.code });
-        });
-        watched = ended.promise;
-        await watched;
-      },
-    });
-    expect(exitCode).toBe(0);
-    const { text = '', exitCode: outcome } = (await watched) ?? {};
-    expect(text).toMatch(/^\S+Z 127\.0\.0\.1:\d+: image\/write: Write/m);
-    expect(text).toMatch(/^\S+Z 127\.0\.0\.1:\d+: left the host\n$/m);
-    expect(outcome).toBe(0);
+  it('is watched from elsewhere to the end of both hosts of one-medium.md', async () => {
+    const ports: string[] = [];
+    const watched = Promise.withResolvers<void>();
+    const host = (): ReturnType<typeof runUnder> =>
+      runUnder({
+        plan: { write: { seconds: 60, flushSeconds: 0, lineMillis: 50 } },
+        words: ['--metrics', '127.0.0.1:0'],
+        beside: async (own) => {
+          const port = (): string | undefined => portIn(logOf(join(own.folder, 'agent.log')));
+          await becomes(() => port() !== undefined && hasWritten(own));
+          const [one, other] = [...ports, port() ?? ''];
+          ports.push(port() ?? '');
+          if (other !== undefined) {
+            const instead = {
+              '192.0.2.21:9110': `127.0.0.1:${one}`,
+              '192.0.2.22:9110': `127.0.0.1:${other}`,
+            };
+            const { resolve, reject } = watched;
+            followGuide('one-medium.md', {}, { suite: 'process', instead }).then(resolve, reject);
+          }
+          await becomes(() => wasReached(port() ?? ''));
+          own.machine.writer.seconds = 1;
+          await watched.promise;
+        },
+      });
+    const ended = await Promise.all([host(), host()]);
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
   });
 
   it.each([
