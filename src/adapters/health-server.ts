@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { failuresOf, type FailureTable } from '../model/failure.ts';
-import { limitedServer } from './http-server.ts';
+import type { HttpRoute } from '../ports/http-route.ts';
+import type { ListeningServer } from './http-server.ts';
+import { serveRoutes } from './route-server.ts';
 
 /** Failures of serving health. */
 export const healthFailures = {
@@ -15,15 +15,6 @@ export const healthFailures = {
 
 const healthFailure = failuresOf(healthFailures);
 
-/** A kubelet needs one; more would only hold memory. */
-const limits = { connections: 16, waitingBytes: 1024 ** 2 };
-
-/** A server of health. */
-export interface HealthServer {
-  readonly port: number;
-  readonly close: () => Promise<void>;
-}
-
 /**
  * Serves `/healthz`, which is 200 while the program runs, and `/readyz`, which is 200 once it is ready and 503 before.
  * @throws AgentError `health.not-served`
@@ -31,27 +22,17 @@ export interface HealthServer {
 export async function serveHealth(
   listen: ListenAddress,
   isReady: () => boolean,
-): Promise<HealthServer> {
-  const { server } = limitedServer(limits, ({ url = '' }, response) => {
-    const [path] = url.split('?');
-    const statuses: Readonly<Record<string, number>> = {
-      '/healthz': 200,
-      '/readyz': isReady() ? 200 : 503,
-    };
-    const status = statuses[path ?? ''] ?? 404;
-    response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok' : '');
+): Promise<ListeningServer> {
+  const route = (path: string, isWell: () => boolean): HttpRoute => ({
+    ...{ method: 'GET', path },
+    answer: () => Promise.resolve(isWell() ? { status: 200, body: 'ok' } : { status: 503 }),
   });
-  server.listen(listen);
-  await once(server, 'listening').catch((cause: unknown) => {
+  const routes = [route('/healthz', () => true), route('/readyz', isReady)];
+  try {
+    // A kubelet needs one connection; more would only hold memory.
+    return await serveRoutes({ listen, routes, connections: 16 }, () => undefined);
+  } catch (cause) {
     const where = `${listen.host ?? ''}:${listen.port}`;
     throw healthFailure('health.not-served', `${where} cannot be listened on`, { cause });
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -6,7 +7,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { hostInUrl } from '../lib/address.ts';
+import type { ListenAddress } from '../lib/listen-address.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 
 /** What a server holds at most for all its clients together. */
@@ -50,6 +53,38 @@ export function limitedTlsServer(
   const { listener, relieve, guard } = withLimits(limits, answer);
   const tls = { ...pair, minVersion: 'TLSv1.2', handshakeTimeout: seconds(10) } as const;
   return { server: guard(createTlsServer({ ...timesOf(limits), ...tls }, listener)), relieve };
+}
+
+/** A server at work. */
+export interface ListeningServer {
+  /** Without a path. */
+  readonly url: string;
+  /** Takes no new request, gives those at work a second, and ends. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Binds a server to its address.
+ * @throws Error of the system where the address cannot be taken
+ */
+export async function listening(
+  server: Server,
+  { host, port }: ListenAddress,
+  scheme = 'http',
+): Promise<ListeningServer> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `${scheme}://${hostInUrl(host ?? '127.0.0.1')}:${bound}`,
+    close: async () => {
+      server.close();
+      server.closeIdleConnections();
+      const late = setTimeout(() => server.closeAllConnections(), seconds(1));
+      await once(server, 'close');
+      clearTimeout(late);
+    },
+  };
 }
 
 const timesOf = ({ requestTimeout = seconds(10) }: ServerLimits) => ({

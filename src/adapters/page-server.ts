@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { type AddressInfo, isIP } from 'node:net';
-import { hostInUrl } from '../lib/address.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import type { Patch } from '../page/client.ts';
 import { eventsPath, livePolicy } from '../page/document.ts';
 import type { LivePage } from '../page/live.ts';
 import { seconds } from '../model/duration.ts';
-import { limitedServer } from './http-server.ts';
+import { limitedServer, listening, type ListeningServer } from './http-server.ts';
 
 /** Where a page is served. */
 export interface PageAddress {
@@ -14,13 +12,6 @@ export interface PageAddress {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-}
-
-/** A page that is being served. */
-export interface PageServer {
-  readonly url: string;
-  /** Sends the rest, and ends. */
-  readonly close: () => Promise<void>;
 }
 
 const drawEvery = 300;
@@ -31,16 +22,15 @@ const mostReaders = 16;
 const limits = { connections: 2 * mostReaders, waitingBytes: 32 * 1024 ** 2 };
 
 /**
- * Serves a page to browsers, to read only.
+ * Serves a page to browsers, to read only; `close` sends the rest of it.
  * @throws Error of the system where the address cannot be taken
  */
-export async function servePage(page: LivePage, address: PageAddress): Promise<PageServer> {
+export async function servePage(page: LivePage, address: PageAddress): Promise<ListeningServer> {
   const readers = new Set<ServerResponse>();
   const { server, relieve } = limitedServer(limits, (request, response) => {
     answer(request, response, { page, readers, host: address.host });
   });
-  server.listen(address.port, address.host);
-  await once(server, 'listening');
+  const { url, close } = await listening(server, address);
   let spoke = Date.now();
   const draw = (): void => {
     // Whoever comes gets the whole.
@@ -54,22 +44,14 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<P
   };
   const timer = setInterval(draw, drawEvery);
   return {
-    url: urlOf(server, address.host),
+    url: `${url}/`,
     close: async () => {
       clearInterval(timer);
       draw();
       for (const reader of readers) reader.end();
-      server.close();
-      server.closeIdleConnections();
-      setTimeout(() => server.closeAllConnections(), seconds(1)).unref();
-      await once(server, 'close');
+      await close();
     },
   };
-}
-
-function urlOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo;
-  return `http://${hostInUrl(host)}:${port}/`;
 }
 
 const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
 import { type FSWatcher, watch } from 'node:fs';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path/posix';
-import { hostInUrl } from '../lib/address.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { type FailureContext, failuresOf, type FailureTable } from '../model/failure.ts';
 import { type Millis, minutes, seconds } from '../model/duration.ts';
@@ -13,6 +10,8 @@ import { readFileOf } from './file-access.ts';
 import {
   limitedServer,
   limitedTlsServer,
+  listening,
+  type ListeningServer,
   type ServerLimits,
   type ServerPair,
 } from './http-server.ts';
@@ -44,13 +43,6 @@ export interface RoutesToServe {
   readonly connections?: number;
 }
 
-/** A server at work. */
-export interface RouteServer {
-  readonly url: string;
-  /** Takes no new request, gives those at work a second, and ends. */
-  readonly close: () => Promise<void>;
-}
-
 /** Writes a line to the log. */
 type Note = (level: 'info' | 'warn', message: string, fields: FailureContext) => void;
 
@@ -58,7 +50,7 @@ type Note = (level: 'info' | 'warn', message: string, fields: FailureContext) =>
  * Serves routes over HTTP or HTTPS to whoever comes, with a limit for everything that a client can make large or long.
  * @throws AgentError `serve.address-not-taken`, `serve.certificate-not-read`
  */
-export async function serveRoutes(served: RoutesToServe, note: Note): Promise<RouteServer> {
+export async function serveRoutes(served: RoutesToServe, note: Note): Promise<ListeningServer> {
   const { listen, certificateFolder, connections = 1024 } = served;
   const limits = { connections, waitingBytes: 64 * 1024 ** 2, requestTimeout: 0 };
   const answer = router(served, note);
@@ -70,29 +62,20 @@ export async function serveRoutes(served: RoutesToServe, note: Note): Promise<Ro
   // Whoever asks before sending hears of a refusal before the body is sent.
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
   try {
-    server.listen(listen.port, listen.host);
-    await once(server, 'listening');
+    const scheme = certificateFolder === undefined ? 'http' : 'https';
+    const { url, close } = await listening(server, listen, scheme);
+    return {
+      url,
+      close: () => {
+        stop.abort();
+        return close();
+      },
+    };
   } catch (cause) {
     stop.abort();
     const message = `cannot listen on ${listen.host ?? '*'}:${listen.port}`;
     throw serveFailure('serve.address-not-taken', message, { cause });
   }
-  return {
-    url: urlOf(server, certificateFolder === undefined ? 'http' : 'https', listen.host),
-    close: async () => {
-      stop.abort();
-      server.close();
-      server.closeIdleConnections();
-      const late = setTimeout(() => server.closeAllConnections(), seconds(1));
-      await once(server, 'close');
-      clearTimeout(late);
-    },
-  };
-}
-
-function urlOf(server: Server, scheme: string, host = '127.0.0.1'): string {
-  const { port } = server.address() as AddressInfo;
-  return `${scheme}://${hostInUrl(host)}:${port}`;
 }
 
 interface TlsParts {

@@ -9,7 +9,8 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
-import { type RouteServer, serveRoutes } from '../../src/adapters/route-server.ts';
+import type { ListeningServer } from '../../src/adapters/http-server.ts';
+import { serveRoutes } from '../../src/adapters/route-server.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';
 import { findCondition } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
@@ -49,7 +50,7 @@ const running = {
 
 let kube: FakeKube;
 let clock: ReturnType<typeof fakeClock>;
-let server: RouteServer;
+let server: ListeningServer;
 let stop: AbortController;
 
 beforeEach(async () => {

@@ -5,7 +5,7 @@ it('is ready once the program says so', async () => {
   let isReady = false;
   const health = await serveHealth({ host: '127.0.0.1', port: 0 }, () => isReady);
   const statusOf = async (path: string): Promise<number> =>
-    (await fetch(`http://127.0.0.1:${health.port}${path}`)).status;
+    (await fetch(`${health.url}${path}`)).status;
   try {
     expect(await Promise.all(['/healthz', '/readyz', '/else'].map(statusOf))).toEqual([
       ...[200, 503, 404],
@@ -13,7 +13,7 @@ it('is ready once the program says so', async () => {
     isReady = true;
     expect(await statusOf('/readyz?verbose')).toBe(200);
     await expect(
-      serveHealth({ host: '127.0.0.1', port: health.port }, () => true),
+      serveHealth({ host: '127.0.0.1', port: Number(new URL(health.url).port) }, () => true),
     ).rejects.toMatchObject({ code: 'health.not-served' });
   } finally {
     await health.close();

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PageServer, servePage } from '../../src/adapters/page-server.ts';
+import type { ListeningServer } from '../../src/adapters/http-server.ts';
+import { servePage } from '../../src/adapters/page-server.ts';
 import { type LivePage, livePage } from '../../src/page/live.ts';
 import { emptyPage } from '../../src/page/state.ts';
 import { axeFindings, openPage, overhang, pictures, type Reader, startBrowser } from './browser.ts';
@@ -19,7 +20,7 @@ afterAll(async () => {
 });
 
 /** A page in the middle of an installation, and its server. */
-async function served(): Promise<{ live: LivePage; server: PageServer } & AsyncDisposable> {
+async function served(): Promise<{ live: LivePage; server: ListeningServer } & AsyncDisposable> {
   const begin = Date.now() - 80_000;
   const live = livePage(emptyPage('A cluster', 'One host bootstraps it.', begin));
   for (const update of sampleUpdates(begin)) live.update(update);
