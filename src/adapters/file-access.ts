@@ -36,6 +36,16 @@ const reading = {
   ours: O_RDONLY | O_NONBLOCK | O_NOFOLLOW,
 } as const;
 
+/** What a reading resolves with; undefined where there is no such file or folder. */
+export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 /** A file that is read: where our process sees it, and the path by which it is known. */
 interface ReadFile {
   readonly at: string;
@@ -88,8 +98,7 @@ export async function readEndOf(
   { at, whose }: { readonly at: string; readonly whose: 'host' | 'ours' },
   mostBytes: number,
 ): Promise<FileEnd | undefined> {
-  await using file = await open(at, reading[whose]).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  await using file = await ifPresent(open(at, reading[whose])).catch((error: unknown) => {
     throw asNotOurs(at, error);
   });
   if (file === undefined) return undefined;

@@ -5,7 +5,7 @@
 // 3. appends reach the file in the order in which they were asked for.
 import { type FileHandle, mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
-import { flushDirectory, openOurs, readFileOf } from './file-access.ts';
+import { flushDirectory, ifPresent, openOurs, readFileOf } from './file-access.ts';
 import type { Journal } from '../engine/journal.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
@@ -84,12 +84,8 @@ async function goodPart(
  * @throws AgentError `file.not-ours`, `file.too-large`; the error of the system
  */
 export async function readJournalFile(path: string): Promise<string | undefined> {
-  try {
-    return (await readFileOf({ at: path, kind: 'journal', whose: 'ours' })).toString();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const bytes = await ifPresent(readFileOf({ at: path, kind: 'journal', whose: 'ours' }));
+  return bytes?.toString();
 }
 
 function isJson(line: string): boolean {

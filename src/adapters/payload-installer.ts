@@ -6,6 +6,7 @@ import type { RunEventBody } from '../engine/events.ts';
 import { installerMask } from '../lib/installer-mask.ts';
 import { minutes, renderDuration } from '../model/duration.ts';
 import { AgentError } from '../model/failure.ts';
+import { ifPresent } from './file-access.ts';
 import type { Host } from '../ports/host.ts';
 import {
   discarded,
@@ -98,10 +99,7 @@ async function runOnce(
 /** The files that count in the folder of the installer. */
 export async function filesIn(folder: string): Promise<InstallFiles> {
   const read = async (name: string): Promise<readonly (readonly [string, Uint8Array])[]> => {
-    const content = await readFile(join(folder, name)).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const content = await ifPresent(readFile(join(folder, name)));
     return content === undefined ? [] : [[name, content]];
   };
   const found = await Promise.all(Object.values(madeFiles).map(read));

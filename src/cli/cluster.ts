@@ -1,11 +1,11 @@
 import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
-import { readFileOf } from '../adapters/file-access.ts';
 import { calmTimeouts } from '../adapters/kube/api-server.ts';
 import { type KubeCluster, kubeCluster, type KubeOptions } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
-import { configFailure, flagFailure } from '../config/failures.ts';
+import { flagFailure } from '../config/failures.ts';
+import { readNamed } from '../config/files.ts';
 import { hostInUrl } from '../lib/address.ts';
 import type { Kube } from '../ports/kube.ts';
 import { kept } from '../reconcile/kept.ts';
@@ -64,16 +64,7 @@ function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', str
   });
 }
 
-async function readText(path: string): Promise<string> {
-  try {
-    return (await readFileOf({ at: path, kind: 'settings' })).toString();
-  } catch (cause) {
-    throw configFailure('config.file-not-read', `${path} cannot be read`, {
-      cause,
-      context: { file: path },
-    });
-  }
-}
+const readText = (path: string): Promise<string> => readNamed({ path, kind: 'settings' });
 
 /** Works on the cluster of a kubeconfig, by the user's proxies; a stop ends it by the code of the signal. */
 export async function withCluster(

@@ -236,7 +236,7 @@ export function failedSetup(
     found.filter(isThere).map(({ metadata: { name, namespace, uid } }) => ({
       kind,
       name,
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
       uid,
     }));
   return [...refsOf(jobs, objects.jobs.filter(hasFailed)), ...refsOf(installPlans, plans)];

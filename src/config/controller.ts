@@ -6,7 +6,9 @@ import {
   requiredOfController,
   variableOrigin,
 } from './environment.ts';
+import { ifPresent } from '../adapters/file-access.ts';
 import { configFailure } from './failures.ts';
+import { notRead } from './files.ts';
 import { checkConfig, type CheckedConfig } from './load.ts';
 import { readValue } from './read-value.ts';
 import type { Given, Layer, SettingKey } from './settings.ts';
@@ -64,13 +66,8 @@ export async function readControllerSettings(
 
 /** The token of the file; that of the variable only where there is no such file. Without either it is empty. */
 async function readToken(environment: Environment, path: string): Promise<Given> {
-  try {
-    return { value: new Secret((await readFile(path, 'utf8')).trim()), origin: `file ${path}` };
-  } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) {
-      throw configFailure('config.file-not-read', `${path} cannot be read`, { cause });
-    }
-  }
+  const text = await ifPresent(readFile(path, 'utf8')).catch(notRead(path));
+  if (text !== undefined) return { value: new Secret(text.trim()), origin: `file ${path}` };
   const [name, token] = controllerVariable(environment, 'PULL_SECRET_TOKEN') ?? [
     'PULL_SECRET_TOKEN',
     '',

@@ -1,5 +1,5 @@
 import { join } from 'node:path/posix';
-import { type FileKind, readFileOf, tryToOpen } from '../adapters/file-access.ts';
+import { type FileKind, ifPresent, readFileOf, tryToOpen } from '../adapters/file-access.ts';
 import { readWriterArgs } from '../lib/writer-args.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
@@ -21,13 +21,10 @@ import type { ConfigFile } from './yaml-file.ts';
  * @throws AgentError `config.file-not-read`
  */
 export async function readConfigFiles(named: readonly string[]): Promise<readonly ConfigFile[]> {
-  const byDefault = await readNamed({ path: defaultConfigFile, kind: 'settings' }).catch(
-    (error: unknown) => {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    },
+  const byDefault = await ifPresent(readFileOf({ at: defaultConfigFile, kind: 'settings' })).catch(
+    notRead(defaultConfigFile),
   );
-  const files = byDefault === undefined ? [] : [{ path: defaultConfigFile, text: byDefault }];
+  const files = byDefault ? [{ path: defaultConfigFile, text: byDefault.toString() }] : [];
   for (const path of named) {
     const text = await readNamed({ path, kind: 'settings', origin: 'flag --config' });
     files.push({ path, text });
@@ -127,23 +124,20 @@ export const readNamed = async (file: NamedFile): Promise<string> =>
  * The same for a file that need not be text.
  * @throws AgentError `config.file-not-read`
  */
-export async function readNamedBytes({ path, kind, origin }: NamedFile): Promise<Buffer> {
-  try {
-    return await readFileOf({ at: path, kind });
-  } catch (cause) {
-    const place = origin === undefined ? '' : `${origin}: `;
-    throw configFailure('config.file-not-read', `${place}${path} cannot be read`, {
-      cause,
-      context: { file: path },
-    });
-  }
-}
+export const readNamedBytes = ({ path, kind, origin }: NamedFile): Promise<Buffer> =>
+  readFileOf({ at: path, kind }).catch(notRead(path, origin));
 
-const isAbsent = (error: unknown): boolean =>
-  error instanceof Error &&
-  error.cause instanceof Error &&
-  'code' in error.cause &&
-  error.cause.code === 'ENOENT';
+/**
+ * Throws what it means that a file which a setting or an option names cannot be read; for `catch`.
+ * @throws AgentError `config.file-not-read`
+ */
+export const notRead =
+  (path: string, origin?: string) =>
+  (cause: unknown): never => {
+    const place = origin === undefined ? '' : `${origin}: `;
+    const details = { cause, context: { file: path } };
+    throw configFailure('config.file-not-read', `${place}${path} cannot be read`, details);
+  };
 
 /**
  * What podman tells a privileged container about itself (podman-run(1), "/run/.containerenv"): lines of

@@ -3,7 +3,7 @@ import type { AgentError } from '../model/failure.ts';
 /** What the API server keeps of every object. */
 export interface KubeMetadata {
   readonly name: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly creationTimestamp?: string;
@@ -35,25 +35,25 @@ export interface KubeRef {
   readonly kind: KubeKind;
   readonly name: string;
   /** Left out for kinds of the cluster. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 /** Several objects of one kind. */
 export interface KubeSelection {
   readonly kind: KubeKind;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
+/** Selects one object; a selection has it alone, or nothing. */
+export const selectionOf = ({ kind, name, namespace }: KubeRef): KubeSelection => ({
+  ...{ kind, namespace, fieldSelector: `metadata.name=${name}` },
+});
+
 /** No name holds a space, so names come before namespaces in the order. */
-export const objectKey = ({
-  name,
-  namespace,
-}: {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-}): string => (namespace === undefined ? name : `${name} ${namespace}`);
+export const objectKey = ({ name, namespace }: Pick<KubeMetadata, 'name' | 'namespace'>): string =>
+  namespace === undefined ? name : `${name} ${namespace}`;
 
 /** An object before and after a change; one of the two is missing where it has come or gone. */
 export interface KubeChange {
@@ -77,7 +77,7 @@ export interface KubeView {
 export interface KubePatch {
   readonly type: 'merge' | 'json';
   readonly body: unknown;
-  readonly subresource?: string;
+  readonly subresource?: string | undefined;
 }
 
 /** How a manifest is applied. */

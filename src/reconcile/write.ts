@@ -18,7 +18,7 @@ export const patchOf = (
   subresource?: string,
 ): KubePatch => ({
   type: 'merge',
-  ...(subresource === undefined ? {} : { subresource }),
+  subresource,
   body: { metadata: { ...metadata, uid, resourceVersion }, ...body },
 });
 

@@ -26,7 +26,7 @@ interface KubeWrite {
   /** Of one object. */
   readonly name?: string;
   readonly labelSelector?: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly subresource?: string;
   readonly body?: unknown;
 }

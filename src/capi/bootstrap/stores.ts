@@ -36,8 +36,7 @@ export function bootstrapStores(
   ports: Pick<Ports, 'kube' | 'clock'>,
   namespace?: string,
 ): BootstrapStores {
-  const within = (selection: KubeSelection): KubeSelection =>
-    namespace === undefined ? selection : { ...selection, namespace };
+  const within = (selection: KubeSelection): KubeSelection => ({ ...selection, namespace });
   const uidOf = ({ metadata }: KubeObject): readonly string[] => [metadata.uid ?? ''];
   return {
     configs: informer(ports, within({ kind: bootstrapConfigs }), { uid: uidOf }),

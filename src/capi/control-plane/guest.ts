@@ -12,7 +12,7 @@ import { limited } from '../../engine/limit.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
+import { type Kube, type KubeKind, type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 
@@ -138,12 +138,12 @@ export function guestsOf(
     );
     const authorities = informer(
       { kube, clock },
-      { kind: configMaps, namespace, fieldSelector: `metadata.name=${configServerAuthority.name}` },
+      selectionOf({ kind: configMaps, namespace, name: configServerAuthority.name }),
     );
     const requests = informer({ kube, clock }, { kind: certificateSigningRequests });
     const clusterVersion = informer(
       { kube, clock },
-      { kind: clusterVersions, fieldSelector: 'metadata.name=version' },
+      selectionOf({ kind: clusterVersions, name: 'version' }),
     );
     const stores = [nodeStore, configServers, authorities, requests, clusterVersion];
     for (const store of stores) {

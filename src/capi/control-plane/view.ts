@@ -71,8 +71,7 @@ export function controlPlaneStores(
   ports: Pick<Ports, 'kube' | 'clock'>,
   namespace: string | undefined,
 ): ControlPlaneStores {
-  const within = (selection: KubeSelection): KubeSelection =>
-    namespace === undefined ? selection : { ...selection, namespace };
+  const within = (selection: KubeSelection): KubeSelection => ({ ...selection, namespace });
   const all = (selection: KubeSelection): Informer => informer(ports, within(selection));
   const byNamespace = (selection: KubeSelection): Informer<'namespace'> =>
     informer(ports, within(selection), { namespace: ({ metadata }) => [metadata.namespace ?? ''] });

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readFileOf } from '../../adapters/file-access.ts';
+import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { checkInstallState, installStateKeys } from '../../capi/admission/install-state.ts';
 import { findingText, type InputFinding } from '../../capi/admission/finding.ts';
 import type { InstallFile, InstallFolder } from '../../capi/render/wrap.ts';
-import { configFailure } from '../../config/failures.ts';
+import { notRead } from '../../config/files.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { printError } from '../messages.ts';
@@ -81,40 +81,21 @@ export async function readInstallFolder(dir: string): Promise<InstallFolder> {
 
 /** The files of a folder in the order of their names; none where there is no such folder. */
 export async function folderFiles(folder: string): Promise<readonly InstallFile[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
-    if (codeOf(cause) === 'ENOENT') return [];
-    throw notRead(folder, cause);
-  });
-  const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+  const reading = readdir(folder, { withFileTypes: true });
+  const entries = await ifPresent(reading).catch(notRead(folder));
+  const names = (entries ?? []).filter((entry) => !entry.isDirectory()).map(({ name }) => name);
   return Promise.all(
     names.toSorted().map(async (name) => ({ name, content: await read(join(folder, name)) })),
   );
 }
 
-async function fileIn(dir: string, name: string): Promise<Uint8Array | undefined> {
-  try {
-    return await read(join(dir, name));
-  } catch (error) {
-    if (error instanceof Error && codeOf(error.cause) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+const fileIn = (dir: string, name: string): Promise<Uint8Array | undefined> => {
+  const path = join(dir, name);
+  return ifPresent(readFileOf({ at: path, kind: 'manifests' })).catch(notRead(path));
+};
 
-async function read(path: string): Promise<Uint8Array> {
-  try {
-    return await readFileOf({ at: path, kind: 'manifests' });
-  } catch (cause) {
-    throw notRead(path, cause);
-  }
-}
-
-const codeOf = (cause: unknown): unknown =>
-  cause instanceof Error && 'code' in cause ? cause.code : undefined;
-
-const notRead = (path: string, cause: unknown): Error =>
-  configFailure('config.file-not-read', `${path} cannot be read`, {
-    ...{ cause, context: { file: path } },
-  });
+const read = (path: string): Promise<Uint8Array> =>
+  readFileOf({ at: path, kind: 'manifests' }).catch(notRead(path));
 
 /** Findings of files, each a line on standard error. @throws AgentError `capi.input-invalid` where one is an error */
 export function refuseFindings(findings: readonly FileFinding[]): void {

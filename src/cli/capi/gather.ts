@@ -30,7 +30,12 @@ import { masker } from '../../lib/masker.ts';
 import { seconds } from '../../model/duration.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { version } from '../../model/version.ts';
-import type { KubeKind, KubeObject, KubeSelection } from '../../ports/kube.ts';
+import {
+  type KubeKind,
+  type KubeObject,
+  type KubeSelection,
+  selectionOf,
+} from '../../ports/kube.ts';
 import {
   asYaml,
   collect,
@@ -184,7 +189,7 @@ function objectRows({ namespace, name }: ClusterTarget): readonly Row[] {
   const labelSelector = `${capiNames.clusterName}=${name}`;
   const rows = [controlPlanes, bootstrapConfigs, capiMachines, core('machinesets')];
   return [
-    rowOf({ kind: clusters, namespace, fieldSelector: `metadata.name=${name}` }, 'the Cluster'),
+    rowOf(selectionOf({ kind: clusters, namespace, name }), 'the Cluster'),
     ...[...rows, core('machinedeployments'), machineHealthChecks].map((kind) =>
       rowOf({ kind, namespace, labelSelector }, `its ${kind.plural}`),
     ),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { systemClock } from '../../adapters/clock.ts';
-import { readFileOf } from '../../adapters/file-access.ts';
+import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { serveHealth } from '../../adapters/health-server.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
@@ -135,12 +135,8 @@ async function bootstrapOf(
 
 /** By what hosts trust the inventory; undefined where the authorities of their systems are enough. */
 async function authorityIn(folder: string): Promise<string | undefined> {
-  try {
-    return (await readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' })).toString();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const bytes = await ifPresent(readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' }));
+  return bytes?.toString();
 }
 
 /** Answers the API server about objects of the providers that run here. */

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { readFileOf } from '../../adapters/file-access.ts';
-import { configFailure } from '../../config/failures.ts';
+import { notRead } from '../../config/files.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/api/source-text.ts';
@@ -29,10 +29,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
     const bytes = await readFileOf({ at: path, kind: 'manifests' });
     return isPacked(bytes) ? gunzipSync(bytes, { maxOutputLength: largest }) : bytes;
   } catch (cause) {
-    throw configFailure('config.file-not-read', `${path} cannot be read`, {
-      cause,
-      context: { file: path },
-    });
+    return notRead(path)(cause);
   }
 }
 

@@ -1,5 +1,6 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { ifPresent } from '../../adapters/file-access.ts';
 import { credentialsWithin } from '../../layering/api/machine-config.ts';
 import { type ContextFile, planBuild } from '../../layering/build/build-plan.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -80,10 +81,9 @@ export async function writeContext(out: string, files: readonly ContextFile[]): 
 
 /** Whether there is such a folder, and nothing in it. */
 async function isEmptyFolder(folder: string, out: string): Promise<boolean> {
-  const entries = await readdir(folder).catch((cause: unknown) => {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-    if (code === 'ENOENT') return undefined;
-    if (code === 'ENOTDIR') throw taken(`${out} is not a directory`);
+  const entries = await ifPresent(readdir(folder)).catch((cause: unknown) => {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR')
+      throw taken(`${out} is not a directory`);
     throw layeringFailure('layering.not-written', `${out} cannot be written`, { cause });
   });
   if (entries === undefined) return false;

@@ -28,7 +28,7 @@ import { nodeLabel } from '../../cluster/node.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
@@ -36,12 +36,7 @@ import { recordRef } from '../../steps/cluster/left-record.ts';
 import type { NewCluster } from './new-cluster.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import {
-  installationStore,
-  type InstallationScope,
-  type InstallationStores,
-  selectionOf,
-} from './stores.ts';
+import { installationStore, type InstallationScope, type InstallationStores } from './stores.ts';
 
 /**
  * Approves the certificate requests of hosts of this cluster as they come, each host's first certificate for one key

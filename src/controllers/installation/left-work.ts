@@ -11,7 +11,7 @@ import { textAt } from '../../layering/api/cluster-object.ts';
 import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
 import { putEtcdBack } from '../../steps/cluster/etcd-override.ts';
 import { longestWait, followedOne, together } from '../../steps/cluster/kube-watch.ts';
@@ -27,7 +27,7 @@ import { type ActionTable, performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import { controllerStep } from './step.ts';
-import { type InstallationScope, selectionOf } from './stores.ts';
+import type { InstallationScope } from './stores.ts';
 
 /** Hands images of the bootstrap host over to their pools; the function is called after each. */
 export type HandOver = (

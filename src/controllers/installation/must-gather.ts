@@ -194,13 +194,13 @@ async function created(
 ): Promise<void> {
   const { namespace } = object.metadata;
   try {
-    await admin.create({ kind, ...(namespace === undefined ? {} : { namespace }) }, object, signal);
+    await admin.create({ kind, namespace }, object, signal);
   } catch (error) {
     if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
     // A controller that was killed has left it. What a Secret says may have changed since.
     if (kind !== secrets) return;
     const { name } = object.metadata;
-    const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
+    const ref = { kind, name, namespace };
     await admin.patch(ref, { type: 'merge', body: { stringData: object['stringData'] } }, signal);
   }
 }
@@ -211,7 +211,7 @@ async function removed(
 ): Promise<void> {
   const remove = async ({ kind, object }: Made): Promise<void> => {
     const { name, namespace } = object.metadata;
-    const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
+    const ref = { kind, name, namespace };
     await admin.remove(ref, cleanUpSignal(signal)).catch((error: unknown) => {
       note('warn', `${kind.plural} ${name} could not be removed`, { reason: String(error) });
     });

@@ -2,7 +2,7 @@ import { hostIndexOf, hostOf } from '../../cluster/host-index.ts';
 import { nodes as nodeKind } from '../../cluster/kinds.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Inventory, InstallationView, InstallingHost } from '../../ports/inventory.ts';
-import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
+import { type Kube, type KubeObject, type KubeRef, selectionOf } from '../../ports/kube.ts';
 import { type Gap, type Informer, informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import { type Note, readAgain } from '../../reconcile/write.ts';
@@ -69,13 +69,6 @@ function changedHosts(
   const gone = before.filter(({ id }) => !ids.has(id));
   return [...after.filter((host) => !known.has(host)), ...gone];
 }
-
-/** Selects one object. */
-export const selectionOf = ({ kind, name, namespace }: KubeRef): KubeSelection => ({
-  kind,
-  ...(namespace === undefined ? {} : { namespace }),
-  fieldSelector: `metadata.name=${name}`,
-});
 
 /** An object, read again as `readAgain` does, where it may be listed and not be read alone. */
 export async function listAgain(

@@ -2,6 +2,7 @@ import { nodes } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import { selectionOf } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { informer } from '../../reconcile/informer.ts';
 import { type Controller, type Controllers, type Emit, notesOf } from '../../reconcile/manager.ts';
@@ -59,7 +60,7 @@ export function nodeAgent({
   readonly nodeName: string;
   readonly emit: Emit;
 }): Controllers {
-  const node = informer(ports, { kind: nodes, fieldSelector: `metadata.name=${nodeName}` });
+  const node = informer(ports, selectionOf({ kind: nodes, name: nodeName }));
   const pace: Pace = { checkAt: 0 };
   const common = {
     ...ports,

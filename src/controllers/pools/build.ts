@@ -122,8 +122,7 @@ async function send({ kube }: PoolScope, write: ApiWrite, signal: AbortSignal): 
     return;
   }
   const { kind, create, mayExist } = write;
-  const { namespace } = create.metadata;
-  const place = { kind, ...(namespace === undefined ? {} : { namespace }) };
+  const place = { kind, namespace: create.metadata.namespace };
   try {
     await kube.create(place, create, signal);
   } catch (error) {

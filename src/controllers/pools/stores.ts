@@ -22,7 +22,13 @@ import {
 } from '../../layering/roll-out/ownership.ts';
 import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import type { KubeChange, KubeKind, KubeObject, KubeRef } from '../../ports/kube.ts';
+import {
+  type KubeChange,
+  type KubeKind,
+  type KubeObject,
+  type KubeRef,
+  selectionOf,
+} from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Queue } from '../../reconcile/queue.ts';
@@ -68,8 +74,7 @@ const carriesMember = ({ metadata: { labels = {} } }: KubeObject): boolean =>
 /** Follows all that decides about roll-outs. */
 export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolStores {
   const { namespace } = scope;
-  const one = ({ kind, name }: KubeRef): Informer =>
-    informer(scope, { kind, namespace, fieldSelector: `metadata.name=${name}` });
+  const one = (ref: KubeRef): Informer => informer(scope, selectionOf(ref));
   const pools = informer(scope, { kind: machineConfigPools });
   const selecting = (node: KubeObject): readonly string[] => poolsOfNode(node, pools.all());
   const nodes = informer(

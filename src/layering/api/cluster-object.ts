@@ -51,8 +51,8 @@ export interface SeenCondition {
 
 /** The condition of a type, with empty texts where it is missing. */
 export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
-  const conditions = listAt(object, 'status', 'conditions').map(fieldsOf);
-  const condition = fieldsOf(conditions.find((one) => one['type'] === type));
+  const conditions = listAt(object, 'status', 'conditions');
+  const condition = fieldsOf(conditions.find((one) => isFields(one) && one['type'] === type));
   const text = (name: string): string => textOf(condition[name]);
   return {
     status: text('status'),

@@ -1,7 +1,14 @@
 import type { PollResult, Until, Watch } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
-import type { Kube, KubeObject, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
+import {
+  type Kube,
+  type KubeObject,
+  type KubeRef,
+  type KubeSelection,
+  type KubeView,
+  selectionOf,
+} from '../../ports/kube.ts';
 
 /** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
 export const longestWait = hours(24);
@@ -30,12 +37,7 @@ export function followed(kube: Kube, selection: KubeSelection): Followed {
 }
 
 /** Follows one object; the view has it alone, or nothing. */
-export const followedOne = (kube: Kube, { kind, name, namespace }: KubeRef): Followed =>
-  followed(kube, {
-    kind,
-    ...(namespace === undefined ? {} : { namespace }),
-    fieldSelector: `metadata.name=${name}`,
-  });
+export const followedOne = (kube: Kube, ref: KubeRef): Followed => followed(kube, selectionOf(ref));
 
 /** Waits for objects that are followed, at most `longestWait`; a gap in what is followed is the status meanwhile. */
 export const untilSeen =

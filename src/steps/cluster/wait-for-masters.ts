@@ -15,7 +15,7 @@ import type { PollResult, Watch } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
@@ -115,9 +115,7 @@ async function knownInstallConfig(
   scope: StepScope<'kube' | 'clock' | 'host'>,
   within: Millis,
 ): Promise<InstallConfig> {
-  const { kind, namespace = '', name } = installConfigRef;
-  const selection = { kind, namespace, fieldSelector: `metadata.name=${name}` };
-  const { watch, view } = fromFirstView(scope.kube, selection);
+  const { watch, view } = fromFirstView(scope.kube, selectionOf(installConfigRef));
   const bootkube = followedBootkube(scope);
   const poll = async (): Promise<PollResult<InstallConfig>> => {
     const seen = await view();
