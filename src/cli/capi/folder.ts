@@ -4,7 +4,7 @@ import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { checkInstallState, installStateKeys } from '../../capi/admission/install-state.ts';
 import { findingText, type InputFinding } from '../../capi/admission/finding.ts';
 import type { InstallFile, InstallFolder } from '../../capi/render/wrap.ts';
-import { notRead } from '../../config/files.ts';
+import { notRead, readNamedBytes } from '../../config/files.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { printError } from '../messages.ts';
@@ -94,8 +94,7 @@ const fileIn = (dir: string, name: string): Promise<Uint8Array | undefined> => {
   return ifPresent(readFileOf({ at: path, kind: 'manifests' })).catch(notRead(path));
 };
 
-const read = (path: string): Promise<Uint8Array> =>
-  readFileOf({ at: path, kind: 'manifests' }).catch(notRead(path));
+const read = (path: string): Promise<Uint8Array> => readNamedBytes({ path, kind: 'manifests' });
 
 /** Findings of files, each a line on standard error. @throws AgentError `capi.input-invalid` where one is an error */
 export function refuseFindings(findings: readonly FileFinding[]): void {
