@@ -5,16 +5,16 @@ import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { masker } from '../../lib/masker.ts';
 import { secretValues } from '../../lib/secret-values.ts';
-import { seconds } from '../../model/duration.ts';
 import { type AgentError, exitCodes } from '../../model/failure.ts';
 import { reporterOf } from '../../reporting/reporter.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import type { InstallLine } from '../command.ts';
 import { withRefusals } from '../config.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
-import { print, printJson, printNote, wrapped } from '../messages.ts';
+import { print, printJson, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
 import { stopSignal } from '../stop-signal.ts';
+import { printWaiting } from '../waiting.ts';
 import { askCheck, type Check, failedBy, HostFinding, type NetworkScope, ok } from './check.ts';
 import { findDisks, hostChecks, systemCheck } from './host-checks.ts';
 import { networkChecks } from './network-checks.ts';
@@ -36,10 +36,7 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
   const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
   try {
     await using world = await openWorld(config, {
-      environment,
-      mask,
-      toService: undefined,
-      isQuiet: true,
+      ...{ environment, mask, toService: undefined, isQuiet: true },
     });
     const scope = { ...world.ports, config, signal, hide: register };
     const isRefused = mistakes.some(({ code }) => code !== 'config.incomplete');
@@ -67,15 +64,18 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
         : []),
     ];
     const findings: HostFinding[] = [];
-    for (const group of groups) {
-      const shown = (await announced(group, world)).map((finding) => masked(finding, mask));
+    for (const [name, answer] of groups) {
+      const found = await printWaiting(
+        () => name,
+        () => answer,
+      );
+      const shown = found.map((finding) => masked(finding, mask));
       findings.push(...shown);
       if (format !== 'json') print(shown.map(renderFinding).join(''));
     }
-    const failed = findings.filter(({ state }) => state === 'failed');
     if (format === 'json') printJson({ v: 1, findings });
     else print(summaryOf(findings));
-    const [first] = failed;
+    const first = findings.find(({ state }) => state === 'failed');
     return first === undefined ? 0 : exitCodes[first.kind ?? 'host'];
   } catch (thrown) {
     const exitCode = stop.exitCode();
@@ -86,26 +86,6 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
 
 /** What is looked at, and what was found. */
 type Group = readonly [name: string, findings: Promise<readonly HostFinding[]>];
-
-/** Says what is waited for where that takes longer than a second. */
-async function announced(
-  [name, findings]: Group,
-  { ports: { clock } }: RunWorld,
-): Promise<readonly HostFinding[]> {
-  const found = new AbortController();
-  const late = clock.sleep(seconds(1), found.signal).then(
-    () => {
-      printNote('note', `waiting for ${name}`);
-    },
-    () => undefined,
-  );
-  try {
-    return await findings;
-  } finally {
-    found.abort();
-    await late;
-  }
-}
 
 const unreached = { state: 'not checked', says: 'the host cannot be reached' } as const;
 
