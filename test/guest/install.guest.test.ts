@@ -74,6 +74,15 @@ const stagesOf = (reports: readonly string[]): readonly string[] =>
 const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
   events.find((event) => event.type === 'step.finished' && event.step === step)?.at ?? Number.NaN;
 
+/** What a hook has printed in a run, line by line. */
+const printedBy = (
+  hook: string,
+  run?: { readonly events: readonly RunEvent[] },
+): readonly string[] =>
+  (run?.events ?? []).flatMap((event) =>
+    event.type === 'note' && event.fields['hook'] === hook ? [event.message.trim()] : [],
+  );
+
 function expectFirstBoot({ report }: DiskBoot, hostname: string): void {
   expect(report.split('\n')).toContain(proofLine);
   expect(linesOf(report, 'hostname')).toEqual([hostname]);
@@ -144,6 +153,24 @@ describe('by UEFI, with the image on a disk and another operating system in the 
     };
     const names = partitiontable.partitions.map(({ node, name }) => [node.slice(-1), name]);
     expect(Object.fromEntries(names)).toMatchObject({ 3: 'boot', 4: 'root', 5: 'data' });
+  });
+
+  it('the hooks run on the host before the first loss and before the reboot, and get what is installed where', () => {
+    const [refused] = uefi.job.runs;
+    const [before, after] = [printedBy('before', installed()), printedBy('after', installed())];
+    for (const [hook, printed] of Object.entries({ before, after })) {
+      expect(printed).toEqual(
+        expect.arrayContaining([
+          ...[`INSTALL_HOOK=${hook}`, 'INSTALL_ROLE=master', 'data'],
+          'INSTALL_IMAGE=/run/images/labcoreos.raw.zst',
+          expect.stringMatching(/^INSTALL_DISK=\/dev\/vd[a-z]$/),
+          expect.stringMatching(/^INSTALL_HOST_ID=[0-9a-f-]{36}$/),
+        ]),
+      );
+      expect(printedBy(hook, refused)).toEqual([]);
+    }
+    expect(before).not.toContain('root');
+    expect(after).toEqual(expect.arrayContaining(['boot', 'root']));
   });
 
   it('the service saw the stages in order, and the write in per cent', () => {

@@ -42,6 +42,10 @@ const kept = { number: 3, startMiB: targetMiB, sizeMiB: 64 };
 
 const images = '/run/images';
 const network = '/run/network';
+const hook = '/run/hook';
+
+/** Prints all that it gets, and what is on the disk by then. */
+const hookText = '#!/bin/sh\\nenv\\nlsblk --noheadings --output PARTLABEL "$INSTALL_DISK"\\n';
 
 /**
  * UEFI, the image as a file on a disk. First an agent that was told another digest of the Ignition
@@ -69,6 +73,8 @@ export async function installByUefi(
     'disk.hints': 'serialNumber=TARGET,vendor=0x1af4',
     'network.keyfiles': network,
     'disk.keep': String(kept.number),
+    'hooks.before': hook,
+    'hooks.after': hook,
     // So that the agent's end and the order that it gave can be seen before the guest goes.
     'finish.rebootDelayMinutes': '1',
   };
@@ -85,6 +91,7 @@ export async function installByUefi(
       readFileSync(new URL('kept-data.sh', import.meta.url), 'utf8'),
       `mkdir ${images}; mount -o ro /dev/disk/by-id/virtio-images ${images}`,
       `mkdir ${network}; install -m 600 /dev/stdin ${network}/eth0.nmconnection <<< $'[connection]\\nid=eth0\\ntype=ethernet'`,
+      `printf '${hookText}' | install -m 755 /dev/stdin ${hook}`,
       osImages.before,
     ].join('\n'),
     runs: [
