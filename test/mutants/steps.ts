@@ -365,7 +365,36 @@ export const stepMutants: MutantsByFile = {
       to: '    formatted = next;',
     },
   ],
+  'src/ignition/certificate-times.ts': [
+    {
+      means: 'a host whose clock is a little behind is not installed',
+      from: 'from <= now + tolerated',
+      to: 'from <= now',
+    },
+    {
+      means: 'a host is installed with a bootstrap.ign that is too old',
+      from: '&& to > now',
+      to: '',
+    },
+  ],
+  'src/steps/bootstrap/fetch-ignition.ts': [
+    {
+      means: 'a bootstrap begins whose certificates are not valid',
+      from: '      refuseWrongTime(valid.config, scope.clock.now());\n',
+      to: '',
+    },
+  ],
   'src/steps/ignition/fetch-host.ts': [
+    {
+      means: 'a host that will trust no config server writes its disk',
+      from: '  refuseWrongTime(config, scope.clock.now());\n',
+      to: '',
+    },
+    {
+      means: 'a host fails although its clock is about to be set',
+      from: "error.code === 'ignition.wrong-time' &&",
+      to: "error.code === 'ignition.cut' &&",
+    },
     {
       means: 'the secrets of a saved config are shown in a resumed run',
       from: '  for (const secret of secretsInIgnition(text)) hide(secret);\n',

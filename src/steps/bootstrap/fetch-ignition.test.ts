@@ -6,6 +6,8 @@ import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { expiredAuthority } from '../../../test/support/authority.ts';
+import { hours, minutes } from '../../model/duration.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import {
@@ -163,6 +165,33 @@ describe('bootstrap/fetch-ignition', () => {
     await runStep(fetchIgnition, { config, host, inventory, clock });
     expect(host.textOf(path)).toBe(bootstrap);
     expect(clock.slept).toContain(10_000);
+  });
+
+  const expired = withFile(bootstrap, {
+    path: '/opt/openshift/tls/kubelet-signer.crt',
+    contents: { source: `data:,${encodeURIComponent(expiredAuthority)}` },
+  });
+  const start = Date.parse('2020-12-31T23:00:00Z');
+
+  it('takes certificates that are valid by the clock of the host', async () => {
+    const inventory = fakeInventory({ files: { 'bootstrap.ign': expired } });
+    const [host, clock] = [fakeHost(), fakeClock({ start })];
+    await runStep(fetchIgnition, { config, host, inventory, clock });
+    expect(host.textOf(path)).toBe(expired);
+  });
+
+  it('waits five minutes for the clock to be set, and refuses certificates that are not valid by it', async () => {
+    const inventory = fakeInventory({ files: { 'bootstrap.ign': expired } });
+    const [host, clock] = [fakeHost(), fakeClock({ start: start + hours(24) })];
+    const { failure } = await tryStep(fetchIgnition, { config, host, inventory, clock });
+    expect(failure).toMatchObject({
+      ...{ code: 'ignition.wrong-time' },
+      message: expect.stringMatching(
+        /says 2021-01-01T23:\S+, and \S+kubelet-signer\.crt is valid from 2020-01-01T\S+ to 2021-01-01T/,
+      ) as string,
+    });
+    expect(clock.elapsed()).toBeGreaterThanOrEqual(minutes(5));
+    expect([...host.files.keys()]).toEqual([]);
   });
 
   it('is not held against the digest of the config of this host', async () => {

@@ -24,6 +24,7 @@ import {
   isSaved,
   type ReceiveScope,
   receiveValid,
+  refuseWrongTime,
   untilReady,
   type ValidIgnition,
 } from '../ignition/fetch-host.ts';
@@ -215,7 +216,11 @@ export const fetchIgnition = step({
     ].join('; '),
   run: async (scope) => {
     const { host, signal, note } = scope;
-    const read = () => readBootstrapIgnition(scope);
+    const read = async () => {
+      const valid = await readBootstrapIgnition(scope);
+      refuseWrongTime(valid.config, scope.clock.now());
+      return valid;
+    };
     const { bytes, sha256, openshiftVersion, warnings } = await untilReady(scope, fileName, read);
     for (const { message, path, rule } of warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });

@@ -27,6 +27,11 @@ export const ignitionSourceFailures = {
     title: 'The Ignition config is too large',
     hint: 'check that the source is an Ignition config, not an image or an archive',
   },
+  'ignition.wrong-time': {
+    kind: 'host',
+    title: 'A certificate of the cluster is not valid by the clock of this host',
+    hint: 'correct the clock (timedatectl, chronyc tracking); where it is right, make the files of the installer again, as bootstrap.ign holds for 24 hours',
+  },
   'ignition.not-rendered': {
     kind: 'cluster',
     title: 'The Ignition of the single node was not rendered',

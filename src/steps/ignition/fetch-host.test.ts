@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { inventoryFailure, webFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { expiredAuthority } from '../../../test/support/authority.ts';
 import { downloadOf } from '../../../test/support/download.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
@@ -61,6 +62,18 @@ describe('ignition/fetch-host', () => {
     const { value } = await runStep(fetchHost, { config, host: fakeHost(), inventory, clock });
     expect(value).toMatchObject({ path });
     expect(clock.slept).toContain(10_000);
+  });
+
+  it('leaves no file where the config server cannot be trusted by the clock of the host', async () => {
+    const source = `data:,${encodeURIComponent(expiredAuthority)}`;
+    const trusting = JSON.parse(pointer) as { ignition: object };
+    const security = { tls: { certificateAuthorities: [{ source }] } };
+    const ignition = JSON.stringify({ ignition: { ...trusting.ignition, security } });
+    const [host, clock] = [fakeHost(), fakeClock({ start: Date.parse('2026-12-01') })];
+    const inventory = fakeInventory({ ignition });
+    const { failure } = await tryStep(fetchHost, { config, host, inventory, clock });
+    expect(failure).toMatchObject({ code: 'ignition.wrong-time' });
+    expect([...host.files.keys()]).toEqual([]);
   });
 
   it('asks for the master config on the bootstrap host', async () => {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { invalidCertificate } from '../../ignition/certificate-times.ts';
 import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
@@ -86,12 +87,24 @@ export async function saveHostIgnition(
   scope: StepScope<keyof IgnitionPorts | 'clock'>,
 ): Promise<SavedIgnition> {
   const { bytes: served, origin, config, warnings } = await readHostIgnition(scope);
+  refuseWrongTime(config, scope.clock.now());
   const path = hostIgnitionPath(scope.config);
   const content = (await withRegistries(scope, config)) ?? served;
   const { signal } = scope;
   const { bytes, sha256 } = await scope.host.writeFile(path, content, { signal, mode: 0o600 });
   const { version } = config.ignition;
   return { served, saved: { path, bytes, sha256, origin, version }, warnings };
+}
+
+/**
+ * Refuses to begin with what will not be valid once it is used.
+ * @throws AgentError `ignition.wrong-time`
+ */
+export function refuseWrongTime(config: ParsedConfig['config'], now: number): void {
+  const invalid = invalidCertificate(config, now);
+  if (invalid === undefined) return;
+  const what = `the clock of this host says ${new Date(now).toISOString()}, and ${invalid}`;
+  throw ignitionSourceFailure('ignition.wrong-time', what);
 }
 
 /** Bootstrap configs reach several MB; nothing larger than this is an Ignition config. */
@@ -179,8 +192,11 @@ export const gated = {
     'a service that does not have it for this host yet (409 with Retry-After), at most 24 hours',
 } as const;
 
+/** A clock is set within so long after a boot, unless nobody sets it. */
+const longestUnset = minutes(5);
+
 /**
- * Reads a file of the service as soon as it has it for this host.
+ * Reads a file of the service as soon as it has it for this host, and its clock is set.
  * @throws AgentError what `read` fails with, other than `inventory.not-ready`
  */
 export function untilReady<T>(
@@ -188,12 +204,16 @@ export function untilReady<T>(
   what: string,
   read: () => Promise<T>,
 ): Promise<T> {
-  const beat = heartbeatOf(scope);
+  const { clock } = scope;
+  const [beat, since] = [heartbeatOf(scope), clock.elapsed()];
   const poll = async (): Promise<PollResult<T>> => {
     try {
       return { done: await read() };
     } catch (error) {
-      if (!(error instanceof AgentError) || error.code !== 'inventory.not-ready') throw error;
+      if (!(error instanceof AgentError)) throw error;
+      const isUnset =
+        error.code === 'ignition.wrong-time' && clock.elapsed() < since + longestUnset;
+      if (error.code !== 'inventory.not-ready' && !isUnset) throw error;
       beat();
       return { status: error.message };
     }
