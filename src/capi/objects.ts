@@ -3,6 +3,16 @@ import type { Kube, KubeKind, KubeObject } from '../ports/kube.ts';
 import { isConflict } from '../ports/kube-failures.ts';
 import { capiNames } from './api.ts';
 
+/** A name in the namespace of an object, its own unless given, as one text: the key of a queue. */
+export const placed = ({ metadata }: KubeObject, name = metadata.name): string =>
+  `${metadata.namespace ?? ''}/${name}`;
+
+/** What such a key names. */
+export function refOf(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}
+
 /** Whether nothing may be changed: the Cluster is paused, or the object itself, whatever its annotation says (Cluster API, `annotations.IsPaused`). */
 export const isClusterPaused = (cluster: KubeObject | undefined, object: KubeObject): boolean =>
   partOf(cluster, 'spec', 'paused') === true ||

@@ -68,8 +68,8 @@ export const capiMutants: MutantsByFile = {
     },
     {
       means: 'the files of a cluster that was moved are made again',
-      from: "wasReady: isPublished || isTrue(view, 'BootstrapReady')",
-      to: "wasReady: isTrue(view, 'BootstrapReady')",
+      from: "wasReady: isPublished || isTrue(conditions, 'BootstrapReady')",
+      to: "wasReady: isTrue(conditions, 'BootstrapReady')",
     },
   ],
   'src/capi/objects.ts': [

@@ -29,23 +29,21 @@ import {
 import { type InventoryAddress, readHostInputs, specVerdict, secretValue } from './inputs.ts';
 import { machineIgnition } from './machine-ignition.ts';
 import type { Result } from '../../reconcile/queue.ts';
-import { findCondition } from '../conditions.ts';
+import { findCondition, isTrue } from '../conditions.ts';
 import { lostAt } from './progress.ts';
 import {
   type BootstrapStores,
   configNameOf,
   type ConfigView,
   controlPlaneNameOf,
-  type Find,
   machineNameOf,
   configOwner,
-  placed,
   roleOf,
   storedParts,
   tokenKeys,
   configView,
 } from './stores.ts';
-import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
+import { isClusterPaused, isControlledBy, placed, refOf, secretData } from '../objects.ts';
 
 interface BootstrapScope extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly stores: BootstrapStores;
@@ -74,37 +72,32 @@ export function bootstrapControllers({
   const id = 'capi-bootstrap/prepare-hosts';
   const scope = { ...ports, address: { inventoryUrl, ca }, note: notesOf(emit, id) };
   const { stores } = ports;
-  const keyOf = (config: KubeObject): string => placed(config, config.metadata.name);
   return [
     {
       ...{ id, title: 'Prepare hosts for their installation', idle: 'the configs are watched' },
       about: (key) => `config ${key}`,
       reads: Object.values(stores),
-      keys: () => stores.configs.all().map(keyOf),
+      keys: () => stores.configs.all().map((config) => placed(config)),
       watch: (add) => {
         const addMachine = (machine: KubeObject | undefined): void => {
           if (machine !== undefined) add(placed(machine, configNameOf(machine)));
         };
         const addCluster = (cluster: KubeObject | undefined): void => {
           if (cluster === undefined) return;
-          const key = placed(cluster, cluster.metadata.name);
-          for (const machine of stores.machines.by('cluster', key)) addMachine(machine);
+          for (const machine of stores.machines.by('cluster', placed(cluster))) addMachine(machine);
         };
         stores.configs.onChange(({ after }) => {
-          if (after !== undefined) add(keyOf(after));
+          if (after !== undefined) add(placed(after));
         });
         stores.machines.onChange(({ after }) => addMachine(after));
         stores.clusters.onChange(({ after }) => addCluster(after));
         stores.controlPlanes.onChange(({ after }) => {
           if (after === undefined) return;
-          const key = placed(after, after.metadata.name);
-          for (const cluster of stores.clusters.by('controlPlane', key)) addCluster(cluster);
+          for (const one of stores.clusters.by('controlPlane', placed(after))) addCluster(one);
         });
       },
-      reconcile: async (key, signal) => {
-        const [namespace = '', name = ''] = key.split('/');
-        return reconcile(scope, { kind: bootstrapConfigs, namespace, name }, signal);
-      },
+      reconcile: (key, signal) =>
+        reconcile(scope, { kind: bootstrapConfigs, ...refOf(key) }, signal),
     },
   ];
 }
@@ -176,11 +169,7 @@ function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView):
   const isMade = status.initialization?.dataSecretCreated === true;
   const isCurrent =
     status.observedGeneration === metadata.generation && status.role === roleOf(machine);
-  return (
-    isMade &&
-    isCurrent &&
-    findCondition(status.conditions, 'DataSecretAvailable')?.status === 'True'
-  );
+  return isMade && isCurrent && isTrue(status.conditions, 'DataSecretAvailable');
 }
 
 const tokenOf = (stores: BootstrapStores, { config }: ConfigView): KubeObject | undefined =>
@@ -203,12 +192,8 @@ async function readView(
     get(clusters, seen.cluster.metadata.name),
     get(controlPlanes, controlPlaneNameOf(seen.cluster)),
   ]);
-  const found: Find = {
-    machine: () => machine,
-    cluster: () => cluster,
-    controlPlane: () => controlPlane,
-  };
-  return configView(asConfig(config), found);
+  const found = { machines: machine, clusters: cluster, controlPlanes: controlPlane };
+  return configView(asConfig(config), (part) => found[part]);
 }
 
 interface Doing {

@@ -17,6 +17,7 @@ import {
   machineType,
   ownNames,
 } from '../api.ts';
+import { placed } from '../objects.ts';
 import type { MachineRole } from './machine-ignition.ts';
 
 /** What the provider follows, all of it found within its own namespace. */
@@ -58,10 +59,6 @@ export function bootstrapStores(
 /** Keys of the Secret with the token of an agent. */
 export const tokenKeys = { token: 'token', hash: 'sha256' } as const;
 
-/** A name in the namespace of an object, as one text. */
-export const placed = ({ metadata }: KubeObject, name: string): string =>
-  `${metadata.namespace ?? ''}/${name}`;
-
 /** The name of the config that a Machine refers to; empty for one of another provider. */
 export function configNameOf(machine: KubeObject): string {
   const ref = (name: string): string => textAt(machine, 'spec', 'bootstrap', 'configRef', name);
@@ -76,19 +73,18 @@ export interface ConfigView {
   readonly controlPlane: OpenShiftControlPlane | undefined;
 }
 
-/** Finds the parts of a view: in stores, or by requests. */
-export interface Find {
-  readonly machine: (namespace: string, name: string) => KubeObject | undefined;
-  readonly cluster: (namespace: string, name: string) => KubeObject | undefined;
-  readonly controlPlane: (namespace: string, name: string) => KubeObject | undefined;
-}
+/** Finds a part of a view: in stores, or by requests. */
+type Find = (
+  part: 'machines' | 'clusters' | 'controlPlanes',
+  namespace: string,
+  name: string,
+) => KubeObject | undefined;
 
 /** The parts of a view from the stores. */
-export const storedParts = (stores: BootstrapStores): Find => ({
-  machine: (namespace, name) => stores.machines.get(name, namespace),
-  cluster: (namespace, name) => stores.clusters.get(name, namespace),
-  controlPlane: (namespace, name) => stores.controlPlanes.get(name, namespace),
-});
+export const storedParts =
+  (stores: BootstrapStores): Find =>
+  (part, namespace, name) =>
+    stores[part].get(name, namespace);
 
 /** The name of the Machine that owns a config; undefined while none does, as for the config of a template. */
 export function machineNameOf(config: BootstrapConfig): string | undefined {
@@ -103,12 +99,12 @@ export function machineNameOf(config: BootstrapConfig): string | undefined {
 export function configView(config: BootstrapConfig, find: Find): ConfigView | undefined {
   const { namespace = '' } = config.metadata;
   const name = machineNameOf(config);
-  const machine = name === undefined ? undefined : find.machine(namespace, name);
+  const machine = name === undefined ? undefined : find('machines', namespace, name);
   if (machine === undefined) return undefined;
-  const cluster = find.cluster(namespace, textAt(machine, 'spec', 'clusterName'));
+  const cluster = find('clusters', namespace, textAt(machine, 'spec', 'clusterName'));
   if (cluster === undefined) return undefined;
   const planeName = controlPlaneNameOf(cluster);
-  const controlPlane = planeName === '' ? undefined : find.controlPlane(namespace, planeName);
+  const controlPlane = planeName === '' ? undefined : find('controlPlanes', namespace, planeName);
   return {
     config,
     machine,

@@ -3,7 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Installer } from '../../ports/installer.ts';
-import type { KubeChange, KubeObject } from '../../ports/kube.ts';
+import type { KubeChange } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
@@ -37,9 +37,9 @@ import {
   type ControlPlaneView,
   readAsset,
   readControlPlane,
-  refOf,
   storedControlPlane,
 } from './view.ts';
+import { placed, refOf } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
@@ -64,10 +64,6 @@ const decideAgain = seconds(10);
 /** The control-plane provider: keeps Machines of control planes, makes what they are installed from, and follows their clusters. */
 export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
   const { kube, clock, emit, stores, installer, openGuest } = ports;
-  const reads = [
-    ...[stores.controlPlanes, stores.clusters, stores.machines, stores.configs],
-    ...[stores.secrets, stores.manifests, stores.installStates, stores.jobs, stores.healthChecks],
-  ];
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
   const renewId = 'control-plane/renew-kubeconfig';
   let addKey: Queue['add'] = () => undefined;
@@ -75,7 +71,10 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
   const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
   const scope = { kube, clock, note: notesOf(emit, id) };
   const common = {
-    ...{ reads, keys: () => stores.controlPlanes.all().map(keyOf) },
+    ...{
+      reads: Object.values(stores),
+      keys: () => stores.controlPlanes.all().map((one) => placed(one)),
+    },
     watch: (add: Queue['add']) => watchControlPlanes(stores, add),
   };
   return [
@@ -110,9 +109,6 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
     },
   ];
 }
-
-const keyOf = ({ metadata: { name, namespace = '' } }: KubeObject): string =>
-  `${namespace}/${name}`;
 
 interface Work {
   readonly scope: ControlPlaneScope;
@@ -329,19 +325,19 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
     stores.controlPlanes.by('namespace', namespace) as readonly OpenShiftControlPlane[];
   stores.controlPlanes.onChange(({ before, after }) => {
     const changed = after ?? before;
-    if (changed !== undefined) add(keyOf(changed));
+    if (changed !== undefined) add(placed(changed));
   });
   const addOf = (clusterIn: (change: KubeChange) => string | undefined) => (change: KubeChange) => {
     const cluster = clusterIn(change);
     const { namespace } = (change.after ?? change.before)?.metadata ?? {};
     for (const one of inNamespace(namespace))
-      if (cluster === undefined || clusterOwner(one)?.name === cluster) add(keyOf(one));
+      if (cluster === undefined || clusterOwner(one)?.name === cluster) add(placed(one));
   };
   stores.clusters.onChange(addOf(({ before, after }) => (after ?? before)?.metadata.name));
   const labelled = addOf(
     ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
   );
-  for (const store of [stores.machines, stores.configs, stores.jobs]) store.onChange(labelled);
-  for (const store of [stores.secrets, stores.manifests, stores.installStates])
+  const { machines, configs, jobs, secrets, manifests, installStates } = stores;
+  for (const store of [machines, configs, jobs, secrets, manifests, installStates])
     store.onChange(labelled);
 }

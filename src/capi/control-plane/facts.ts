@@ -1,7 +1,7 @@
 import { ladders, type Stage, stages } from '../../model/stage.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { type BootstrapConfig, type Machine, type OwnedMetadata, ownNames } from '../api.ts';
-import { findCondition } from '../conditions.ts';
+import { isTrue } from '../conditions.ts';
 import type { ControlPlaneView } from './view.ts';
 import { isClusterPaused, isControlledBy } from '../objects.ts';
 
@@ -40,9 +40,6 @@ export const assetsLifetime: Millis = hours(24);
 
 /** What is still needed of that to come to the end of a bootstrap. */
 export const assetsReserve: Millis = hours(2);
-
-const isTrue = ({ controlPlane }: ControlPlaneView, type: string): boolean =>
-  findCondition(controlPlane.status?.conditions, type)?.status === 'True';
 
 const isAtLeast = (stage: Stage | '', wanted: Stage, ladder: readonly Stage[]): boolean =>
   stage !== '' && stage !== 'Failed' && ladder.indexOf(stage) >= ladder.indexOf(wanted);
@@ -98,15 +95,15 @@ function bootstrapOf(
  * A status is not moved with its cluster (clusterctl), a Secret is: the kubeconfig is published once the API has answered, and first
  * renewed once the bootstrap is complete.
  */
-function recorded(view: ControlPlaneView) {
-  const { controlPlane, kubeconfig } = view;
+function recorded({ controlPlane, kubeconfig }: ControlPlaneView) {
+  const { conditions } = controlPlane.status ?? {};
   const isPublished =
     kubeconfig !== undefined && isControlledBy(kubeconfig, controlPlane.metadata.uid);
   const isRenewed =
     isPublished && kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined;
   return {
-    wasReady: isPublished || isTrue(view, 'BootstrapReady'),
-    wasComplete: isRenewed || isTrue(view, 'BootstrapComplete'),
+    wasReady: isPublished || isTrue(conditions, 'BootstrapReady'),
+    wasComplete: isRenewed || isTrue(conditions, 'BootstrapComplete'),
   };
 }
 

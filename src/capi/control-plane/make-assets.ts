@@ -14,14 +14,12 @@ import { ownerOf } from './machines.ts';
 import { type ControlPlaneScope, readTemplate } from './perform.ts';
 import { stepByJobs, removeJobs } from './run-jobs.ts';
 import {
-  clusterKey,
   type ControlPlaneStores,
   type ControlPlaneView,
   readControlPlane,
-  refOf,
   storedControlPlane,
 } from './view.ts';
-import { isControlledBy } from '../objects.ts';
+import { isControlledBy, placed, refOf } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
 /** A run of the installer that failed, by the hash of what it was given. */
@@ -149,11 +147,11 @@ async function endJobs(
   signal: AbortSignal,
 ): Promise<void> {
   const { controlPlane, cluster } = view;
-  const { namespace, uid } = controlPlane.metadata;
+  const { uid } = controlPlane.metadata;
   const facts = controlPlaneFacts(view, clock.now());
   if (cluster === undefined || !facts.hasAssets || facts.isPaused) return;
   const found = stores.jobs
-    .by('cluster', clusterKey(namespace, cluster.metadata.name))
+    .by('cluster', placed(controlPlane, cluster.metadata.name))
     .filter((job) => isControlledBy(job, uid));
   if (found.length === 0) return;
   await removeJobs(kube, { controlPlane, found }, signal);

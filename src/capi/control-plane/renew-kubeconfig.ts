@@ -24,10 +24,9 @@ import {
   type ControlPlaneView,
   readAsset,
   readControlPlane,
-  refOf,
   storedControlPlane,
 } from './view.ts';
-import { createOnce, secretData } from '../objects.ts';
+import { createOnce, refOf, secretData } from '../objects.ts';
 
 interface RenewScope extends ControlPlaneScope, Pick<Ports, 'random'> {}
 

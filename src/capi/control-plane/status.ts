@@ -3,12 +3,12 @@ import {
   type ApiCondition,
   assetsSecretName,
   type ControlPlaneStatus,
-  type Machine,
   ownNames,
   sharedConditions,
 } from '../api.ts';
 import {
   findCondition,
+  isTrue,
   type NewCondition,
   pausedCondition,
   withConditions,
@@ -55,6 +55,9 @@ const when = (
 const found = (type: string, finding: CheckResult): NewCondition =>
   when(type, finding.isRight, finding);
 
+const known = (type: string, finding: CheckResult | undefined): readonly NewCondition[] =>
+  finding === undefined ? [] : [found(type, finding)];
+
 /** The status of a control plane (Cluster API contract, in both spellings). */
 export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlaneStatus {
   const { view, now } = seen;
@@ -67,7 +70,8 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
   const paused = pausedCondition(facts.isPaused);
   if (facts.isPaused) return { ...before, conditions: conditions([paused]) };
   const isInitialized = facts.isInitialized || (view.kubeconfig !== undefined && seen.isAnswering);
-  const count = (type: string): number => machines.filter((one) => isTrue(one, type)).length;
+  const count = (type: string): number =>
+    machines.filter(({ status }) => isTrue(status?.conditions, type)).length;
   const available = count('Available');
   const { bootstrap } = facts;
   return {
@@ -87,20 +91,19 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     conditions: conditions([
       paused,
-      ...inputConditions(findings),
+      ...known('InstallStateValid', findings.installState),
+      ...known('ManifestsValid', findings.manifests),
       assetsCondition(seen, facts, findings),
       hostsCondition(view),
       ...bootstrapConditions(seen, facts),
       ...machineConditions(facts, findings),
-      ...apiConditions(seen, { facts, findings, isInitialized }),
+      ...apiConditions(seen, findings, isInitialized),
+      availableCondition(seen, facts, findings),
       ...(facts.isDeleting ? [deletingCondition(facts)] : []),
-      ...(findings.upgrade === undefined ? [] : [found('Upgrading', findings.upgrade)]),
+      ...known('Upgrading', findings.upgrade),
     ]),
   };
 }
-
-const isTrue = ({ status }: Machine, type: string): boolean =>
-  findCondition(status?.conditions, type)?.status === 'True';
 
 function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<ControlPlaneStatus> {
   const { controlPlane, assets } = view;
@@ -116,11 +119,6 @@ function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<Con
     },
   };
 }
-
-const inputConditions = ({ installState, manifests }: Findings): readonly NewCondition[] => [
-  ...(installState === undefined ? [] : [found('InstallStateValid', installState)]),
-  ...(manifests === undefined ? [] : [found('ManifestsValid', manifests)]),
-];
 
 function assetsCondition(
   { view }: Seen,
@@ -176,40 +174,39 @@ const failureText = ({ machine, config }: HostFact): string => {
 /** Unless the control plane says otherwise. */
 const defaultTimeouts = { firstReport: minutes(20), bootstrapComplete: minutes(60) };
 
-function bootstrapConditions(seen: Seen, facts: ControlPlaneFacts): readonly NewCondition[] {
-  const [ready, complete] = bootstrapFindings(seen, facts);
-  return [found('BootstrapReady', ready), found('BootstrapComplete', complete)];
-}
-
 /** How the bootstrap host is, and the bootstrap as a whole. */
-function bootstrapFindings(
+function bootstrapConditions(
   { view, now }: Seen,
   facts: ControlPlaneFacts,
-): readonly [ready: CheckResult, complete: CheckResult] {
+): readonly NewCondition[] {
   const { bootstrap, isBootstrapReady } = facts;
+  const both = (ready: CheckResult, complete: CheckResult): readonly NewCondition[] => [
+    found('BootstrapReady', ready),
+    found('BootstrapComplete', complete),
+  ];
   const up: CheckResult = { isRight: true, reason: 'TemporaryControlPlaneUp' };
-  if (facts.isBootstrapComplete) return [up, { isRight: true, reason: 'Complete' }];
+  if (facts.isBootstrapComplete) return both(up, { isRight: true, reason: 'Complete' });
   if (facts.isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
-    return [wrong('WaitingForMachine', message), wrong('Failed', message)];
+    return both(wrong('WaitingForMachine', message), wrong('Failed', message));
   }
-  if (bootstrap === undefined) return [wrong('WaitingForMachine'), wrong('Running')];
+  if (bootstrap === undefined) return both(wrong('WaitingForMachine'), wrong('Running'));
   const limits = limitsOf(view);
   const age = now - Date.parse(bootstrap.machine.metadata.creationTimestamp ?? '');
   if (bootstrap.stage === 'Failed') {
     const message = failureText(bootstrap);
     const ready = isBootstrapReady ? up : wrong('HostInstallationFailed', message);
-    return [ready, wrong('Failed', message)];
+    return both(ready, wrong('Failed', message));
   }
   const silence = `${bootstrap.machine.metadata.name}(bootstrap): no report within ${renderDuration(limits.firstReport)}`;
   const isSilent = bootstrap.stage === '' && age > limits.firstReport;
   const text = isSilent ? silence : hostText(bootstrap);
   const reason = bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost';
   const lateness = `not complete within ${renderDuration(limits.complete)}; ${text}`;
-  return [
+  return both(
     isBootstrapReady ? up : wrong(reason, text),
     age > limits.complete ? wrong('TimedOut', lateness) : wrong('Running', text),
-  ];
+  );
 }
 
 function limitsOf({ controlPlane: { spec } }: Seen['view']) {
@@ -226,7 +223,7 @@ function machineConditions(
 ): readonly NewCondition[] {
   const made = `${hosts.length} of ${replicas} Machines are made`;
   const isMade = hosts.length >= replicas;
-  const unready = hosts.filter(({ machine }) => !isTrue(machine, 'Ready'));
+  const unready = hosts.filter(({ machine }) => !isTrue(machine.status?.conditions, 'Ready'));
   const waits = !isBootstrapReady && hosts.length > 0;
   return [
     !template.isRight
@@ -246,21 +243,15 @@ function machineConditions(
   ];
 }
 
-interface ApiFacts {
-  readonly facts: ControlPlaneFacts;
-  readonly findings: Findings;
-  readonly isInitialized: boolean;
-}
-
 function apiConditions(
-  { view, isAnswering }: Seen,
-  { facts, findings, isInitialized }: ApiFacts,
+  { view }: Seen,
+  { hasConfigServer }: Findings,
+  isInitialized: boolean,
 ): readonly NewCondition[] {
   const hasKubeconfig = view.kubeconfig !== undefined;
   const { configServerAvailable } = sharedConditions;
-  const wasAvailable =
-    findCondition(view.controlPlane.status?.conditions, configServerAvailable)?.status === 'True';
-  const hasServer = wasAvailable || (isInitialized && findings.hasConfigServer);
+  const wasAvailable = isTrue(view.controlPlane.status?.conditions, configServerAvailable);
+  const hasServer = wasAvailable || (isInitialized && hasConfigServer);
   return [
     when('KubeconfigAvailable', hasKubeconfig, {
       reason: hasKubeconfig ? 'Available' : 'WaitingForAPI',
@@ -268,20 +259,16 @@ function apiConditions(
     when(configServerAvailable, hasServer, {
       reason: hasServer ? 'Available' : 'WaitingForMasters',
     }),
-    availableCondition(view, { facts, findings, isAnswering }),
   ];
 }
 
 function availableCondition(
-  { controlPlane }: Seen['view'],
-  {
-    facts: { hosts, isBootstrapComplete },
-    findings,
-    isAnswering,
-  }: Omit<ApiFacts, 'isInitialized'> & { readonly isAnswering: boolean },
+  { view, isAnswering }: Seen,
+  { hosts, isBootstrapComplete }: ControlPlaneFacts,
+  findings: Findings,
 ): NewCondition {
   const type = 'Available';
-  const before = findCondition(controlPlane.status?.conditions, type);
+  const before = findCondition(view.controlPlane.status?.conditions, type);
   // What fails once the control plane has been available is a host that came later.
   const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
   const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');

@@ -19,7 +19,7 @@ import {
   type OwnerReference,
 } from '../api.ts';
 import { assetsApp } from './assets-job.ts';
-import { isControlledBy, secretText } from '../objects.ts';
+import { isControlledBy, placed, secretText } from '../objects.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
 export interface ControlPlaneView {
@@ -57,13 +57,9 @@ export interface ControlPlaneStores {
   readonly jobs: Informer<'cluster'>;
 }
 
-/** Where objects of a cluster are, as one text. */
-export const clusterKey = (namespace: string | undefined, cluster: string): string =>
-  `${namespace ?? ''}/${cluster}`;
-
-const clusterOf = ({ metadata: { namespace, labels } }: KubeObject): readonly string[] => {
-  const cluster = labels?.[capiNames.clusterName];
-  return cluster === undefined ? [] : [clusterKey(namespace, cluster)];
+const clusterOf = (object: KubeObject): readonly string[] => {
+  const cluster = object.metadata.labels?.[capiNames.clusterName];
+  return cluster === undefined ? [] : [placed(object, cluster)];
 };
 
 /** Follows control planes and all that decides about them, in one namespace or in all. */
@@ -107,7 +103,7 @@ export function storedControlPlane(
     OpenShiftControlPlane | undefined;
   if (controlPlane === undefined) return undefined;
   const owner = clusterOwner(controlPlane)?.name ?? '';
-  const key = clusterKey(namespace, owner);
+  const key = placed(controlPlane, owner);
   return viewOf(controlPlane, {
     cluster: stores.clusters.get(owner, namespace),
     machines: stores.machines.by('cluster', key),
@@ -172,10 +168,4 @@ function viewOf(
       (configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
     ),
   };
-}
-
-/** A control plane that a key names. */
-export function refOf(key: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = '', name = ''] = key.split('/');
-  return { namespace, name };
 }

@@ -17,13 +17,12 @@ import {
   type BootstrapStores,
   configNameOf,
   type ConfigView,
-  placed,
   roleOf,
   storedParts,
   tokenKeys,
   configView,
 } from '../bootstrap/stores.ts';
-import { isControlledBy } from '../objects.ts';
+import { isControlledBy, placed } from '../objects.ts';
 
 /** Ends a request with what a client of assisted-service understands. */
 export class RefusedCall extends HttpRefusal {
@@ -129,7 +128,7 @@ export function reportedHost(
 /** The hosts of the caller's cluster, by their Machines. */
 export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): readonly ConfigView[] {
   const parts = storedParts(stores);
-  const machines = stores.machines.by('cluster', placed(cluster, cluster.metadata.name));
+  const machines = stores.machines.by('cluster', placed(cluster));
   return machines.flatMap((machine) => {
     const config = stores.configs.get(configNameOf(machine), machine.metadata.namespace);
     const view = config && configView(asConfig(config), parts);
