@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { type ReceivedSpan, startOtlpReceiver } from '../../mocks/otlp/receiver.ts';
+import { type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
 import { singleIds } from '../../mocks/lab/single-host.ts';
 import { cannotWrite, runUnder } from './faulty-run.ts';
 

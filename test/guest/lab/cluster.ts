@@ -11,7 +11,7 @@ import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepar
 import { createBlankDisk } from '../rig/disks.ts';
 import type { Plan } from '../../../src/engine/describe.ts';
 import type { RunningCluster } from '../../../mocks/cluster/run-cluster.ts';
-import { placeStandIns } from '../../../mocks/guest/stand-ins.ts';
+import { placeStandIns } from './stand-ins.ts';
 import type { KubeParts } from '../../../mocks/kube/start.ts';
 import { differencesOf } from '../../../mocks/lab/make-report.ts';
 import {

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs';
-import { startMockServer } from '../http/mock-server.ts';
+import { startMockServer } from '../../mocks/http/mock-server.ts';
 
 // The messages of opentelemetry-proto 1.x that a client of traces sends (trace_service.proto, trace.proto, common.proto,
 // resource.proto); names and numbers are theirs.

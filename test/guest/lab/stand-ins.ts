@@ -1,11 +1,11 @@
 // What a live guest lacks that a host with RHEL CoreOS has, for an agent that runs there.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseConfig } from '../../src/ignition/parse.ts';
-import { decodeResource } from '../../src/ignition/resource.ts';
-import type { Config } from '../../src/ignition/types.ts';
-import { configServerLog } from '../cluster/kubelet.ts';
-import { ignitionFile } from '../inventory/ignition-files.ts';
+import { parseConfig } from '../../../src/ignition/parse.ts';
+import { decodeResource } from '../../../src/ignition/resource.ts';
+import type { Config } from '../../../src/ignition/types.ts';
+import { configServerLog } from '../../../mocks/cluster/kubelet.ts';
+import { ignitionFile } from '../../../mocks/inventory/ignition-files.ts';
 
 /** What a machine does in a run. */
 type GuestRole = 'bootstrap' | 'master' | 'arbiter';

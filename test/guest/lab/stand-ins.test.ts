@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { isMcsLog } from '../../src/cluster/mcs-log.ts';
-import { readFileContent } from '../../src/ignition/resource.ts';
-import { parseValidConfig } from '../../src/ignition/parse.ts';
-import { bootstrapIgnition } from '../inventory/ignition-files.ts';
-import { clusterSeed } from '../inventory/records.ts';
+import { isMcsLog } from '../../../src/cluster/mcs-log.ts';
+import { readFileContent } from '../../../src/ignition/resource.ts';
+import { parseValidConfig } from '../../../src/ignition/parse.ts';
+import { bootstrapIgnition } from '../../../mocks/inventory/ignition-files.ts';
+import { clusterSeed } from '../../../mocks/inventory/records.ts';
 import {
   bootstrapScripts,
   onceFromScript,

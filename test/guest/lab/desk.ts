@@ -4,11 +4,11 @@ import { open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Hono } from 'hono';
-import { configServerLog } from '../cluster/kubelet.ts';
-import { hostFiles } from '../host/files.ts';
-import type { Machine } from '../host/machine.ts';
-import { unitsOf } from '../host/units.ts';
-import { type MockServer, startMockServer } from '../http/mock-server.ts';
+import { configServerLog } from '../../../mocks/cluster/kubelet.ts';
+import { hostFiles } from '../../../mocks/host/files.ts';
+import type { Machine } from '../../../mocks/host/machine.ts';
+import { unitsOf } from '../../../mocks/host/units.ts';
+import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
 import { onceFromScript } from './stand-ins.ts';
 
 /** How long the desk may be asked for what is not there yet. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { unitsOf } from '../host/units.ts';
+import { unitsOf } from '../../../mocks/host/units.ts';
 import { type BootstrapMirror, deskApp } from './desk.ts';
 
 let taken: Uint8Array[];
