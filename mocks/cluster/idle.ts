@@ -43,7 +43,7 @@ export function idleOf(marks: readonly ReadyMark[], events: readonly RunEvent[])
   const working = runs.filter(({ step }) => !marked.has(step));
   return {
     steps: idle.map(({ step, from, to }) => ({ step, millis: to - from })),
-    millis: lengthOf(without(idle, working)),
+    millis: lengthOf(idle, working),
   };
 }
 
@@ -62,30 +62,13 @@ function stepSpans(events: readonly RunEvent[]): readonly (Span & { readonly ste
   return spans;
 }
 
-/** The parts of spans that no other span covers. */
-function without(spans: readonly Span[], others: readonly Span[]): readonly Span[] {
-  return others.reduce<readonly Span[]>(
-    (rest, other) => rest.flatMap((span) => cut(span, other)),
-    spans,
-  );
-}
-
-function cut(span: Span, other: Span): readonly Span[] {
-  if (other.to <= span.from || other.from >= span.to) return [span];
-  const parts = [
-    { from: span.from, to: other.from },
-    { from: other.to, to: span.to },
-  ];
-  return parts.filter(({ from, to }) => to > from);
-}
-
-/** How much time spans cover, what several cover counted once. */
-function lengthOf(spans: readonly Span[]): number {
-  let covered = 0;
-  let end = Number.NEGATIVE_INFINITY;
-  for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
-    covered += Math.max(0, to - Math.max(from, end));
-    end = Math.max(end, to);
-  }
-  return covered;
+/** How much time is in some of the spans and in none of the others: between two ends of any of them nothing changes. */
+function lengthOf(spans: readonly Span[], others: readonly Span[]): number {
+  const ends = [...spans, ...others].flatMap(({ from, to }) => [from, to]);
+  const times = ends.toSorted((one, other) => one - other);
+  return times.slice(1).reduce((sum, until, at) => {
+    const since = times[at] ?? until;
+    const isIn = ({ from, to }: Span): boolean => from <= since && until <= to;
+    return spans.some(isIn) && !others.some(isIn) ? sum + until - since : sum;
+  }, 0);
 }

@@ -98,39 +98,23 @@ export async function requestObject(request: KubeletRequest): Promise<KubeObject
   };
 }
 
-/** What tells one start of a host from the next, as its kernel makes it up. */
-export interface BootIds {
-  /** That of the start in which a host is. */
-  readonly of: (host: string) => string;
-  /** The host has started again. */
-  readonly renew: (host: string, id: string) => void;
-}
-
-/** Boot ids of hosts; one that tells none has its first made up. */
-export function bootIds(): BootIds {
+/** What tells one start of a host from the next, as its kernel makes it up; one that tells none has its first made up. */
+export function bootIds() {
   const ids = new Map<string, string>();
   return {
-    of: (host) => {
+    /** That of the start in which a host is. */
+    of: (host: string): string => {
       const id = ids.get(host) ?? randomUUID();
       ids.set(host, id);
       return id;
     },
-    renew: (host, id) => void ids.set(host, id),
+    /** The host has started again. */
+    renew: (host: string, id: string): void => void ids.set(host, id),
   };
 }
 
-// Which programs of pods run on which node, so that they end when the node is drained or starts again.
-
-/** The programs on the nodes of a cluster. */
-export interface Tenants {
-  /** A program runs on a node from now on; gives what takes it out again. */
-  readonly moveIn: (node: string, leave: () => void) => () => void;
-  /** Ends every program on a node. */
-  readonly evict: (node: string) => void;
-}
-
-/** Nodes on which nothing runs. */
-export function tenants(): Tenants {
+/** Which programs of pods run on which node, so that they end when the node is drained or starts again. */
+export function tenants() {
   const all = new Map<string, Set<() => void>>();
   const on = (node: string): Set<() => void> => {
     const found = all.get(node) ?? new Set();
@@ -138,11 +122,13 @@ export function tenants(): Tenants {
     return found;
   };
   return {
-    moveIn: (node, leave) => {
+    /** A program runs on a node from now on; gives what takes it out again. */
+    moveIn: (node: string, leave: () => void): (() => void) => {
       on(node).add(leave);
       return () => void on(node).delete(leave);
     },
-    evict: (node) => {
+    /** Ends every program on a node. */
+    evict: (node: string): void => {
       for (const leave of [...on(node)]) leave();
     },
   };

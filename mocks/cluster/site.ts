@@ -5,7 +5,7 @@ import type { ApiServer } from '../kube/control-plane.ts';
 import type { Kube } from '../kube/start.ts';
 import type { ClusterPlan, ClusterState, ClusterEvent } from './cluster-state.ts';
 import type { ReadyMark } from './idle.ts';
-import type { BootIds, Kubelet, Tenants } from './kubelet.ts';
+import type { bootIds, Kubelet, tenants } from './kubelet.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
 
@@ -68,8 +68,8 @@ export interface ClusterWork extends ClusterSite {
   /** How often the controller was killed. */
   readonly kills: { count: number };
   readonly marks: ReadyMark[];
-  readonly bootIds: BootIds;
-  readonly tenants: Tenants;
+  readonly bootIds: ReturnType<typeof bootIds>;
+  readonly tenants: ReturnType<typeof tenants>;
   /** Jobs that run, by uid. */
   readonly jobs: Set<string>;
   /** Lets a kubelet run the pod of the controller from now on. */

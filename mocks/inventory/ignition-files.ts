@@ -1,3 +1,4 @@
+import { stringify } from 'yaml';
 import { labPullSecret } from '../registries/network.ts';
 import type { ClusterRecord, HostRecord } from './records.ts';
 import type { InventoryStore } from './store.ts';
@@ -164,39 +165,32 @@ const kubeconfigFiles = (text: string | undefined): readonly IgnitionFile[] =>
       );
 
 /** The ConfigMap from which whoever runs in the cluster reads the install config. */
-function clusterConfig(cluster: ClusterRecord): string {
-  const config = installConfig(cluster)
-    .split('\n')
-    .map((line) => (line === '' ? '' : `    ${line}`))
-    .join('\n');
-  return `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cluster-config-v1\n  namespace: kube-system\ndata:\n  install-config: |\n${config}`;
-}
+const clusterConfig = (cluster: ClusterRecord): string =>
+  stringify({
+    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
+    data: { 'install-config': installConfig(cluster) },
+  });
 
 /** The install config of a cluster as YAML text. */
-export const installConfig = (cluster: ClusterRecord): string =>
-  [
-    'apiVersion: v1',
-    `baseDomain: ${cluster.baseDomain}`,
-    'metadata:',
-    `  name: ${cluster.name}`,
-    'controlPlane:',
-    '  name: master',
-    `  replicas: ${cluster.controlPlaneCount}`,
-    'platform:',
-    `  ${cluster.platform}: {}`,
-    '',
-  ].join('\n');
+export const installConfig = ({
+  name,
+  baseDomain,
+  controlPlaneCount: replicas,
+  platform,
+}: ClusterRecord): string =>
+  stringify({
+    ...{ apiVersion: 'v1', baseDomain, metadata: { name } },
+    ...{ controlPlane: { name: 'master', replicas }, platform: { [platform]: {} } },
+  });
 
-const unit = (name: string): string =>
-  [
-    '[Unit]',
-    `Description=${name} of the lab`,
-    '[Service]',
-    `ExecStart=/usr/local/bin/${name}.sh`,
-    '[Install]',
-    'WantedBy=multi-user.target',
-    '',
-  ].join('\n');
+const unit = (name: string): string => `[Unit]
+Description=${name} of the lab
+[Service]
+ExecStart=/usr/local/bin/${name}.sh
+[Install]
+WantedBy=multi-user.target
+`;
 
 /** Units of the bootstrap host, on a single node too; the agent starts all but the first. */
 const units: readonly IgnitionUnit[] = [

@@ -37,9 +37,6 @@ export const pushAuth = (plan: LayeredPlan): string =>
     auths: { [plan.registry]: { auth: Buffer.from(pushCredentials(plan)).toString('base64') } },
   });
 
-/** Pull secret of the nodes. */
-const nodePullSecret = labPullSecret;
-
 const secretManifest = (plan: LayeredPlan): object => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -131,7 +128,7 @@ function specWith(
 ): object {
   const settings = registrySettings(plan);
   const files = [
-    fileOf('/var/lib/kubelet/config.json', nodePullSecret),
+    fileOf('/var/lib/kubelet/config.json', labPullSecret),
     ...(settings === undefined ? [] : [fileOf('/etc/containers/registries.conf', settings)]),
     ...more,
   ];
