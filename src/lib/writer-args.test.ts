@@ -11,6 +11,17 @@ describe('readWriterArgs', () => {
     [['-np', 'metal']],
     [['--save-partindex', '-7', '--save-partlabel', 'data*,x']],
     [['--append-karg', '']],
+    [['--console', 'tty0', '--console=ttyAMA0', '--console', 'ttyS1,9600e']],
+    [
+      [
+        '--fetch-retries',
+        'infinite',
+        '--fetch-retries=0',
+        '--stream-base-url',
+        'https://m.example/s/',
+      ],
+    ],
+    [['--save-partindex', '05,1-,4294967295', '--save-partlabel', 'data,[!a]*,[ab]']],
   ])('takes %j', (args) => {
     expect(readWriterArgs(args)).toMatchObject({ unknown: [] });
     expect(readWriterArgs(args)).not.toHaveProperty('mistake');
@@ -52,6 +63,25 @@ describe('readWriterArgs', () => {
     [[' --offline'], 'options of coreos-installer install only; disk.device names the disk'],
     [['-I', 'http://i'], 'ignition.url'],
     [['--image-file', '/a', '-u', 'http://b'], 'one of them'],
+    ...['ttyS0 ', 'ttyX', 'tty1', '/dev/tty0', 'console=tty0', 'ttyS0,115200n9', ''].map(
+      (value): [readonly string[], string] => [
+        ['--console', value],
+        'tty0, hvc0, ttysclp0, or a serial console, ttyS0,115200n8 for example',
+      ],
+    ),
+    [['-n', '--fetch-retries=many'], 'infinite, or a number from 0'],
+    [['--fetch-retries=-1'], 'infinite, or a number from 0'],
+    [['--stream-base-url', 'mirror.example.com/s'], 'https://HOST/PATH/'],
+    ...['[a', 'a**', '[!]', '[]', 'data,[b]*['].map((value): [readonly string[], string] => [
+      ['--save-partlabel', value],
+      'labels with *, ? and [a-z]: data*,logs',
+    ]),
+    ...['0', '-', '', '5,', '5-4', '1 2', '1-2-3', '4294967296', 'data'].map(
+      (value): [readonly string[], string] => [
+        [`--save-partindex=${value}`],
+        'numbers from 1, or ranges: 5,6-8',
+      ],
+    ),
     [['-'], 'options of coreos-installer install only; disk.device names the disk'],
   ])('refuses %j', (args, write) => {
     expect(readWriterArgs(args).mistake?.write).toBe(write);

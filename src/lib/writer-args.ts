@@ -55,15 +55,50 @@ export const isWriterOption = (name: string): boolean => Object.hasOwn(options, 
  * (crate `glob`). Undefined for what it would refuse, or take for more than one.
  */
 export function savingOption(entry: string): string | undefined {
-  const [, from, to = from] = /^(\d*)(?:-(\d*))?$/.exec(entry) ?? [];
-  if (entry === '' || entry === '-') return undefined;
-  if (from === undefined) {
-    const isOpen = entry.lastIndexOf('[') > entry.lastIndexOf(']');
-    const isLabel = !isOpen && !/[,\p{Cc}]|\*\*|\[\]/u.test(entry);
-    return isLabel ? `--save-partlabel=${entry}` : undefined;
-  }
-  const [first, last] = [from === '' ? 1 : Number(from), to === '' ? Infinity : Number(to)];
-  return first >= 1 && first <= last ? `--save-partindex=${entry}` : undefined;
+  if (entry === '') return undefined;
+  if (/^\d*(?:-\d*)?$/.test(entry)) return isRange(entry) ? `--save-partindex=${entry}` : undefined;
+  return isLabel(entry) ? `--save-partlabel=${entry}` : undefined;
+}
+
+const isLabel = (entry: string): boolean => {
+  const isOpen = entry.lastIndexOf('[') > entry.lastIndexOf(']');
+  return !isOpen && !/[,\p{Cc}]|\*\*|\[!?\]/u.test(entry);
+};
+
+/** Numbers are of 32 bits. */
+const isRange = (entry: string): boolean => {
+  const [, from, to = from] = /^(\d{0,10})(?:-(\d{0,10}))?$/.exec(entry) ?? [];
+  if (from === undefined || `${from}${to}` === '') return false;
+  const [first, last] = [from === '' ? 1 : Number(from), to === '' ? 0xff_ff_ff_ff : Number(to)];
+  return first >= 1 && first <= last && last <= 0xff_ff_ff_ff;
+};
+
+const isEach = (fits: (part: string) => boolean) => (value: string) => value.split(',').every(fits);
+
+/** What coreos-installer reads of values before it opens anything (0.26, `src/cmdline`, `src/install.rs`); the disk would be lost by then. */
+const valueRules: Readonly<
+  Record<string, { readonly fits: (value: string) => boolean; readonly write: string }>
+> = {
+  console: {
+    fits: (value) =>
+      /^(?:tty0|hvc0|ttysclp0|tty(?:S|AMA)\d{1,2}(?:,\d{1,9}(?:[neo][5-8]?)?)?)$/.test(value),
+    write: 'tty0, hvc0, ttysclp0, or a serial console, ttyS0,115200n8 for example',
+  },
+  'fetch-retries': {
+    fits: (value) => /^(?:infinite|\d{1,9})$/.test(value),
+    write: 'infinite, or a number from 0',
+  },
+  'stream-base-url': { fits: (value) => URL.canParse(value), write: 'https://HOST/PATH/' },
+  'save-partlabel': { fits: isEach(isLabel), write: 'labels with *, ? and [a-z]: data*,logs' },
+  'save-partindex': { fits: isEach(isRange), write: 'numbers from 1, or ranges: 5,6-8' },
+};
+
+/** What is wrong with the value of an option, and what to write instead. */
+export function valueMistake({ option, value }: WriterUse): Mistake | undefined {
+  const rule = Object.hasOwn(valueRules, option) ? valueRules[option] : undefined;
+  if (rule === undefined || rule.fits(value)) return undefined;
+  const what = `option --${option}: coreos-installer cannot read ${JSON.stringify(shownText(value))}`;
+  return { what, write: rule.write };
 }
 
 /** What is wrong with arguments, and what to write instead. */
@@ -121,7 +156,8 @@ function wholeUses(read: OptionRead, { word, next, uses }: Before): readonly Wri
   const value = read.wantsValue ? (next ?? '') : '';
   const whole = read.uses.map((use) => ({ option: '', value, ...use }));
   const clash = whole.find((use, index) => clashes(use, [...uses, ...whole.slice(0, index)]));
-  return clash === undefined ? whole : clashOf(clash);
+  if (clash !== undefined) return clashOf(clash);
+  return whole.map(valueMistake).find((mistake) => mistake !== undefined) ?? whole;
 }
 
 /** Options that shut out each other; the Ignition of the host is always among the arguments. */

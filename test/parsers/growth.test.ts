@@ -54,6 +54,7 @@ const makers = new Set([
   'engine/condition.ts#condition',
   'engine/fact.ts#fact',
   'ignition/finding.ts#memberPath',
+  'ignition/resource.ts#embeddedFile',
   'ignition/shape.ts#object',
   'layering/build/build-plan.ts#registriesWithBase',
   'layering/hand-over/pool-status.ts#nodesAtRisk',

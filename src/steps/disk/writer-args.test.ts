@@ -71,6 +71,7 @@ describe('configuration files of the writer', () => {
     ['is no YAML', 'a: [\n'],
     ['names a disk of its own', 'dest-device: /dev/sdb\n'],
     ['has Ignition from a URL', 'ignition-url: http://i\n'],
+    ['has a console that is none', 'console: [tty0, ttyX]\n'],
   ])('fails, before anything is lost, when one %s', async (_what, text) => {
     await expect(ask(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
   });

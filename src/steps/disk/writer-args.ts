@@ -1,7 +1,12 @@
 // What the arguments for coreos-installer that a person gives mean for the rest of an installation.
 import { isMap } from 'yaml';
 import type { Config } from '../../config/schema.ts';
-import { isWriterOption, readWriterArgs, type WriterUse } from '../../lib/writer-args.ts';
+import {
+  isWriterOption,
+  readWriterArgs,
+  valueMistake,
+  type WriterUse,
+} from '../../lib/writer-args.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
@@ -118,9 +123,12 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
   const keys = Object.entries(contents.toJSON() as Readonly<Record<string, unknown>>);
   const clash = keys.find(([key]) => key === 'dest-device' || key === 'ignition-url');
   if (clash !== undefined) throw unreadable(path, `${clash[0]} is given to it by this program`);
-  return keys.flatMap(([option, value]) =>
+  const uses = keys.flatMap(([option, value]) =>
     [value].flat().map((one) => ({ option, value: String(one) })),
   );
+  const mistake = uses.map(valueMistake).find((one) => one !== undefined);
+  if (mistake !== undefined) throw unreadable(path, `${mistake.what}: write ${mistake.write}`);
+  return uses;
 }
 
 /** What coreos-installer would stop at when the disk is lost already. */
