@@ -22,11 +22,14 @@ describe('mirrorProblem', () => {
     'quay.io/a@sha256:00',
     'openshift/release',
     'Quay.io/A',
+    'Quay.io/a',
+    'quay.io:65536/a',
+    '[::1::]:5000',
     'quay.io/a/',
     '*.example.com',
     'user:secret@mirror.example.com',
   ])('refuses %j as either', (name) => {
-    const problem = `${JSON.stringify(name)} is not HOST[:PORT][/PATH], without a scheme, a tag and a digest`;
+    const problem = `${JSON.stringify(name)} is not HOST[:PORT][/PATH] in lower case, without a scheme, a tag and a digest`;
     expect(mirrorProblem([{ source: name, mirrors: ['m.example.com'] }])).toBe(problem);
     expect(mirrorProblem([{ source: 'quay.io', mirrors: ['m.example.com', name] }])).toBe(problem);
   });

@@ -22,15 +22,21 @@ export const renderMirrors = (all: readonly ImageMirrors[]): string =>
     })
     .join('\n');
 
-/** Whether podman finds a registry by a name: one without a dot and a port would be a path of Docker's registry. */
-const isPlace = (name: string): boolean =>
-  /[.:]|^localhost$/.test(readImageName(`${name}/x`)?.host ?? '');
+/**
+ * Whether podman finds a registry by a name: one without a dot and a port would be a path of Docker's registry, and names are
+ * compared letter by letter (containers/image, `sysregistriesv2`).
+ */
+const isPlace = (name: string): boolean => {
+  const { host = '' } = readImageName(`${name}/x`) ?? {};
+  const isHost = /[.:]|^localhost$/.test(host) && URL.canParse(`https://${host}`);
+  return isHost && host === host.toLowerCase();
+};
 
 /** The first name that is no source and no mirror, or is a source twice, with what is wrong with it. */
 export function mirrorProblem(all: readonly ImageMirrors[]): string | undefined {
   const wrong = all.flatMap((one) => [one.source, ...one.mirrors]).find((name) => !isPlace(name));
   if (wrong !== undefined)
-    return `${JSON.stringify(wrong)} is not HOST[:PORT][/PATH], without a scheme, a tag and a digest`;
+    return `${JSON.stringify(wrong)} is not HOST[:PORT][/PATH] in lower case, without a scheme, a tag and a digest`;
   const twice = all.find(({ source }, at) => all.findIndex((one) => one.source === source) !== at);
   return (
     twice && `${JSON.stringify(twice.source)} is there twice: name all its mirrors in one entry`

@@ -57,8 +57,12 @@ const countOf = (pool: Value | undefined): number => {
   return typeof replicas === 'number' ? replicas : 3;
 };
 
-const mirrorsOf = (config: Fields): readonly ImageMirrors[] =>
-  listOf(config['imageDigestSources'] ?? config['imageContentSources']).map((one) => {
-    const { source, mirrors } = fieldsOf(one);
-    return { source: textOf(source), mirrors: listOf(mirrors).map(textOf) };
-  });
+/** A source may have several entries (openshift/installer, `MergedMirrorSets`); of those in one file podman reads the first. */
+const mirrorsOf = (config: Fields): readonly ImageMirrors[] => {
+  const entries = listOf(config['imageDigestSources'] ?? config['imageContentSources']);
+  const bySource = Map.groupBy(entries.map(fieldsOf), ({ source }) => textOf(source));
+  return [...bySource].map(([source, all]) => ({
+    source,
+    mirrors: [...new Set(all.flatMap(({ mirrors }) => listOf(mirrors).map(textOf)))],
+  }));
+};

@@ -91,6 +91,9 @@ describe('R10: the objects of an install-config', () => {
       'imageDigestSources:',
       '- source: quay.io/openshift-release-dev/ocp-release',
       '  mirrors: [mirror.example:5000/release]',
+      '- {source: quay.io/b, mirrors: [mirror.example:5000/b]}',
+      '- source: quay.io/openshift-release-dev/ocp-release',
+      '  mirrors: [mirror.example:5000/release, second.example/release]',
     );
     const objects = objectsOf(settings, choices);
     expect(specOf(kindOf(objects, 'Cluster'))['clusterNetwork']).toEqual({
@@ -109,6 +112,17 @@ describe('R10: the objects of an install-config', () => {
         '',
         '[[registry.mirror]]',
         'location = "mirror.example:5000/release"',
+        '',
+        '[[registry.mirror]]',
+        'location = "second.example/release"',
+        '',
+        '[[registry]]',
+        'prefix = ""',
+        'location = "quay.io/b"',
+        'mirror-by-digest-only = true',
+        '',
+        '[[registry.mirror]]',
+        'location = "mirror.example:5000/b"',
         '',
       ].join('\n'),
     });
