@@ -8,7 +8,7 @@ import {
   type OpenShiftControlPlane,
   controlPlanes,
 } from './api.ts';
-import { isTrue } from './conditions.ts';
+import { isConditionTrue } from './conditions.ts';
 
 /** The objects of one Cluster, as they were last seen. */
 export interface ClusterObjects {
@@ -27,9 +27,9 @@ export const isInstalled = ({
   controlPlane,
   configs,
 }: Pick<ClusterObjects, 'controlPlane' | 'configs'>): boolean =>
-  isTrue(controlPlane?.status?.conditions, 'Available') &&
+  isConditionTrue(controlPlane?.status?.conditions, 'Available') &&
   configs.length > 0 &&
-  configs.every(({ status }) => isTrue(status?.conditions, 'Ready'));
+  configs.every(({ status }) => isConditionTrue(status?.conditions, 'Ready'));
 
 /** Who follows a Cluster. */
 interface Follower {

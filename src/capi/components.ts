@@ -1,4 +1,4 @@
-import { type PolicyRule, rule } from '../layering/manifests/service-account.ts';
+import { type PolicyRule, restrictedPod, rule } from '../layering/manifests/service-account.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import {
   bootstrapConfigs,
@@ -227,11 +227,7 @@ const podSpec = ({ args, ports: names }: Provider): object => ({
     operator: 'Exists',
     effect: 'NoSchedule',
   })),
-  securityContext: {
-    runAsNonRoot: true,
-    runAsUser: 65_532,
-    seccompProfile: { type: 'RuntimeDefault' },
-  },
+  securityContext: restrictedPod.pod,
   containers: [
     {
       name: 'manager',
@@ -243,11 +239,7 @@ const podSpec = ({ args, ports: names }: Provider): object => ({
       livenessProbe: { httpGet: { path: '/healthz', port: 'health' } },
       volumeMounts: [{ name: 'certificate', mountPath: certificateFolder, readOnly: true }],
       terminationMessagePolicy: 'FallbackToLogsOnError',
-      securityContext: {
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      },
+      securityContext: restrictedPod.container,
       resources: {
         requests: { cpu: '50m', memory: '128Mi' },
         limits: { memory: '512Mi' },

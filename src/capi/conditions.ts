@@ -59,8 +59,10 @@ export const findCondition = (
 ): ApiCondition | undefined => conditions?.find((one) => one.type === type);
 
 /** Whether the condition of a type is there, and True. */
-export const isTrue = (conditions: readonly ApiCondition[] | undefined, type: string): boolean =>
-  findCondition(conditions, type)?.status === 'True';
+export const isConditionTrue = (
+  conditions: readonly ApiCondition[] | undefined,
+  type: string,
+): boolean => findCondition(conditions, type)?.status === 'True';
 
 const start = 'delete the Cluster and start again';
 const secret = 'make the Secret that the message names, in the namespace of the Cluster';

@@ -105,21 +105,19 @@ function contradiction(
   const nameless = hosts.filter(({ names }) => names.some(isLocal));
   const [name, address] = [firstShared(hosts, 'names'), firstShared(within, 'addresses')];
   const outside = hosts.filter(({ addresses }) => isOutside(addresses, networks));
+  const own = (reason: string, what: string, kind: string): Contradiction => ({
+    ...{ reason, message: `${what}; give each master ${kind} of its own` },
+  });
   if (nameless.length > 0)
-    return {
-      reason: 'HostNameInvalid',
-      message: `localhost is the name of ${listed(nameless)}; give each master a name of its own`,
-    };
+    return own('HostNameInvalid', `localhost is the name of ${listed(nameless)}`, 'a name');
   if (name !== undefined)
-    return {
-      reason: 'HostNameNotUnique',
-      message: `${name.value} is the name of ${name.machines}; give each master a name of its own`,
-    };
+    return own('HostNameNotUnique', `${name.value} is the name of ${name.machines}`, 'a name');
   if (address !== undefined)
-    return {
-      reason: 'AddressNotUnique',
-      message: `${address.value} is the address of ${address.machines}; give each master an address of its own`,
-    };
+    return own(
+      'AddressNotUnique',
+      `${address.value} is the address of ${address.machines}`,
+      'an address',
+    );
   if (outside.length === 0) return undefined;
   const message = `${listed(outside)}: no address is in the machine networks ${networks.join(', ')}; give each master one there, or correct networking.machineNetwork of the install-config, then delete the Cluster and start again`;
   return { reason: 'OutsideMachineNetwork', message };

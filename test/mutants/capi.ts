@@ -68,8 +68,8 @@ export const capiMutants: MutantsByFile = {
     },
     {
       means: 'the files of a cluster that was moved are made again',
-      from: "wasReady: isPublished || isTrue(conditions, 'BootstrapReady')",
-      to: "wasReady: isTrue(conditions, 'BootstrapReady')",
+      from: "wasReady: isPublished || isConditionTrue(conditions, 'BootstrapReady')",
+      to: "wasReady: isConditionTrue(conditions, 'BootstrapReady')",
     },
   ],
   'src/capi/objects.ts': [

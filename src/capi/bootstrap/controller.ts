@@ -29,7 +29,7 @@ import {
 import { type InventoryAddress, readHostInputs, specVerdict, secretValue } from './inputs.ts';
 import { machineIgnition } from './machine-ignition.ts';
 import type { Result } from '../../reconcile/queue.ts';
-import { findCondition, isTrue } from '../conditions.ts';
+import { findCondition, isConditionTrue } from '../conditions.ts';
 import { lostAt } from './progress.ts';
 import {
   type BootstrapStores,
@@ -169,7 +169,7 @@ function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView):
   const isMade = status.initialization?.dataSecretCreated === true;
   const isCurrent =
     status.observedGeneration === metadata.generation && status.role === roleOf(machine);
-  return isMade && isCurrent && isTrue(status.conditions, 'DataSecretAvailable');
+  return isMade && isCurrent && isConditionTrue(status.conditions, 'DataSecretAvailable');
 }
 
 const tokenOf = (stores: BootstrapStores, { config }: ConfigView): KubeObject | undefined =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
-import { isTrue } from '../conditions.ts';
+import { isConditionTrue } from '../conditions.ts';
 import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
 import {
   type Approval,
@@ -152,7 +152,7 @@ function upkeep(
       const isCurrent = machine.metadata.annotations?.[ownNames.propagated] === hash;
       const isConfigCurrent =
         config === undefined || config.metadata.annotations?.[ownNames.propagated] === hash;
-      const isMarked = isTrue(machine.status?.conditions, 'UpToDate');
+      const isMarked = isConditionTrue(machine.status?.conditions, 'UpToDate');
       return [
         ...(isCurrent && isConfigCurrent ? [] : [{ type: 'propagate', target, machine } as const]),
         ...(isMarked ? [] : [{ type: 'mark-up-to-date', target, machine } as const]),

@@ -1,7 +1,7 @@
 import { ladders, type Stage, stages } from '../../model/stage.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { type BootstrapConfig, type Machine, type OwnedMetadata, ownNames } from '../api.ts';
-import { isTrue } from '../conditions.ts';
+import { isConditionTrue } from '../conditions.ts';
 import type { ControlPlaneView } from './view.ts';
 import { isClusterPaused, isControlledBy } from '../objects.ts';
 
@@ -102,8 +102,8 @@ function recorded({ controlPlane, kubeconfig }: ControlPlaneView) {
   const isRenewed =
     isPublished && kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined;
   return {
-    wasReady: isPublished || isTrue(conditions, 'BootstrapReady'),
-    wasComplete: isRenewed || isTrue(conditions, 'BootstrapComplete'),
+    wasReady: isPublished || isConditionTrue(conditions, 'BootstrapReady'),
+    wasComplete: isRenewed || isConditionTrue(conditions, 'BootstrapComplete'),
   };
 }
 

@@ -12,7 +12,13 @@ import { limited } from '../../engine/limit.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { type Kube, type KubeKind, type KubeObject, selectionOf } from '../../ports/kube.ts';
+import {
+  type Kube,
+  type KubeKind,
+  type KubeObject,
+  type KubeSelection,
+  selectionOf,
+} from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 
@@ -57,7 +63,6 @@ const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets
 
 /** Where the machine-config operator runs the config servers of masters. */
 const namespace = 'openshift-machine-config-operator';
-const configServerPlace = { kind: daemonSets, namespace };
 
 /**
  * Where the machine-config operator of 4.19 and newer keeps the authority of the config servers (`pkg/controller/certrotation`), and
@@ -131,30 +136,25 @@ export function guestsOf(
   const start = (key: string, { uid, kubeconfig }: WantedGuest): Followed => {
     const kube = open(kubeconfig);
     const stop = new AbortController();
-    const nodeStore = informer({ kube, clock }, { kind: nodes });
-    const configServers = informer(
-      { kube, clock },
-      { ...configServerPlace, fieldSelector: 'metadata.name=machine-config-server' },
-    );
-    const authorities = informer(
-      { kube, clock },
-      selectionOf({ kind: configMaps, namespace, name: configServerAuthority.name }),
-    );
-    const requests = informer({ kube, clock }, { kind: certificateSigningRequests });
-    const clusterVersion = informer(
-      { kube, clock },
-      selectionOf({ kind: clusterVersions, name: 'version' }),
-    );
-    const stores = [nodeStore, configServers, authorities, requests, clusterVersion];
-    for (const store of stores) {
-      store.onChange(() => changed(key));
-      store.onGap(() => changed(key));
+    const store = (selection: KubeSelection): Informer => informer({ kube, clock }, selection);
+    const stores = {
+      nodes: store({ kind: nodes }),
+      configServers: store(
+        selectionOf({ kind: daemonSets, namespace, name: 'machine-config-server' }),
+      ),
+      authorities: store(selectionOf(configServerAuthority)),
+      requests: store({ kind: certificateSigningRequests }),
+      clusterVersion: store(selectionOf({ kind: clusterVersions, name: 'version' })),
+    };
+    for (const one of Object.values(stores)) {
+      one.onChange(() => changed(key));
+      one.onGap(() => changed(key));
     }
     // A kubeconfig that cannot be read shows as a gap.
-    const runs = stores.map((store) => store.run(stop.signal).catch(() => undefined));
+    const runs = Object.values(stores).map((one) => one.run(stop.signal).catch(() => undefined));
     return {
-      ...{ kube, uid, configServers, authorities, requests, clusterVersion, nodes: nodeStore },
-      gap: () => nodeStore.gap()?.reason,
+      ...{ kube, uid, ...stores },
+      gap: () => stores.nodes.gap()?.reason,
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));
         await Promise.all(runs);

@@ -8,7 +8,7 @@ import {
 } from '../api.ts';
 import {
   findCondition,
-  isTrue,
+  isConditionTrue,
   type NewCondition,
   pausedCondition,
   withConditions,
@@ -71,7 +71,7 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
   if (facts.isPaused) return { ...before, conditions: conditions([paused]) };
   const isInitialized = facts.isInitialized || (view.kubeconfig !== undefined && seen.isAnswering);
   const count = (type: string): number =>
-    machines.filter(({ status }) => isTrue(status?.conditions, type)).length;
+    machines.filter(({ status }) => isConditionTrue(status?.conditions, type)).length;
   const available = count('Available');
   const { bootstrap } = facts;
   return {
@@ -223,7 +223,9 @@ function machineConditions(
 ): readonly NewCondition[] {
   const made = `${hosts.length} of ${replicas} Machines are made`;
   const isMade = hosts.length >= replicas;
-  const unready = hosts.filter(({ machine }) => !isTrue(machine.status?.conditions, 'Ready'));
+  const unready = hosts.filter(
+    ({ machine }) => !isConditionTrue(machine.status?.conditions, 'Ready'),
+  );
   const waits = !isBootstrapReady && hosts.length > 0;
   return [
     !template.isRight
@@ -250,7 +252,7 @@ function apiConditions(
 ): readonly NewCondition[] {
   const hasKubeconfig = view.kubeconfig !== undefined;
   const { configServerAvailable } = sharedConditions;
-  const wasAvailable = isTrue(view.controlPlane.status?.conditions, configServerAvailable);
+  const wasAvailable = isConditionTrue(view.controlPlane.status?.conditions, configServerAvailable);
   const hasServer = wasAvailable || (isInitialized && hasConfigServer);
   return [
     when('KubeconfigAvailable', hasKubeconfig, {

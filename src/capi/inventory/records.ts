@@ -1,7 +1,7 @@
 import { type OpenShiftControlPlane, sharedConditions } from '../api.ts';
 import { failedStageOf } from '../bootstrap/progress.ts';
 import { type ConfigView, roleOf } from '../bootstrap/stores.ts';
-import { isTrue } from '../conditions.ts';
+import { isConditionTrue } from '../conditions.ts';
 import { givenName, reportedOf } from '../host-checks.ts';
 
 /** A record as the service shows it. */
@@ -10,7 +10,7 @@ type Shown = Readonly<Record<string, unknown>>;
 /** Whether workers may have their Ignition: then hosts are added to a cluster that runs. */
 export const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
   controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
-  isTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
+  isConditionTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
 
 /** A cluster as assisted-service shows it, as far as an agent reads it. */
 export function shownCluster(

@@ -6,6 +6,7 @@ import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import {
   accountManifests,
   type PolicyRule,
+  restrictedPod,
   rule,
 } from '../../layering/manifests/service-account.ts';
 import { eventNamespace } from '../../reconcile/write.ts';
@@ -108,21 +109,13 @@ const podSpec = (image: string): object => ({
     })),
   ],
   terminationGracePeriodSeconds: 10,
-  securityContext: {
-    runAsNonRoot: true,
-    runAsUser: 65_532,
-    seccompProfile: { type: 'RuntimeDefault' },
-  },
+  securityContext: restrictedPod.pod,
   containers: [
     {
       name: 'controller',
       image,
       args: ['node', 'controller'],
-      securityContext: {
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      },
+      securityContext: restrictedPod.container,
       resources: {
         requests: { cpu: '10m', memory: '128Mi' },
         limits: { cpu: '1', memory: '512Mi' },

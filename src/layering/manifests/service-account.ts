@@ -21,6 +21,18 @@ export const rule = (
   verbs,
 });
 
+/** What a pod of ours may that reaches an API alone: the restricted profile (Kubernetes, "Pod Security Standards"). */
+export const restrictedPod = {
+  pod: {
+    ...{ runAsNonRoot: true, runAsUser: 65_532 },
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  container: {
+    ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+    capabilities: { drop: ['ALL'] },
+  },
+} as const;
+
 const group = 'rbac.authorization.k8s.io';
 const rbac = { apiVersion: `${group}/v1` };
 
