@@ -261,13 +261,13 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a drive that failed to sanitize itself counts as erased',
-      from: 'if (hasFailed) throw',
-      to: 'if (hasFailed && isRunning) throw',
+      from: 'if (isDone) return',
+      to: 'if (true) return',
     },
     {
       means: 'a drive that still sanitizes itself counts as erased',
-      from: 'return isRunning ? ',
-      to: 'return percent < 0 ? ',
+      from: 'if (isRunning) return { status: `${percent} % is erased` };',
+      to: 'if (isRunning) return { done: true };',
     },
     {
       means: 'signatures that are on the disk afterwards are passed over',

@@ -372,9 +372,13 @@ describe('disk/erase', () => {
     );
   });
 
-  it('fails with a drive that could not sanitize itself', async () => {
+  it.each([
+    ['could not sanitize itself', '0x3'],
+    ['took the command, and has never begun', '0x0'],
+    ['says what is reserved', '0x7'],
+  ])('fails with a drive that %s', async (_, status) => {
     const { failure, method } = await erased(
-      nvmeHost({ sanicap: 2 }, ['0x101', '0x2', '0x3']),
+      nvmeHost({ sanicap: 2 }, ['0x101', '0x2', status]),
       nvme,
     );
     expect(failure).toMatchObject({ code: 'disk.not-wiped' });
@@ -442,13 +446,13 @@ describe('the log of a sanitize operation', () => {
     `Sanitize Progress                      (SPROG) :  ${progress}\nSanitize Status                        (SSTAT) :  ${status}\nSanitize Command Dword 10 Information (SCDW10) :  0x2\n`;
   it.each([
     ['never', log('0'), false, false, 99],
-    ['done, and nothing written since', log('0x101'), false, false, 99],
-    ['done, blocks deallocated', log('0x4'), false, false, 99],
+    ['done, and nothing written since', log('0x101'), false, true, 99],
+    ['done, blocks deallocated', log('0x4'), false, true, 99],
     ['running', log('0x2', '23297 (35.548401%)'), true, false, 35],
     ['running, passes of overwriting counted', log('0xa', '0'), true, false, 0],
-    ['failed', log('0x3'), false, true, 99],
-  ])('%s', (...[, text, isRunning, hasFailed, percent]) => {
-    expect(parseSanitizeLog(text)).toEqual({ isRunning, hasFailed, percent });
+    ['failed', log('0x3'), false, false, 99],
+  ])('%s', (...[, text, isRunning, isDone, percent]) => {
+    expect(parseSanitizeLog(text)).toEqual({ isRunning, isDone, percent });
   });
 
   it('is refused in another form', () => {

@@ -302,13 +302,14 @@ async function nvmeErasures(
 
 interface SanitizeStatus {
   readonly isRunning: boolean;
-  readonly hasFailed: boolean;
+  /** The last one ended well. */
+  readonly isDone: boolean;
   readonly percent: number;
 }
 
 /**
- * Reads the text of `nvme sanitize-log`: of its status, bits 2:0 are 2 while it runs and 3 once it failed; its progress is a
- * part of 65536 (NVM Express Base Specification, Sanitize Status log page).
+ * Reads the text of `nvme sanitize-log`: of its status, bits 2:0 are 2 while it runs, 1 or 4 once it ended well, 3 once it
+ * failed, and 0 where there was none; its progress is a part of 65536 (NVM Express Base Specification, Sanitize Status log page).
  * @throws AgentError `command.unreadable`
  */
 export function parseSanitizeLog(stdout: string): SanitizeStatus {
@@ -318,7 +319,7 @@ export function parseSanitizeLog(stdout: string): SanitizeStatus {
     throw unreadableOutput('nvme', 'log of the sanitize operation', stdout);
   const state = Number.parseInt(status, 16) % 8;
   const percent = Math.floor((Number(progress) * 100) / 65_536);
-  return { isRunning: state === 2, hasFailed: state === 3, percent };
+  return { isRunning: state === 2, isDone: state === 1 || state === 4, percent };
 }
 
 const readSanitizeLog = async (
@@ -336,9 +337,10 @@ async function waitUntilSanitized(scope: EraseScope, disk: TargetDisk): Promise<
   await scope.until(
     `${disk.path} has erased itself`,
     async () => {
-      const { isRunning, hasFailed, percent } = await readSanitizeLog(scope, disk);
-      if (hasFailed) throw notWiped(disk, 'the drive reports that its sanitize operation failed');
-      return isRunning ? { status: `${percent} % is erased` } : { done: true };
+      const { isRunning, isDone, percent } = await readSanitizeLog(scope, disk);
+      if (isRunning) return { status: `${percent} % is erased` };
+      if (isDone) return { done: true };
+      throw notWiped(disk, 'the drive reports that its sanitize operation failed, or never ran');
     },
     { every: seconds(5), within: hours(24) },
   );
