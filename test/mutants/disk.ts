@@ -88,6 +88,11 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/image/choose.ts': [
     {
+      means: 'coreos-installer refuses the digest of the Ignition when the disk is lost',
+      from: 'if (hash !== undefined && own === undefined)',
+      to: 'if (hash === null)',
+    },
+    {
       means: 'Ignition that wipes what is kept is found after the first loss',
       from: 'if (disk?.kept !== undefined) await refuseWipes(scope, disk, ignition);',
       to: '',
@@ -225,6 +230,21 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/erase.ts': [
     {
+      means: 'a disk is erased that something was built on since the cleanup',
+      from: 'await requireFree(scope, target, false);',
+      to: 'await requireFree(scope, target, true);',
+    },
+    {
+      means: 'another drive tells whether this one has erased itself',
+      from: '(await execOnTarget({ host, target }, argv, { signal, limit: minutes(1) })).stdout',
+      to: '(await host.exec(argv, { signal, limit: minutes(1) })).stdout',
+    },
+    {
+      means: 'an erased disk is taken for the one that has its name afterwards',
+      from: "await execOnTarget({ host, target: disk }, ['blockdev', '--rereadpt', disk.path], {",
+      to: "await host.exec(['blockdev', '--rereadpt', disk.path], {",
+    },
+    {
       means: 'a disk is erased that nobody named',
       from: 'if (confirm !== name) throw',
       to: 'if (confirm === "") throw',
@@ -322,6 +342,11 @@ export const diskMutants: MutantsByFile = {
     },
   ],
   'src/steps/disk/wipe.ts': [
+    {
+      means: 'signatures are removed from a disk that took the name once the table was lost',
+      from: 'if (isStopped) return;\n  await confirm();',
+      to: 'if (isStopped) return;',
+    },
     {
       means: 'a kept partition that is labelled boot is wiped when the write fails',
       from: ' && !kept.some((one) => one.partUuid === partUuid)',

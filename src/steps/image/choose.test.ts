@@ -186,6 +186,22 @@ describe('image/choose', () => {
     expect((await tryStep(checkInputs, free)).failure).toBeUndefined();
   });
 
+  it.each([
+    [
+      'refuses Ignition of another digest than coreos-installer is given',
+      sha256,
+      'ignition.wrong-digest',
+    ],
+    ['takes Ignition of that digest', createHash('sha256').update(wiping).digest('hex'), undefined],
+  ])('%s, before the disk is lost', async (_, hash, code) => {
+    const config = { image: { writerArgs: ['--ignition-hash', `sha256-${hash}`] } };
+    const host = fakeHost().withFile('/h.ign', wiping);
+    const disk = targetOf(coreOsDisk('sda'));
+    const { failure } = await tryStep(checkInputs, { config, host, facts: { disk, ignition } });
+    if (code === undefined) expect(failure).toBeUndefined();
+    else expect(failure).toMatchObject({ code });
+  });
+
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
     const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
     expect(await chosen({}, { host })).toMatchObject({

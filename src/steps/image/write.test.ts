@@ -296,6 +296,7 @@ describe('image/write', () => {
   it.each([
     ['does not write to', 2, []],
     ['does not wipe, when the write has failed,', 3, [writer.argv()]],
+    ['does not wipe, once its table is lost,', 4, [writer.argv(), disk.zero]],
   ])('%s a disk that has taken the name since', async (...[, reads, expected]) => {
     const of = (serial: string): string => disk.lsblk([], serial);
     const host = writingHost()
