@@ -24,19 +24,6 @@ const shown = blocks.filter(({ kind }) => kind === 'shown');
 const reasons: readonly (readonly [page: string, begin: string, reason: string])[] = [
   [
     'README.md',
-    'npm run image',
-    'the suite image makes the image by the same functions; a host is missing',
-  ],
-  ['README.md', 'podman load', 'its function is run by the suite image'],
-  [
-    'docs/guides/first-installation.md',
-    'bootwright() {',
-    'the function of README.md with another image',
-  ],
-  ['docs/guides/air-gapped.md', 'podman save', 'needs the registries of two sites'],
-  ['docs/guides/air-gapped.md', 'podman load', 'needs the registries of two sites'],
-  [
-    'README.md',
     'scripts/lab --page',
     'run by the suites lab, guest, capi and guides, line by line; options are read below',
   ],

@@ -30,13 +30,14 @@ interface Scene {
  * what it shows. The built program is on PATH as `bootwright`; scripts of the tree are where they are in the tree.
  * @param name its path from the folder of the guides
  * @param environment what the guide takes as set; its PATH comes behind the program
+ * @returns what the last of its commands have printed
  * @throws AssertionError with the line of the guide
  */
 export async function followGuide(
   name: string,
   environment: Readonly<Record<string, string>>,
   { files = {}, shell = ['sh', '-eu', '-c'], ...scene }: Scene = {},
-): Promise<void> {
+): Promise<string> {
   const blocks = await blocksFor(name, scene);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-guide-'));
   try {
@@ -55,6 +56,7 @@ export async function followGuide(
           env: { HOME: homedir(), TMPDIR: folder, ...environment, PATH },
         });
     }
+    return printed;
   } finally {
     await rm(folder, { recursive: true });
   }

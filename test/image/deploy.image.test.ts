@@ -4,17 +4,14 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ensureBundle } from '../../scripts/bundle.ts';
-import {
-  agentImageName,
-  buildAgentImage,
-  openContainerStore,
-} from '../../scripts/image/agent-image.ts';
+import { buildAgentImage, openContainerStore } from '../../scripts/image/agent-image.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { readFileContent } from '../../src/ignition/resource.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { version } from '../../src/model/version.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
-import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
+import { followGuide } from '../guides/follow-guide.ts';
+import { commandForLostDisk, onOwnMachine, ownMachine } from './own-machine.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
 const name = 'registry.example/bootwright:latest';
@@ -104,19 +101,62 @@ describe('deploy/host/bootwright.sh', () => {
   });
 });
 
-describe('README.md', () => {
-  it('has a line that runs the image, with the configuration beside it', async () => {
-    const readme = readFileSync(join(deploy, '../README.md'), 'utf8');
-    const [line = ''] = /^bootwright\(\) \{\n[^}]*^\}$/m.exec(readme) ?? [];
-    expect(line).toContain(agentImageName);
-    const { exitCode, stdout } = await onOwnMachine(
-      store,
-      `cd ${join(deploy, 'host/config')}
-       ${line.replace(agentImageName, name)}
-       bootwright --version; bootwright plan --config worker.yaml`,
+/** npm as far as the README needs it, and an scp to a host that is this folder. */
+const programs = {
+  npm: `[ "$1 $2 $3" = 'run image --' ]; shift 3; exec ${process.execPath} ${join(deploy, '../scripts/image.ts')} "$@"`,
+  scp: '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .',
+};
+
+/** Runs the lines of a block as in a terminal, which continues behind one that fails, and then others, on a machine that has these images. */
+const pasted = (images: string, then = ''): readonly string[] => [
+  ...['sh', '-c', `exec ${ownMachine(images).join(' ')} "set +e\n$0\n${then}"`],
+];
+
+describe('the line that runs the image', () => {
+  const environment = { ...store.environment, HOME: '/root' };
+
+  it('is made, brought and pasted as README.md has it', async () => {
+    const [bin, empty] = [join(folder, 'bin'), join(folder, 'empty')];
+    for (const path of [bin, empty]) mkdirSync(path);
+    for (const [program, script] of Object.entries(programs))
+      writeFileSync(join(bin, program), `#!/bin/sh -e\n${script}\n`, { mode: 0o755 });
+    const worker = 'deploy/host/config/worker.yaml';
+    const [, , onHost = ''] = pasted(empty);
+    const printed = await followGuide(
+      '../../README.md',
+      { ...environment, PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+      {
+        suite: 'image',
+        files: { [worker]: readFileSync(join(deploy, '..', worker)) },
+        shell: ['sh', '-ec', `case "$0" in *podman*) ${onHost};; *) eval "$0";; esac`],
+      },
     );
-    expect(stdout).toMatch(new RegExp(`^${version}\nRole worker: `));
-    expect(exitCode).toBe(0);
+    // The disk of the example is nowhere.
+    const missing = 'disk.missing: /dev/disk/by-id/wwn-0x5000c500a0b1c2d3 is not a disk of this';
+    const expected = [
+      'Loaded image: localhost/bootwright:latest',
+      '✓ configuration       complete for the role worker',
+      `✗ disk/resolve        ${missing}`,
+      'Role worker: ',
+      `failed: ${missing}`,
+      `worker, bootwright ${version}: failed `,
+    ];
+    const at = expected.map((begin) => printed.indexOf(`\n${begin}`));
+    expect(at, printed).toEqual(
+      at.filter((place) => place >= 0).toSorted((one, other) => one - other),
+    );
+  });
+
+  it('is that of the first installation', async () => {
+    const other = 'registry.example.com/bootwright:latest';
+    await store.run('podman', 'tag', name, other);
+    try {
+      const shell = pasted(store.images, 'bootwright --version');
+      const scene = { suite: 'image', shell };
+      expect(await followGuide('first-installation.md', environment, scene)).toBe(`${version}\n`);
+    } finally {
+      await store.run('podman', 'untag', other, other);
+    }
   });
 });
 

@@ -20,6 +20,12 @@ const machine = new URL('machine.sh', import.meta.url).pathname;
 
 const limitMillis = 120_000;
 
+/** The command that runs a script, its last word, on a machine that has the images of a folder. */
+export const ownMachine = (images: string): readonly [string, ...string[]] => [
+  ...(['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--'] as const),
+  ...['sh', machine, images],
+];
+
 /**
  * Runs a bash script where process 1, /run, /opt and /var/log are its own, so that `--pid=host` and
  * `nsenter --target 1` end there and never at the machine that the test runs on. podman finds the
@@ -30,25 +36,11 @@ export async function onOwnMachine(
   script: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ScriptEnd> {
-  const child = spawn(
-    'unshare',
-    [
-      '--mount',
-      '--pid',
-      '--fork',
-      '--kill-child',
-      '--mount-proc',
-      '--',
-      'sh',
-      machine,
-      store.images,
-      script,
-    ],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: '/root', ...store.environment, ...environment },
-    },
-  );
+  const [program, ...words] = ownMachine(store.images);
+  const child = spawn(program, [...words, script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: '/root', ...store.environment, ...environment },
+  });
   const limit = setTimeout(() => child.kill('SIGKILL'), limitMillis);
   const output = Promise.all([text(child.stdout), text(child.stderr)]);
   const [exitCode] = (await once(child, 'close')) as [number | null];

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openContainerStore } from '../../scripts/image/agent-image.ts';
 import { mirrorsPath, renderMirrors } from '../../src/lib/image-mirrors.ts';
+import { followGuide } from '../guides/follow-guide.ts';
 import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 
 const run = promisify(execFile);
@@ -88,4 +90,30 @@ describe('registries.mirrors and registries.ca', () => {
       'quay.example.com',
     );
   });
+});
+
+it('brings an image to the registry of a site by the lines of air-gapped.md', async () => {
+  const store = openContainerStore();
+  const own = 'registry.example.com/bootwright:1';
+  writeFileSync(at('Containerfile'), 'FROM scratch\nLABEL of=guide\n');
+  await store.run('buildah', 'build', '--tag', own, '--file', at('Containerfile'), folder);
+  try {
+    const environmentOfGuide = {
+      ...store.environment,
+      ...{ SSL_CERT_FILE: at('authorities.pem'), REGISTRY_AUTH_FILE: at('auth.json') },
+    };
+    const instead = { 'mirror.site.test:8443': registry.address };
+    await followGuide('air-gapped.md', environmentOfGuide, { suite: 'image', instead });
+    const argv = [
+      'inspect',
+      '--config',
+      '--authfile',
+      at('auth.json'),
+      `docker://${registry.address}/bootwright:1`,
+    ];
+    const { stdout } = await run('skopeo', argv, { env: environment });
+    expect(JSON.parse(stdout)).toMatchObject({ config: { Labels: { of: 'guide' } } });
+  } finally {
+    await store.run('podman', 'untag', own, own);
+  }
 });

@@ -64,7 +64,7 @@ const scrape = async (port: string): Promise<Response> => fetch(`http://127.0.0.
 describe('the status of an install', () => {
   it('is watched from elsewhere to the end of both hosts of one-medium.md', async () => {
     const ports: string[] = [];
-    const watched = Promise.withResolvers<void>();
+    const watched = Promise.withResolvers<string>();
     const host = (): ReturnType<typeof runUnder> =>
       runUnder({
         plan: { write: { seconds: 60, flushSeconds: 0, lineMillis: 50 } },
