@@ -1,7 +1,7 @@
 import { listAt, partOf } from '../layering/api/cluster-object.ts';
 import type { Kube, KubeKind, KubeObject } from '../ports/kube.ts';
 import { isConflict } from '../ports/kube-failures.ts';
-import { capiNames } from './api.ts';
+import { capiNames, clusters, type OwnedMetadata, type OwnerReference } from './api.ts';
 
 /** A name in the namespace of an object, its own unless given, as one text: the key of a queue. */
 export const placed = ({ metadata }: KubeObject, name = metadata.name): string =>
@@ -17,6 +17,15 @@ export function refOf(key: string): { readonly namespace: string; readonly name:
 export const isClusterPaused = (cluster: KubeObject | undefined, object: KubeObject): boolean =>
   partOf(cluster, 'spec', 'paused') === true ||
   object.metadata.annotations?.[capiNames.paused] !== undefined;
+
+/** The owner of a kind of Cluster API, in whichever version: which of them is the controller differs. */
+export const coreOwner = (
+  { ownerReferences = [] }: Partial<OwnedMetadata>,
+  kind: 'Cluster' | 'Machine',
+): OwnerReference | undefined =>
+  ownerReferences.find(
+    (one) => one.kind === kind && one.apiVersion.split('/')[0] === clusters.group,
+  );
 
 /** Whether an object is controlled by the owner with a uid, and not by another one of its name. */
 export const isControlledBy = (object: KubeObject, uid: string | undefined): boolean =>

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { HttpAnswer, RouteRequest, HttpRoute } from '../../ports/http-route.ts';
 import { HttpRefusal, jsonAnswer } from '../../ports/http-route.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -13,7 +14,6 @@ import {
   bootstrapConfigFindings,
   controlPlaneFindings,
   healthCheckWarning,
-  isEqual,
   type SpecFindings,
 } from './specs.ts';
 
@@ -145,8 +145,9 @@ function verifyManifests(
   { namespace, object, before }: Asked,
 ): SpecFindings {
   const label = labelsOf(object)[ownNames.installManifests];
-  const isLeaving = label === undefined && isEqual(object['data'], before?.['data']);
-  if (isEqual(whatCounts(object), whatCounts(before))) return { errors: [], warnings: [] };
+  const isLeaving = label === undefined && isDeepStrictEqual(object['data'], before?.['data']);
+  if (isDeepStrictEqual(whatCounts(object), whatCounts(before)))
+    return { errors: [], warnings: [] };
   const isUsed = stores
     .controlPlanes(namespace)
     .filter((controlPlane) => partOf(controlPlane, 'status', 'assets') !== undefined)
@@ -168,7 +169,7 @@ function verifyInstallState(
   stores: AdmissionStores,
   { namespace, object, before }: Asked,
 ): SpecFindings {
-  if (isEqual(object['data'], before?.['data'])) return { errors: [], warnings: [] };
+  if (isDeepStrictEqual(object['data'], before?.['data'])) return { errors: [], warnings: [] };
   const { name } = object.metadata;
   const controlPlane = stores
     .controlPlanes(namespace)

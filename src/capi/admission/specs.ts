@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AgentError } from '../../model/failure.ts';
 import { digestOf, readImageName } from '../../lib/image-name.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
@@ -14,21 +15,6 @@ export interface SpecFindings {
 
 /** How many masters a cluster may have; two need an arbiter or fencing, which are not offered. */
 export const masterCounts: readonly number[] = [1, 3, 4, 5];
-
-/** Whether two values hold the same. */
-export const isEqual = (one: unknown, other: unknown): boolean =>
-  canonical(one) === canonical(other);
-
-/** Two objects are the same whatever the order of their members. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(
-          Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)),
-        )
-      : part,
-  );
-}
 
 /** The findings of an OpenShiftControlPlane; `before` is what it was (R31, R37, R51). */
 export function controlPlaneFindings(
@@ -89,7 +75,7 @@ function referenceErrors(
     const [was, is] = [before, controlPlane].map(
       (one) => partOf(one, 'spec', ...path) ?? (path[0] === 'bootstrap' ? 'Pivot' : undefined),
     );
-    if (!isEqual(was, is)) errors.push(`${at(path)}: cannot be changed`);
+    if (!isDeepStrictEqual(was, is)) errors.push(`${at(path)}: cannot be changed`);
   }
   return errors;
 }
@@ -108,7 +94,7 @@ export function bootstrapConfigFindings(
     !isTemplate &&
     before !== undefined &&
     hasDataSecret(before) &&
-    !isEqual(before['spec'], spec)
+    !isDeepStrictEqual(before['spec'], spec)
   )
     errors.push(
       'spec: cannot be changed, since the host got its Ignition already: replace its Machine',

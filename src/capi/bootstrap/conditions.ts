@@ -3,7 +3,7 @@ import { plainLine } from '../../lib/plain-text.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { patchOf } from '../../reconcile/write.ts';
-import type { ApiCondition, BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
+import type { BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
 import {
   findCondition,
   type NewCondition,
@@ -89,15 +89,8 @@ function dataSecretCondition(
     return { type, status: 'True', reason: 'Available' };
   if (verdict !== undefined) return { type, status: 'False', ...verdict };
   const before = findCondition(conditions, type);
-  return before === undefined
-    ? { type, status: 'False', reason: 'WaitingForMachine' }
-    : conditionFrom(before);
+  return before ?? { type, status: 'False', reason: 'WaitingForMachine' };
 }
-
-const conditionFrom = ({ type, status, reason, message }: ApiCondition): NewCondition => ({
-  ...{ type, status, reason },
-  ...(message === undefined ? {} : { message }),
-});
 
 /** Stages after which the host itself says nothing more. */
 const silentStages: ReadonlySet<string> = new Set<Stage>([

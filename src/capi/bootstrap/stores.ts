@@ -14,10 +14,9 @@ import {
   controlPlaneType,
   clusters,
   capiMachines,
-  machineType,
   ownNames,
 } from '../api.ts';
-import { placed } from '../objects.ts';
+import { coreOwner, placed } from '../objects.ts';
 import type { MachineRole } from './machine-ignition.ts';
 
 /** What the provider follows, all of it found within its own namespace. */
@@ -87,13 +86,8 @@ export const storedParts =
     stores[part].get(name, namespace);
 
 /** The name of the Machine that owns a config; undefined while none does, as for the config of a template. */
-export function machineNameOf(config: BootstrapConfig): string | undefined {
-  const [group] = machineType.apiVersion.split('/');
-  const owner = (config.metadata.ownerReferences ?? []).find(
-    ({ kind, apiVersion }) => kind === machineType.kind && apiVersion.split('/')[0] === group,
-  );
-  return owner?.name;
-}
+export const machineNameOf = ({ metadata }: BootstrapConfig): string | undefined =>
+  coreOwner(metadata, 'Machine')?.name;
 
 /** All that decides about a config. Undefined where its Machine or its Cluster has vanished, or never was. */
 export function configView(config: BootstrapConfig, find: Find): ConfigView | undefined {

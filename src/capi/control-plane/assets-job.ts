@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { type InstallInputs, type InstallerRun, installerRuns } from '../../ports/installer.ts';
@@ -243,12 +243,7 @@ const assetsArgs = (
 
 /** How a Job is (Kubernetes, `JobCondition`). */
 export function jobState(job: KubeObject): 'running' | 'complete' | 'failed' {
-  const isTrue = (type: string): boolean =>
-    listAt(job, 'status', 'conditions').some(
-      (one) =>
-        partOf(one as KubeObject, 'type') === type &&
-        partOf(one as KubeObject, 'status') === 'True',
-    );
+  const isTrue = (type: string): boolean => conditionOf(job, type).status === 'True';
   if (isTrue('Complete')) return 'complete';
   return isTrue('Failed') || isTrue('FailureTarget') ? 'failed' : 'running';
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
-import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis, renderDuration, seconds, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { capiNames, type Machine, ownNames } from '../api.ts';
 import { findCondition, type NewCondition } from '../conditions.ts';
+import { reportedOf } from '../host-checks.ts';
 import type { ControlPlaneFacts, HostFact } from './facts.ts';
 import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
 import type { ControlPlaneView } from './view.ts';
@@ -206,7 +206,8 @@ function etcdRefusal(host: HostFact, { view, facts, guest }: Masters): Refusal |
     const names = unfit.map(({ machine }) => machine.metadata.name).join(', ');
     return never(`not Ready, or without a healthy member of etcd: ${names}`);
   }
-  const gone = addressesOfHost(host.machine, nodeOf(host));
+  const [node, { addresses }] = [nodeOf(host), reportedOf(host.machine)];
+  const gone = [...addresses, ...(node === undefined ? [] : addressesOf(node))];
   const left = members.filter((address) => !gone.includes(address));
   const quorum = Math.floor(left.length / 2) + 1;
   return others.length < quorum
@@ -215,11 +216,3 @@ function etcdRefusal(host: HostFact, { view, facts, guest }: Masters): Refusal |
       )
     : undefined;
 }
-
-const addressesOfHost = (
-  { status }: Machine,
-  node: KubeObject | undefined,
-): readonly (string | undefined)[] => [
-  ...(status?.addresses ?? []).map(({ address }) => canonicalAddress(address)),
-  ...(node === undefined ? [] : addressesOf(node)),
-];

@@ -19,7 +19,7 @@ import {
   type OwnerReference,
 } from '../api.ts';
 import { assetsApp } from './assets-job.ts';
-import { isControlledBy, placed, secretText } from '../objects.ts';
+import { coreOwner, isControlledBy, placed, secretText } from '../objects.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
 export interface ControlPlaneView {
@@ -86,13 +86,9 @@ export function controlPlaneStores(
   };
 }
 
-/** The Cluster that owns a control plane: by group, kind and name, since which of them is the controller differs (Cluster API). */
-export const clusterOwner = ({
-  metadata: { ownerReferences = [] },
-}: OpenShiftControlPlane): OwnerReference | undefined =>
-  ownerReferences.find(
-    ({ apiVersion, kind }) => kind === 'Cluster' && apiVersion.split('/')[0] === clusters.group,
-  );
+/** The Cluster that owns a control plane. */
+export const clusterOwner = ({ metadata }: OpenShiftControlPlane): OwnerReference | undefined =>
+  coreOwner(metadata, 'Cluster');
 
 /** A control plane as the stores show it. */
 export function storedControlPlane(

@@ -1,8 +1,8 @@
-import { Buffer } from 'node:buffer';
 import type { KubeObject } from '../../ports/kube.ts';
 import { installStateKeys } from '../admission/install-state.ts';
 import type { installerFolders } from '../admission/manifests.ts';
 import { capiNames, ownNames } from '../api.ts';
+import { secretData } from '../objects.ts';
 import { installStateName } from './objects.ts';
 
 /** A file of the installer's directory. */
@@ -33,9 +33,7 @@ export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly Ku
   const secret = (name: string, metadata: object, files: readonly InstallFile[]): KubeObject => ({
     ...{ apiVersion: 'v1', kind: 'Secret', type: 'Opaque' },
     metadata: { name, namespace, ...metadata },
-    data: Object.fromEntries(
-      files.map(({ name: key, content }) => [key, Buffer.from(content).toString('base64')]),
-    ),
+    data: secretData(Object.fromEntries(files.map((one) => [one.name, one.content]))),
   });
   const labelled = (label: string) => ({
     labels: { [capiNames.clusterName]: cluster, [capiNames.move]: '', [label]: cluster },
