@@ -14,6 +14,7 @@ import { systemRandom } from '../../src/adapters/random.ts';
 import { approved, requestState } from '../../src/cluster/csr/signing-request.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
+import { pageOf } from '../docs/markdown.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, startRig } from '../rig.ts';
 import { forEach } from './bootstrap.ts';
@@ -88,20 +89,8 @@ const barePeak = `require('node:https');
   const status = require('node:fs').readFileSync('/proc/self/status', 'utf8');
   console.error(/^VmHWM:\\s+(\\d+)/m.exec(status)[1] / 1024);`;
 
-const sectionOf = (mebibytes: number, bare: number): string => `## The memory of the controller
-
-Of its peak ${bare.toFixed(0)} MiB are Node's own: a Node of the same run that has loaded TLS and does nothing takes as much, 39 MiB
-of it pages of its program, which containers of one image share. The program and its connections take some 15 MiB more, and ten
-thousand requests of as many names, with what is known of them, 7; the rest is what is read at the moment. The answer of the service, 29 MiB for
-a thousand hosts as real ones are, is read host by host.
-
-## The controller and the polls that it replaces
-
-assisted-installer-controller lists nodes and certificate requests every 30 seconds, and asks for the cluster every 60 (its
-source, commit 880389d4): eleven requests a minute to the API server, and eight to the service, with nothing to do. Both lists
-have ${mebibytes.toFixed(0)} MiB of JSON here. A node that is Ready is reported 15 s later in the mean and 30 s at most; a kubelet that makes
-two certificate requests, one after the other, waits 30 s in the mean and 60 s at most.
-`;
+const sectionOf = (mebibytes: number, bare: number): string =>
+  pageOf('performance-controller', { mebibytes: mebibytes.toFixed(0), bare: bare.toFixed(0) });
 
 /** How often the controller has listed what it has listed most often; a further page is no list. */
 function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {

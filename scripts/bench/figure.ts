@@ -1,3 +1,5 @@
+import { codeCell, table } from '../docs/markdown.ts';
+
 /** What Bootwright needs, against a baseline that was measured in the same run. */
 export interface Measured {
   readonly name: string;
@@ -53,14 +55,13 @@ export function renderTable(figures: readonly Figure[]): string {
       baseline === undefined ? `${round(measured)} ${unit}` : `× ${round(valueOf(figure))}`;
     const limit = baseline === undefined ? `${bound} ${unit}` : `× ${bound}`;
     const verdict = isWithin(figure) ? 'yes' : '**no**';
-    return `| ${name} | ${round(measured)} ${unit} | ${against} | ${value} | ${limit} | ${verdict} | \`${command}\` |`;
+    const own = [name, `${round(measured)} ${unit}`, against, value, limit, verdict];
+    return [...own, codeCell(command)];
   });
-  return [
-    '| Figure | Measured | Baseline of the same run | Value | Bound | Kept | Command |',
-    '| --- | --- | --- | --- | --- | --- | --- |',
-    ...rows,
-    '',
-  ].join('\n');
+  return table(
+    ['Figure', 'Measured', 'Baseline of the same run', 'Value', 'Bound', 'Kept', 'Command'],
+    rows,
+  );
 }
 
 const round = (value: number): string =>

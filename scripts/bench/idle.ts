@@ -4,6 +4,7 @@ import { runScenario, type LabRun } from '../../mocks/lab/run.ts';
 import { readScenario } from '../../mocks/lab/scenario.ts';
 import type { LabHost } from '../../mocks/lab/lab-host.ts';
 import { bundlePath } from '../bundle.ts';
+import { codeCell, pageOf, table } from '../docs/markdown.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, kubeParts } from '../rig.ts';
 import type { Findings } from './figure.ts';
@@ -78,30 +79,18 @@ function idleOfHost(marks: Parameters<typeof idleOf>[0], host: LabHost): HostIdl
 
 const shown = (seconds: number): string => `${seconds.toFixed(2)} s`;
 
-const sectionOf = (hosts: readonly HostIdle[]): string => `## Time in which nothing was waited for
+const sectionOf = (hosts: readonly HostIdle[]): string =>
+  pageOf('performance-idle', {
+    hosts: table(
+      ['Host', 'Role', 'Idle', 'of it before the reboot', 'Longest step'],
+      hosts.map(cellsOf),
+    ),
+  });
 
-The scenario \`${name}\` of the lab, run once against a real API server. Idle is the time in which a step continued
-waiting although nothing was missing any more and nothing else was done on the host. The delay that was ordered
-with the reboot counts too.
-
-| Host | Role | Idle | of it before the reboot | Longest step |
-| --- | --- | --- | --- | --- |
-${hosts.map(rowOf).join('\n')}
-
-assisted-installer does not get by without this time: its pauses are fixed. In role bootstrap it was idle for
-20.1 s of a run of 22.7 s in which everything was ready beforehand; then it waits 60 s for the reboot, as it does on
-each master and worker. This is no figure of this run: it was seen once with assisted-installer at commit 880389d4
-against a real API server of Kubernetes 1.34.
-
-A worker that has to wait for the masters asks the inventory service every half minute, because its wait may
-send two requests in a minute; it can be late by as much. Here the masters are done before the workers have
-written their disks.
-`;
-
-const rowOf = ({ host, role, waitSeconds, delaySeconds, largest }: HostIdle): string => {
-  const step = largest === undefined ? '–' : `\`${largest.step}\`, ${shown(largest.millis / 1000)}`;
-  return `| ${host} | ${role} | ${shown(waitSeconds + delaySeconds)} | ${shown(delaySeconds)} | ${step} |`;
-};
+const cellsOf = ({ host, role, waitSeconds, delaySeconds, largest }: HostIdle) => [
+  ...[host, role, shown(waitSeconds + delaySeconds), shown(delaySeconds)],
+  largest === undefined ? '–' : `${codeCell(largest.step)}, ${shown(largest.millis / 1000)}`,
+];
 
 /**
  * How long a reboot waits that was ordered by `shutdown -r`, of all the commands of a host: `now`, or `+N` for so many

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../bundle.ts';
+import { pageOf, sections } from '../docs/markdown.ts';
 import { measureBootstrapMemory } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
@@ -40,15 +41,6 @@ const groups: Readonly<Record<string, Measure>> = {
   leaks: alone(measureLeaks),
 };
 
-const page = (figures: readonly Figure[], sections: readonly string[]): string => `# Performance
-
-Written by \`npm run bench\`. Each figure with a baseline is a ratio to what was measured in the same run on the
-same machine; the others are absolute. The writer is the lab's stand-in for coreos-installer: it prints a line
-per second as the real one does and writes nothing. So what is measured is the agent's own share. A command
-on the host goes through the lab's stand-in for nsenter, a program of its own that has to be started each time.
-
-${[renderTable(figures), ...sections].join('\n')}`;
-
 /** Measures the groups that are named, or all, and writes JSON to standard output. */
 async function main(names: readonly string[]): Promise<number> {
   const unknown = names.find((name) => !Object.hasOwn(groups, name));
@@ -58,13 +50,13 @@ async function main(names: readonly string[]): Promise<number> {
   }
   await ensureBundle((text) => process.stderr.write(text));
   const figures: Figure[] = [];
-  const sections: string[] = [];
+  const texts: string[] = [];
   for (const [name, measure] of Object.entries(groups)) {
     if (names.length > 0 && !names.includes(name)) continue;
     const findings = await measure();
     const command = `npm run bench -- ${name}`;
     figures.push(...findings.figures.map((figure) => ({ ...figure, command })));
-    if (findings.section !== undefined) sections.push(findings.section);
+    if (findings.section !== undefined) texts.push(findings.section.trimEnd());
   }
   const withValues = figures.map((figure) => ({
     ...figure,
@@ -72,10 +64,11 @@ async function main(names: readonly string[]): Promise<number> {
     isWithin: isWithin(figure),
   }));
   process.stdout.write(`${JSON.stringify(withValues, null, 2)}\n`);
-  process.stderr.write([renderTable(figures), ...sections].join('\n'));
+  const findings = sections([renderTable(figures), ...texts]);
+  process.stderr.write(`${findings}\n`);
   if (names.length === 0) {
     const path = resolve(import.meta.dirname, '../../docs/performance.md');
-    writeFileSync(path, page(figures, sections));
+    writeFileSync(path, pageOf('performance', { findings }));
   }
   return figures.every(isWithin) ? 0 : 1;
 }
