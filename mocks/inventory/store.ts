@@ -16,58 +16,7 @@ import type {
 import { timedOut } from './stage-limits.ts';
 
 /** The service's memory: one cluster and its hosts. */
-export interface InventoryStore {
-  readonly cluster: () => ClusterRecord;
-  readonly hosts: () => readonly HostRecord[];
-  readonly host: (id: string) => HostRecord | undefined;
-  /** Applies a progress report by the rules of the service; undefined for an unknown host. */
-  readonly report: (
-    hostId: string,
-    report: ProgressReport,
-    api: 'v1' | 'v2',
-  ) => ProgressDecision | undefined;
-  /** The kubeconfig of the cluster, undefined until it is set. */
-  readonly kubeconfig: () => string | undefined;
-  /** Gives the cluster its kubeconfig; the service has it when the installation begins. */
-  readonly setKubeconfig: (text: string) => void;
-  /** URL of the machine-config-server; undefined for the one of a name that nobody resolves. */
-  readonly configServer: () => string | undefined;
-  readonly setConfigServer: (url: string) => void;
-  /** Puts further files on the bootstrap host, by path. */
-  readonly addBootstrapFiles: (files: Readonly<Record<string, string>>) => void;
-  readonly bootstrapFiles: () => Readonly<Record<string, string>>;
-  /** Files of the cluster that a test has put there, by name. */
-  readonly clusterFiles: () => Readonly<Record<string, string>>;
-  readonly addClusterFiles: (files: Readonly<Record<string, string>>) => void;
-  /** Every upload of the controller's logs. */
-  readonly controllerLogs: () => readonly UploadedFile[];
-  readonly addControllerLogs: (file: UploadedFile) => void;
-  /** Notes how far the logs of a host are; false for an unknown host. */
-  readonly setHostLogs: (
-    hostId: string,
-    logs: Partial<Pick<HostRecord, 'logsState' | 'logBytes'>>,
-  ) => boolean;
-  readonly setClusterLogs: (state: string) => void;
-  /** Keeps the cluster as a decision has changed it, with what follows from that. */
-  readonly setCluster: (cluster: ClusterRecord) => void;
-  /** What controllers said of the end, in order. */
-  readonly completions: () => readonly Completion[];
-  readonly addCompletion: (completion: Completion) => void;
-  /** What was added to the list that users see, in order. */
-  readonly events: () => readonly ReceivedEvent[];
-  readonly addEvent: (event: ReceivedEvent) => void;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Fails the hosts whose stage has lasted too long; the service does so every few seconds. */
-  readonly checkStages: () => void;
-  /** Cancels the installation as a user does. */
-  readonly cancel: () => void;
-  /**
-   * Resets it as a user does (assisted-service, `ResetCluster` and `TransitionTypeResettingPendingUserAction`): the
-   * hosts keep their stage and their place in the list, and no step that stops their agent is handed out.
-   */
-  readonly reset: () => void;
-}
+export type InventoryStore = ReturnType<typeof inventoryStore>;
 
 const cancelled = { status: 'cancelled', statusInfo: 'Installation cancelled by user' } as const;
 const reset = {
@@ -75,6 +24,8 @@ const reset = {
   statusInfo:
     'Host requires booting into the discovery image to complete resetting the installation',
 } as const;
+
+type Files = Readonly<Record<string, string>>;
 
 /** What a service begins with. */
 export interface StoreSeed extends ClusterView {
@@ -86,12 +37,12 @@ export interface StoreSeed extends ClusterView {
 export function inventoryStore(
   { finalizingLimits = {}, ...begin }: StoreSeed,
   now: () => number = Date.now,
-): InventoryStore {
+) {
   let view: ClusterView = begin;
   let kubeconfig: string | undefined;
   let configServer: string | undefined;
-  let bootstrapFiles: Readonly<Record<string, string>> = {};
-  let clusterFiles: Readonly<Record<string, string>> = {};
+  let bootstrapFiles: Files = {};
+  let clusterFiles: Files = {};
   const controllerLogs: UploadedFile[] = [];
   const completions: Completion[] = [];
   const events: ReceivedEvent[] = [];
@@ -109,10 +60,15 @@ export function inventoryStore(
     };
   };
   return {
-    cluster: () => view.cluster,
-    hosts: () => view.hosts,
+    cluster: (): ClusterRecord => view.cluster,
+    hosts: (): readonly HostRecord[] => view.hosts,
     host: find,
-    report: (hostId, report, api) => {
+    /** Applies a progress report by the rules of the service; undefined for an unknown host. */
+    report: (
+      hostId: string,
+      report: ProgressReport,
+      api: 'v1' | 'v2',
+    ): ProgressDecision | undefined => {
       const host = find(hostId);
       if (host === undefined) return undefined;
       const decision = decideProgress(host, report, {
@@ -127,47 +83,55 @@ export function inventoryStore(
       }
       return decision;
     },
-    kubeconfig: () => kubeconfig,
-    setKubeconfig: (text) => {
+    /** The kubeconfig of the cluster, undefined until it is set; the service has it when the installation begins. */
+    kubeconfig: (): string | undefined => kubeconfig,
+    setKubeconfig: (text: string): void => {
       kubeconfig = text;
     },
-    configServer: () => configServer,
-    setConfigServer: (url) => {
+    /** URL of the machine-config-server; undefined for the one of a name that nobody resolves. */
+    configServer: (): string | undefined => configServer,
+    setConfigServer: (url: string): void => {
       configServer = url;
     },
-    addBootstrapFiles: (files) => {
+    /** Further files of the bootstrap host, by path. */
+    bootstrapFiles: (): Files => bootstrapFiles,
+    addBootstrapFiles: (files: Files): void => {
       bootstrapFiles = { ...bootstrapFiles, ...files };
     },
-    bootstrapFiles: () => bootstrapFiles,
-    clusterFiles: () => clusterFiles,
-    addClusterFiles: (files) => {
+    /** Files of the cluster that a test has put there, by name. */
+    clusterFiles: (): Files => clusterFiles,
+    addClusterFiles: (files: Files): void => {
       clusterFiles = { ...clusterFiles, ...files };
     },
-    controllerLogs: () => controllerLogs,
-    addControllerLogs: (file) => {
-      controllerLogs.push(file);
-    },
-    setHostLogs: (hostId, logs) => {
+    /** Every upload of the controller's logs. */
+    controllerLogs: (): readonly UploadedFile[] => controllerLogs,
+    addControllerLogs: (file: UploadedFile): unknown => controllerLogs.push(file),
+    /** Notes how far the logs of a host are; false for an unknown host. */
+    setHostLogs: (
+      hostId: string,
+      logs: Partial<Pick<HostRecord, 'logsState' | 'logBytes'>>,
+    ): boolean => {
       const host = find(hostId);
       if (host !== undefined) replace({ ...host, ...logs });
       return host !== undefined;
     },
-    setClusterLogs: (logsState) => {
+    setClusterLogs: (logsState: string): void => {
       view = { ...view, cluster: { ...view.cluster, logsState } };
     },
-    setCluster: (cluster) => {
+    /** Keeps the cluster as a decision has changed it, with what follows from that. */
+    setCluster: (cluster: ClusterRecord): void => {
       view = settle({ ...view, cluster });
     },
-    completions: () => completions,
-    addCompletion: (completion) => {
-      completions.push(completion);
-    },
-    events: () => events,
-    addEvent: (event) => {
-      events.push(event);
-    },
+    /** What controllers said of the end, in order. */
+    completions: (): readonly Completion[] => completions,
+    addCompletion: (completion: Completion): unknown => completions.push(completion),
+    /** What was added to the list that users see, in order. */
+    events: (): readonly ReceivedEvent[] => events,
+    addEvent: (event: ReceivedEvent): unknown => events.push(event),
+    /** Milliseconds since the epoch. */
     now,
-    checkStages: () => {
+    /** Fails the hosts whose stage has lasted too long; the service does so every few seconds. */
+    checkStages: (): void => {
       const waitsForUser = view.hosts.some(
         ({ status }) => status === 'installing-pending-user-action',
       );
@@ -180,7 +144,12 @@ export function inventoryStore(
         cluster: overdue(view.cluster, now(), finalizingLimits) ?? view.cluster,
       });
     },
-    cancel: () => end('cancelled', cancelled),
-    reset: () => end('insufficient', reset),
+    /** Cancels the installation as a user does. */
+    cancel: (): void => end('cancelled', cancelled),
+    /**
+     * Resets it as a user does (assisted-service, `ResetCluster` and `TransitionTypeResettingPendingUserAction`): the
+     * hosts keep their stage and their place in the list, and no step that stops their agent is handed out.
+     */
+    reset: (): void => end('insufficient', reset),
   };
 }

@@ -1,6 +1,6 @@
 // @peculiar/x509 needs this before anything else of it is loaded.
 import 'reflect-metadata';
-import { generateKeyPairSync, type KeyObject, randomBytes, type webcrypto } from 'node:crypto';
+import { randomBytes, webcrypto } from 'node:crypto';
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -8,6 +8,7 @@ import {
   type Extension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  PemConverter,
   SubjectAlternativeNameExtension,
   type X509Certificate,
   X509CertificateGenerator,
@@ -44,6 +45,7 @@ export interface Pki {
 /** In this group everything is allowed, whatever RBAC says. */
 export const administrators = 'system:masters';
 
+const { subtle } = webcrypto;
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256' };
 const signingAlgorithm = { name: 'ECDSA', hash: 'SHA-256' };
 const HOUR = 3_600_000;
@@ -60,14 +62,17 @@ const servedNames = [
 export async function createPki(): Promise<Pki> {
   const authority = await createAuthority('kube-lab-ca');
   const admins = await createAuthority('admin-kubeconfig-signer');
-  const tokens = createKeys();
+  const tokens = await createKeys();
   return {
-    ca: pairOf(authority),
-    adminCa: pairOf(admins),
+    ca: await pairOf(authority),
+    adminCa: await pairOf(admins),
     serving: await issue(authority, [{ CN: ['kube-apiserver'] }], servingExtensions()),
     tokens: {
-      privateKey: pemOf(tokens.privateKey),
-      publicKey: tokens.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      privateKey: await pemOf(tokens.privateKey),
+      publicKey: PemConverter.encode(
+        await subtle.exportKey('spki', tokens.publicKey),
+        'PUBLIC KEY',
+      ),
     },
     issueFor: (user) => issueClient(authority, user),
     issueForAdmin: (user) => issueClient(admins, user),
@@ -75,12 +80,12 @@ export async function createPki(): Promise<Pki> {
 }
 
 async function createAuthority(name: string): Promise<Authority> {
-  const keys = createKeys();
+  const keys = await createKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     ...validity(),
     name: [{ CN: [name] }],
     signingAlgorithm,
-    keys: cryptoKeys(keys),
+    keys,
     extensions: [
       new BasicConstraintsExtension(true, undefined, true),
       new KeyUsagesExtension(
@@ -92,9 +97,9 @@ async function createAuthority(name: string): Promise<Authority> {
   return { certificate, privateKey: keys.privateKey };
 }
 
-const pairOf = ({ certificate, privateKey }: Authority): PemPair => ({
+const pairOf = async ({ certificate, privateKey }: Authority): Promise<PemPair> => ({
   certificate: certificate.toString('pem'),
-  key: pemOf(privateKey),
+  key: await pemOf(privateKey),
 });
 
 function issueClient(authority: Authority, { name, groups = [] }: KubeUser): Promise<PemPair> {
@@ -103,14 +108,9 @@ function issueClient(authority: Authority, { name, groups = [] }: KubeUser): Pro
   return issue(authority, subject, extensions);
 }
 
-interface Keys {
-  readonly privateKey: KeyObject;
-  readonly publicKey: KeyObject;
-}
-
 interface Authority {
   readonly certificate: X509Certificate;
-  readonly privateKey: KeyObject;
+  readonly privateKey: webcrypto.CryptoKey;
 }
 
 async function issue(
@@ -118,17 +118,17 @@ async function issue(
   subject: Record<string, string[]>[],
   extensions: Extension[],
 ): Promise<PemPair> {
-  const keys = createKeys();
+  const { privateKey, publicKey } = await createKeys();
   const certificate = await X509CertificateGenerator.create({
     ...validity(),
     subject,
     issuer: authority.certificate.subject,
     signingAlgorithm,
-    signingKey: signing(authority.privateKey),
-    publicKey: cryptoKeys(keys).publicKey,
+    signingKey: authority.privateKey,
+    publicKey,
     extensions,
   });
-  return { certificate: certificate.toString('pem'), key: pemOf(keys.privateKey) };
+  return pairOf({ certificate, privateKey });
 }
 
 function servingExtensions(): Extension[] {
@@ -151,24 +151,11 @@ function validity() {
   };
 }
 
-function createKeys(): Keys {
-  return generateKeyPairSync('ec', { namedCurve: 'P-256' });
-}
+const createKeys = (): Promise<webcrypto.CryptoKeyPair> =>
+  subtle.generateKey(ecdsa, true, ['sign', 'verify']);
 
-function signing(key: KeyObject): webcrypto.CryptoKey {
-  return key.toCryptoKey(ecdsa, true, ['sign']);
-}
-
-function cryptoKeys({ privateKey, publicKey }: Keys): webcrypto.CryptoKeyPair {
-  return {
-    privateKey: signing(privateKey),
-    publicKey: publicKey.toCryptoKey(ecdsa, true, ['verify']),
-  };
-}
-
-function pemOf(key: KeyObject): string {
-  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
-}
+const pemOf = async (key: webcrypto.CryptoKey): Promise<string> =>
+  PemConverter.encode(await subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 
 /** What a kubeconfig says. */
 interface KubeconfigContent {

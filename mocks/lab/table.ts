@@ -40,17 +40,6 @@ export interface Table {
 
 const span = (text: string, tone: Tone = 'plain'): Span => ({ text, tone });
 
-/** The cells of each column but the last, which takes the rest; 0 where it is left out. */
-interface Columns {
-  readonly host: number;
-  readonly role: number;
-  readonly stage: number;
-  readonly bar: number;
-  readonly seconds: number;
-  readonly left: number;
-  readonly doing: number;
-}
-
 /** Longest stage, `Waiting for control plane`, cut by a few letters. */
 const wholeStage = 22;
 /** `100 % `. */
@@ -59,7 +48,8 @@ const longestBar = 20;
 /** Cells for what a host does without which there is no bar. */
 const leastDoing = 24;
 
-function columnsFor(rows: readonly Row[], width: number): Columns {
+/** The cells of each column; 0 where it is left out. The last one takes the rest. */
+function columnsFor(rows: readonly Row[], width: number) {
   const longest = (text: (row: Row) => string, least: number): number =>
     Math.max(least, ...rows.map((row) => stringWidth(text(row))));
   const isNarrow = width < 80;
@@ -101,7 +91,7 @@ export function renderTable(table: Table, width: number): readonly Line[] {
   ];
 }
 
-function renderRow(row: Row, columns: Columns): Line {
+function renderRow(row: Row, columns: ReturnType<typeof columnsFor>): Line {
   const { host, role, stage, percent, seconds, left, tone } = row;
   const filled = Math.round((percent / 100) * columns.bar);
   const doing = row.doing.replaceAll(/\s+/g, ' ');
