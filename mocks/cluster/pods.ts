@@ -50,24 +50,17 @@ interface PodTemplate {
 
 /** What a kubelet says of a pod whose containers run, after so many restarts. */
 export const runningStatus = (pod: KubeObject, at: Date, restartCount = 0): object => ({
-  phase: 'Running',
   startTime: at.toISOString(),
-  conditions: conditionsOf([], at),
-  containerStatuses: containersOf(pod).map((container) => ({
-    ...{ ...container, imageID: container.image, ready: true, started: true, restartCount },
-    state: { running: { startedAt: at.toISOString() }, waiting: null },
+  ...statusOf(pod, { phase: 'Running', isReady: true, at, restartCount }, () => ({
+    ...{ running: { startedAt: at.toISOString() }, waiting: null },
   })),
 });
 
 /** What it says of one whose container crashed, and is started again after a pause. */
-export const backOffStatus = (pod: KubeObject, at: Date, restartCount: number): object => ({
-  phase: 'Running',
-  conditions: conditionsOf(['Ready', 'ContainersReady'], at),
-  containerStatuses: containersOf(pod).map((container) => ({
-    ...{ ...container, imageID: container.image, ready: false, started: false, restartCount },
-    state: { waiting: { reason: 'CrashLoopBackOff' } },
-  })),
-});
+export const backOffStatus = (pod: KubeObject, at: Date, restartCount: number): object =>
+  statusOf(pod, { phase: 'Running', isReady: false, at, restartCount }, () => ({
+    waiting: { reason: 'CrashLoopBackOff' },
+  }));
 
 /** How a container has ended: 0, or what a person reads of it. */
 interface ContainerEnd {
@@ -82,15 +75,10 @@ export const endedStatus = (
   at: Date,
   { exitCode, message }: ContainerEnd = { exitCode: 0, message: '' },
 ): object => {
-  const reason = exitCode === 0 ? 'Completed' : 'Error';
-  return {
-    phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-    conditions: conditionsOf(['Ready', 'ContainersReady'], at),
-    containerStatuses: containersOf(pod).map((container) => ({
-      ...{ ...container, imageID: container.image, ready: false, started: false, restartCount: 0 },
-      state: { terminated: { exitCode, reason, message, finishedAt: at.toISOString() } },
-    })),
-  };
+  const [phase, reason] = exitCode === 0 ? ['Succeeded', 'Completed'] : ['Failed', 'Error'];
+  return statusOf(pod, { phase, isReady: false, at }, () => ({
+    terminated: { exitCode, reason, message, finishedAt: at.toISOString() },
+  }));
 };
 
 /** The pod on a master that gives hosts their Ignition. */
@@ -128,12 +116,9 @@ const pullMessages: Readonly<Record<PullReason, (image: string) => string>> = {
 
 /** What a kubelet says of a pod whose images it does not get. */
 export const unpulledStatus = (pod: KubeObject, reason: PullReason, at: Date): object => ({
-  phase: 'Pending',
   startTime: at.toISOString(),
-  conditions: conditionsOf(['Ready', 'ContainersReady'], at),
-  containerStatuses: containersOf(pod).map((container) => ({
-    ...{ ...container, imageID: '', ready: false, started: false, restartCount: 0 },
-    state: { waiting: { reason, message: pullMessages[reason](container.image) } },
+  ...statusOf(pod, { phase: 'Pending', isReady: false, at, imageID: '' }, ({ image }) => ({
+    waiting: { reason, message: pullMessages[reason](image) },
   })),
 });
 
@@ -167,13 +152,34 @@ const containersOf = (pod: KubeObject): readonly Container[] =>
     ({ name, image }) => ({ name, image }),
   );
 
-const conditionsOf = (untrue: readonly string[], at: Date): readonly object[] =>
-  ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
-    type,
-    status: untrue.includes(type) ? 'False' : 'True',
-    ...(untrue.includes(type) ? { reason: 'ContainersNotReady' } : {}),
-    lastTransitionTime: at.toISOString(),
-  }));
+/** How a pod is as a whole. */
+interface PodState {
+  readonly phase: string | undefined;
+  readonly isReady: boolean;
+  readonly at: Date;
+  readonly restartCount?: number;
+  /** What its containers run; their images unless given. */
+  readonly imageID?: string;
+}
+
+/** A status of a pod of which each container is in the given state. */
+const statusOf = (
+  pod: KubeObject,
+  { phase, isReady, at, restartCount = 0, imageID }: PodState,
+  state: (container: Container) => object,
+): object => ({
+  phase,
+  conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => {
+    const isTrue = isReady || !type.endsWith('Ready');
+    const why = isTrue ? {} : { reason: 'ContainersNotReady' };
+    const lastTransitionTime = at.toISOString();
+    return { type, status: isTrue ? 'True' : 'False', ...why, lastTransitionTime };
+  }),
+  containerStatuses: containersOf(pod).map((container) => ({
+    ...{ ...container, imageID: imageID ?? container.image, restartCount },
+    ...{ ready: isReady, started: isReady, state: state(container) },
+  })),
+});
 
 /** The name of the event with which the controller says that it works. */
 export const controllerReady = 'AssistedControllerIsReady';

@@ -75,27 +75,11 @@ export interface Mount {
   readonly options: string;
 }
 
-/** The block devices of a host and what is made of them. Changes are told to `onChange`. */
-export interface Devices {
-  readonly all: () => readonly Device[];
-  readonly byKname: (kname: string) => Device | undefined;
-  /** By any path of the device: /dev/sda, /dev/dm-0, /dev/mapper/x, /dev/vg/lv, /dev/disk/by-id/…. */
-  readonly byPath: (path: string) => Device | undefined;
-  readonly childrenOf: (device: Device) => readonly Device[];
-  /** What stands on a device, next first; a device with two parents comes once. */
-  readonly above: (device: Device) => readonly Device[];
-  readonly add: (...devices: readonly Device[]) => void;
-  /** Removes devices and all that stands on them. */
-  readonly remove: (...devices: readonly Device[]) => void;
-  /** Symbolic links below /dev, each with the path it leads to. */
-  readonly links: () => ReadonlyMap<string, string>;
-  readonly mounts: Mount[];
-  /** Paths of devices that are swapped to. */
-  readonly swaps: string[];
-}
+/** The block devices of a host and what is made of them. */
+export type Devices = ReturnType<typeof devicesOf>;
 
-/** Makes the block devices of one host. */
-export function devicesOf(begin: readonly Device[], onChange: () => void): Devices {
+/** Makes the block devices of one host; `onChange` is called after each change of them. */
+export function devicesOf(begin: readonly Device[], onChange: () => void) {
   let list: readonly Device[] = begin;
   let links = linksOf(list);
   const childrenOf = ({ kname }: Device): readonly Device[] =>
@@ -109,24 +93,27 @@ export function devicesOf(begin: readonly Device[], onChange: () => void): Devic
     onChange();
   };
   return {
-    all: () => list,
-    byKname: (kname) => list.find((one) => one.kname === kname),
-    byPath: (path) => {
+    all: (): readonly Device[] => list,
+    byKname: (kname: string): Device | undefined => list.find((one) => one.kname === kname),
+    /** By any path of the device: /dev/sda, /dev/dm-0, /dev/mapper/x, /dev/vg/lv, /dev/disk/by-id/…. */
+    byPath: (path: string): Device | undefined => {
       const target = links.get(path) ?? path;
       return list.find((one) => `/dev/${one.kname}` === target);
     },
     childrenOf,
+    /** What stands on a device, next first; a device with two parents comes once. */
     above,
-    add: (...added) => {
-      change([...list, ...added]);
-    },
-    remove: (...removed) => {
+    add: (...added: readonly Device[]): void => change([...list, ...added]),
+    /** Removes devices and all that stands on them. */
+    remove: (...removed: readonly Device[]): void => {
       const gone = new Set(removed.flatMap((one) => [one, ...above(one)]));
       change(list.filter((one) => !gone.has(one)));
     },
-    links: () => links,
-    mounts: [],
-    swaps: [],
+    /** Symbolic links below /dev, each with the path it leads to. */
+    links: (): ReadonlyMap<string, string> => links,
+    mounts: [] as Mount[],
+    /** Paths of devices that are swapped to. */
+    swaps: [] as string[],
   };
 }
 

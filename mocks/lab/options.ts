@@ -3,31 +3,7 @@ import { nearestName } from '../../src/lib/nearest.ts';
 import { DEFAULT_SCENARIO } from './scenario.ts';
 
 /** What the lab was asked for. */
-export interface LabOptions {
-  readonly scenario: string;
-  /** File that takes the report. */
-  readonly report: string | undefined;
-  readonly isList: boolean;
-  readonly isHelp: boolean;
-  /** Prints the schema of a report. */
-  readonly isSchema: boolean;
-  /** What virtual machines start from, which are installed instead of simulated hosts. */
-  readonly vm: 'bios' | 'uefi' | undefined;
-  /** File with a MachineOSConfig that the operating system of a virtual machine is built from. */
-  readonly osConfig: string | undefined;
-  /** A virtual machine is installed with the files of `deploy` alone; no scenario is run. */
-  readonly isWithoutService: boolean;
-  /** A cluster is installed through Cluster API; no scenario is run. */
-  readonly isByCapi: boolean;
-  /** Bundle of the agent; built from the sources unless given. */
-  readonly agent: string | undefined;
-  /** Serves the page of the run. */
-  readonly isPage: boolean;
-  /** File that takes the page at the end. */
-  readonly pageFile: string | undefined;
-  /** Keeps the files of hosts and agents. */
-  readonly keeps: boolean;
-}
+export type LabOptions = ReturnType<typeof readOptions>;
 
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file FILE.html] [--report FILE.json]
@@ -71,7 +47,7 @@ when the lab could not run.
  * Reads the command line of the lab.
  * @throws TypeError for words that it does not know, or that do not go together
  */
-export function readOptions(args: readonly string[]): LabOptions {
+export function readOptions(args: readonly string[]) {
   const values = valuesIn(args);
   const osConfig = values['os-config'];
   if (osConfig !== undefined && !values.vm) {
@@ -91,6 +67,7 @@ export function readOptions(args: readonly string[]): LabOptions {
     isList: values.list,
     isHelp: values.help,
     isSchema: values.schema,
+    /** What virtual machines start from, which are installed instead of simulated hosts. */
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
     osConfig,
     isPage: values.page,

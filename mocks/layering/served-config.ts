@@ -1,6 +1,7 @@
 // What a machine-config-server makes of a rendered MachineConfig, and what a machine reads in it.
 import { z } from 'zod';
 import type { KubeObject } from '../../src/ports/kube.ts';
+import { bytesOf } from '../host/commands/machine-config-daemon.ts';
 
 const group = 'machineconfiguration.openshift.io';
 const annotationsPath = '/etc/machine-config-daemon/node-annotations.json';
@@ -110,12 +111,7 @@ export function readFirstBootConfig(text: string): FirstBootConfig {
 }
 
 /** The text of a data URL. */
-function textOfSource(source: string): string {
-  const [, head = '', body = ''] = /^data:([^,]*),(.*)$/s.exec(source) ?? [];
-  return head.endsWith(';base64')
-    ? Buffer.from(body, 'base64').toString('utf8')
-    : decodeURIComponent(body);
-}
+const textOfSource = (source: string): string => bytesOf({ source, compression: '' }).toString();
 
 const Pointer = z.object({
   ignition: z.object({

@@ -45,27 +45,13 @@ interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
 }
 
 /** All registries of a run. */
-export interface RegistryNetwork {
-  /** By name, with a tag or with a digest. */
-  readonly images: Map<string, HeldImage>;
-  /** Every question so far, registries that hosts run themselves left out. */
-  readonly asked: readonly RegistryAsk[];
-  /** Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not. */
-  readonly reach: (request: RegistryRequest) => string | undefined;
-  /** Lets a registry die at the next pull of a host, and be away for so long; calls back when it has. */
-  readonly dieAtPull: (by: string, seconds: number, died: () => void) => void;
-  /** How it would refuse, without its being noticed. */
-  readonly refusal: (request: RegistryRequest) => string | undefined;
-}
+export type RegistryNetwork = ReturnType<typeof registryNetwork>;
 
 /** The registry of a pull spec. */
 export const registryOf = (image: string): string => image.split('/')[0] ?? '';
 
 /** Opens registries without images; `now` gives milliseconds. */
-export function registryNetwork(
-  plans: readonly RegistryPlan[],
-  now: () => number = Date.now,
-): RegistryNetwork {
+export function registryNetwork(plans: readonly RegistryPlan[], now: () => number = Date.now) {
   const asked: RegistryAsk[] = [];
   const awayUntil = new Map<string, number>();
   const pullsToDie = new Map<string, { readonly seconds: number; readonly died: () => void }>();
@@ -90,11 +76,17 @@ export function registryNetwork(
     return refusalOf(plan, request);
   };
   return {
-    images: new Map(),
-    asked,
-    dieAtPull: (by, seconds, died) => void pullsToDie.set(by, { seconds, died }),
+    /** By name, with a tag or with a digest. */
+    images: new Map<string, HeldImage>(),
+    /** Every question so far, registries that hosts run themselves left out. */
+    asked: asked as readonly RegistryAsk[],
+    /** Lets a registry die at the next pull of a host, and be away for so long; calls back when it has. */
+    dieAtPull: (by: string, seconds: number, died: () => void): unknown =>
+      pullsToDie.set(by, { seconds, died }),
+    /** How it would refuse, without its being noticed. */
     refusal: answer,
-    reach: (request) => {
+    /** Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not. */
+    reach: (request: RegistryRequest): string | undefined => {
       const refusal = answer(request);
       const { by, verb, image } = request;
       asked.push({ by, verb, image, registry: registryOf(image), refusal });

@@ -127,7 +127,7 @@ async function writeIgnitionFile(
 }
 
 /** The bytes of a data URL; nothing else can be had without a network. */
-function bytesOf({ source, compression }: Contents): Buffer {
+export function bytesOf({ source, compression }: Contents): Buffer {
   if (source === '') return Buffer.alloc(0);
   const [, head = '', body] = /^data:([^,]*),(.*)$/s.exec(source) ?? [];
   if (body === undefined) throw new Error(`unsupported source ${source.slice(0, 40)}`);
