@@ -86,7 +86,8 @@ export const configServerPod = (nodeName: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: {
-    name: configServerPodName(nodeName),
+    // The real one has a suffix that nobody knows.
+    name: `machine-config-server-${nodeName}`,
     namespace: 'openshift-machine-config-operator',
     labels: { 'k8s-app': 'machine-config-server' },
   },
@@ -96,10 +97,6 @@ export const configServerPod = (nodeName: string): KubeObject => ({
     containers: [{ name: 'machine-config-server', image: 'registry.example.test/mco:1' }],
   },
 });
-
-/** Its name; the real one has a suffix that nobody knows. */
-export const configServerPodName = (nodeName: string): string =>
-  `machine-config-server-${nodeName}`;
 
 /** Why a kubelet does not get an image: it tries, and then waits (kubernetes, `pkg/kubelet/images`). */
 type PullReason = 'ErrImagePull' | 'ImagePullBackOff';

@@ -54,18 +54,8 @@ interface Targets {
   readonly network: Pick<RegistryNetwork, 'dieAtPull'>;
 }
 
-/** The faults of a day, of which each strikes once. */
-export interface ArmedFaults {
-  /** Kills what is due where a node is now. */
-  readonly strike: (node: SeenNode) => void;
-  /** Whether a host that goes down loses its power. */
-  readonly losesPower: (host: string) => boolean;
-  readonly struck: readonly DayFault[];
-  readonly left: readonly DayFault[];
-}
-
-/** Arms faults. */
-export function armFaults(faults: readonly DayFault[], { kill, network }: Targets): ArmedFaults {
+/** Arms the faults of a day, of which each strikes once. */
+export function armFaults(faults: readonly DayFault[], { kill, network }: Targets) {
   const left = [...faults];
   const struck: DayFault[] = [];
   const isHit = (fault: DayFault): boolean =>
@@ -74,10 +64,13 @@ export function armFaults(faults: readonly DayFault[], { kill, network }: Target
     network.dieAtPull(fault.host, fault.seconds, () => void isHit(fault));
   }
   return {
-    ...{ left, struck },
-    losesPower: (host) =>
+    left: left as readonly DayFault[],
+    struck: struck as readonly DayFault[],
+    /** Whether a host that goes down loses its power. */
+    losesPower: (host: string): boolean =>
       left.some((fault) => fault.kind === 'power-loss' && fault.host === host && isHit(fault)),
-    strike: (node) => {
+    /** Kills what is due where a node is now. */
+    strike: (node: SeenNode): void => {
       for (const fault of left.filter(({ host }) => host === node.name)) {
         const { isDue, isMeant } = killings[fault.kind] ?? {};
         if (isDue?.(node) === true && kill((pod) => isMeant?.(pod, node) === true)) isHit(fault);

@@ -6,21 +6,12 @@ import { type ClusterWork, reportNode } from '../site.ts';
 
 const POLL_INTERVAL_MILLIS = 50;
 
-/** The hosts as they come and go. */
-export interface NodeHosts {
-  readonly isOn: (host: string) => boolean;
-  /** How often a host has gone down so far. */
-  readonly restarts: (host: string) => number;
-  /** Resolves once the cluster is closed. */
-  readonly ended: Promise<unknown>;
-}
-
 /** Follows every host until the cluster is closed; `losesPower` says whether one does on its way down. */
 export function runHosts(
   work: ClusterWork,
   layered: LayeredSite,
   losesPower: (host: string) => boolean,
-): NodeHosts {
+) {
   const { signal } = work;
   const down = new Map<string, number>();
   const off = new Set<string>();
@@ -60,5 +51,11 @@ export function runHosts(
       }),
     ),
   );
-  return { isOn: (host) => !off.has(host), restarts: (host) => down.get(host) ?? 0, ended };
+  return {
+    isOn: (host: string): boolean => !off.has(host),
+    /** How often a host has gone down so far. */
+    restarts: (host: string): number => down.get(host) ?? 0,
+    /** Resolves once the cluster is closed. */
+    ended,
+  };
 }

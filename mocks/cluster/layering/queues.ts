@@ -13,12 +13,6 @@ export interface OperatorObjects {
   readonly jobs: readonly KubeObject[];
 }
 
-/** What the operator of a cluster remembers. */
-export interface OperatorQueues {
-  /** The pools as its controllers see them at a time, in milliseconds. */
-  readonly viewsAt: (now: number, objects: OperatorObjects) => readonly PoolView[];
-}
-
 /** What the queues of a release depend on. */
 interface Operator extends Pick<PoolView, 'knowsPreBuilt'> {
   /** Whether the registry has an image: HOST/[NAMESPACE/]NAME:TAG. */
@@ -26,7 +20,7 @@ interface Operator extends Pick<PoolView, 'knowsPreBuilt'> {
 }
 
 /** The queues of an operator that has just started; its builder starts with the first MachineOSConfig. */
-export function operatorQueues({ knowsPreBuilt, hasTag }: Operator): OperatorQueues {
+export function operatorQueues({ knowsPreBuilt, hasTag }: Operator) {
   const wakesAt = new Map<string, number>();
   const orderedAt = new Map<string, number>();
   const cameAt = new Map<string, { readonly at: number; readonly object: KubeObject }>();
@@ -69,7 +63,11 @@ export function operatorQueues({ knowsPreBuilt, hasTag }: Operator): OperatorQue
   };
 
   return {
-    viewsAt: (now, { pools, osConfigs, builds, nodes, jobs }) => {
+    /** The pools as its controllers see them at a time, in milliseconds. */
+    viewsAt: (
+      now: number,
+      { pools, osConfigs, builds, nodes, jobs }: OperatorObjects,
+    ): readonly PoolView[] => {
       const picked = pickedUp(builds, now);
       const lost = untagged(builds, now);
       const ofPool = (all: readonly KubeObject[], pool: string): readonly string[] =>

@@ -23,7 +23,7 @@ import {
   type PoolView,
 } from './controllers.ts';
 import { moveNode } from './node.ts';
-import { type OperatorObjects, type OperatorQueues, operatorQueues } from './queues.ts';
+import { type OperatorObjects, operatorQueues } from './queues.ts';
 
 const POLL_INTERVAL_MILLIS = 300;
 
@@ -60,7 +60,7 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
 
 /** What the controllers remember. */
 interface Memory {
-  readonly queues: OperatorQueues;
+  readonly queues: ReturnType<typeof operatorQueues>;
   /** The status that a pool has. */
   readonly reported: Map<string, string>;
   /** Nodes whose daemons are at work. */
