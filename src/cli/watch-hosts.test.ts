@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { seconds } from '../model/duration.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
-import { type HostOutcome, statusUrlsIn, watchHost } from './watch-hosts.ts';
+import { type HostOutcome, readStatus, statusUrlsIn, watchHost } from './watch-hosts.ts';
 
 const status = (change: Partial<RunStatus> = {}): RunStatus => ({
   ...{ v: 1, run: 'r', role: 'master', version: '1.1.0', isResumed: false },
@@ -36,6 +36,31 @@ async function watched(answers: readonly (RunStatus | Error)[], abortAfter = sec
   });
   return { outcome, printed, elapsed: clock.elapsed() };
 }
+
+describe('the status that a host serves', () => {
+  const url = 'http://192.0.2.7:9110/status';
+  const { signal } = new AbortController();
+  const read = (body: AsyncIterable<Uint8Array>) => {
+    const reader = { open: () => Promise.resolve({ body, origin: url }) };
+    return readStatus({ reader, clock: fakeClock() }, url, signal);
+  };
+  async function* serve(text: string, isWhole = true) {
+    yield Buffer.from(text);
+    if (!isWhole) await new Promise<never>(() => undefined);
+  }
+
+  it('may have fields that a newer agent has added', async () => {
+    const newer = { ...status({ running: [] }), mood: 'good' };
+    await expect(read(serve(JSON.stringify(newer)))).resolves.toEqual(status({ running: [] }));
+  });
+
+  it('is none where its end does not come', async () => {
+    await expect(read(serve('{"v":', false))).rejects.toMatchObject({
+      code: 'cli.status-not-found',
+      message: `${url} does not answer to its end`,
+    });
+  });
+});
 
 describe('a watched host', () => {
   it('is waited for until it is reached, and installed once it says so', async () => {

@@ -3,6 +3,7 @@ import { web } from '../adapters/http/web.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { asAgentError } from '../engine/failures.ts';
+import { limited } from '../engine/limit.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { readUpTo } from '../lib/read-up-to.ts';
@@ -58,7 +59,7 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
       urls.map((url) =>
         watchHost({
           ...{ name: new URL(url).host, signal, clock: systemClock, print: printAt },
-          read: () => readStatus(reader, url, signal),
+          read: () => readStatus({ reader, clock: systemClock }, url, signal),
         }),
       ),
     );
@@ -70,16 +71,30 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
   }
 }
 
-async function readStatus(
-  reader: Pick<Web, 'open'>,
+interface StatusReader {
+  readonly reader: Pick<Web, 'open'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads the status that a host serves. A host that stops in the middle of its answer has not answered.
+ * @throws AgentError `cli.status-not-found`, `web.*`
+ */
+export function readStatus(
+  { reader, clock }: StatusReader,
   url: string,
   signal: AbortSignal,
 ): Promise<RunStatus> {
-  const { body } = await reader.open(url, { signal });
-  const text = (await readUpTo(body, mostBytes))?.toString() ?? '';
-  const { data } = RunStatus.safeParse(jsonIn(text));
-  if (data !== undefined) return data;
-  throw cliFailure('cli.status-not-found', `${url} serves no status of a run`);
+  const notFound = (what: string): AgentError =>
+    cliFailure('cli.status-not-found', `${url} ${what}`);
+  const late = (): AgentError => notFound('does not answer to its end');
+  return limited(clock, { limit: 2 * answersWithin, signal, late }, async (within) => {
+    const { body } = await reader.open(url, { signal: within });
+    const text = (await readUpTo(body, mostBytes))?.toString() ?? '';
+    const { data } = RunStatus.safeParse(jsonIn(text));
+    if (data === undefined) throw notFound('serves no status of a run');
+    return data;
+  });
 }
 
 /** How a watched host came out. */

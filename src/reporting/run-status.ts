@@ -5,7 +5,7 @@ const instant = z.number().describe('milliseconds since 1970');
 const span = z.number().describe('milliseconds');
 
 /** What a step that is running waits for. */
-const Wait = z.strictObject({
+const Wait = z.object({
   sentence: z.string().describe('what must become true'),
   status: z.string().describe('what is missing'),
   since: instant,
@@ -13,7 +13,7 @@ const Wait = z.strictObject({
 });
 
 /** A step that is running. */
-const RunningStep = z.strictObject({
+const RunningStep = z.object({
   step: z.string(),
   title: z.string(),
   lane: z.string().optional(),
@@ -27,8 +27,8 @@ const RunningStep = z.strictObject({
 });
 export type RunningStep = z.infer<typeof RunningStep>;
 
-/** How a run stands. A field is never removed within one version. */
-export const RunStatus = z.strictObject({
+/** How a run stands. A field is never removed within one version; those that a newer agent adds are passed over. */
+export const RunStatus = z.object({
   v: z.literal(1).describe('version of this form'),
   run: z.string(),
   role: z.string(),
@@ -38,7 +38,7 @@ export const RunStatus = z.strictObject({
   updated: instant,
   isResumed: z.boolean(),
   process: z
-    .strictObject({ pid: z.int(), startTicks: z.number(), bootId: z.string() })
+    .object({ pid: z.int(), startTicks: z.number(), bootId: z.string() })
     .optional()
     .describe('whose run it is: pid, field 22 of /proc/PID/stat, and the boot'),
   steps: z.int().describe('steps of the main line'),

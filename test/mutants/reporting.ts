@@ -179,8 +179,8 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'a server that serves something else counts as a status',
-      from: 'if (data !== undefined) return data;',
-      to: 'return data ?? (jsonIn(text) as RunStatus);',
+      from: "if (data === undefined) throw notFound('serves no status of a run');",
+      to: 'if (data === undefined) return undefined as never;',
     },
     {
       means: 'the same error is printed each second',
