@@ -13,6 +13,14 @@ export function refOf(key: string): { readonly namespace: string; readonly name:
   return { namespace, name };
 }
 
+/** Where an object of a kind is. */
+export const refTo = (
+  kind: KubeKind,
+  { metadata: { name, namespace = '' } }: KubeObject,
+): { readonly kind: KubeKind; readonly namespace: string; readonly name: string } => ({
+  ...{ kind, namespace, name },
+});
+
 /** Whether nothing may be changed: the Cluster is paused, or the object itself, whatever its annotation says (Cluster API, `annotations.IsPaused`). */
 export const isClusterPaused = (cluster: KubeObject | undefined, object: KubeObject): boolean =>
   partOf(cluster, 'spec', 'paused') === true ||

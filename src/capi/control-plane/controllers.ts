@@ -14,7 +14,7 @@ import { type CheckResult, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
 import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
-import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
+import { controlPlaneFacts } from './facts.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 import {
   configServerCaIn,
@@ -39,7 +39,7 @@ import {
   readControlPlane,
   storedControlPlane,
 } from './view.ts';
-import { placed, refOf } from '../objects.ts';
+import { placed, refOf, refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
@@ -185,10 +185,7 @@ interface Observed {
 /** As its informers show it; what decides about a master that is to be replaced is read again. */
 async function seenOf(
   { clock }: Pick<ControlPlaneScope, 'clock'>,
-  {
-    guest,
-    view: { machines },
-  }: { readonly guest: Guest | undefined; readonly view: ControlPlaneView },
+  { guest, view }: { readonly guest: Guest | undefined; readonly view: ControlPlaneView },
   signal: AbortSignal,
 ): Promise<GuestSeen | undefined> {
   if (guest === undefined) return undefined;
@@ -197,7 +194,7 @@ async function seenOf(
     clusterVersion: guest.clusterVersion.get('version'),
     configServerCa: configServerCaIn(guest.authorities.all()[0]),
   };
-  if (!machines.some(isMarked)) return seen;
+  if (!view.machines.some(isMarked)) return seen;
   try {
     return { ...seen, ...(await readMasters({ kube: guest.kube, clock }, signal)) };
   } catch {
@@ -212,10 +209,8 @@ async function observe(
   { key, view }: { readonly key: string; readonly view: ControlPlaneView },
   signal: AbortSignal,
 ): Promise<Observed> {
-  const {
-    scope: { kube, clock },
-    board,
-  } = work;
+  const { scope, board } = work;
+  const { kube, clock } = scope;
   const { controlPlane, machines } = view;
   const now = clock.now();
   const facts = controlPlaneFacts(view, now);
@@ -225,34 +220,23 @@ async function observe(
   const template = 'isRight' in found ? found : right;
   const needsInputs = !isIdle && !facts.hasAssets;
   const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
-  const guest = await guestOf(work, { key, view, facts });
+  const guest = await guestOf(work, key, view);
   const gap = guest?.gap();
   const answering = gap === undefined ? guest : undefined;
+  const clusterVersion = answering?.clusterVersion.get('version');
+  const { version, finding: upgrade } = upgradeOf(controlPlane, clusterVersion);
   return {
     guest: answering,
     seen: {
       ...{ view, now, hasTemplate: template.isRight, isAnswering: answering !== undefined },
-      guest: await seenOf(work.scope, { guest: answering, view }, signal),
+      guest: await seenOf(scope, { guest: answering, view }, signal),
     },
     findings: {
-      ...{ template, ...inputFindings(inputs, board.failures.get(key)) },
+      ...{ template, version, upgrade, guestGap: gap },
+      ...inputFindings(inputs, board.failures.get(key)),
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
-      ...(gap === undefined ? {} : { guestGap: gap }),
-      ...upgradeFindings(view, answering),
     },
-  };
-}
-
-/** Which version the cluster has, and how an upgrade is. */
-function upgradeFindings(
-  { controlPlane }: ControlPlaneView,
-  guest: Guest | undefined,
-): Pick<Findings, 'version' | 'upgrade'> {
-  const { version, finding } = upgradeOf(controlPlane, guest?.clusterVersion.get('version'));
-  return {
-    ...(version === undefined ? {} : { version }),
-    ...(finding === undefined ? {} : { upgrade: finding }),
   };
 }
 
@@ -267,17 +251,13 @@ function inputFindings(
   return { installState, manifests, ...assets };
 }
 
-interface GuestWanted {
-  readonly key: string;
-  readonly view: ControlPlaneView;
-  readonly facts: ControlPlaneFacts;
-}
-
 /** The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed. */
 async function guestOf(
-  { scope: { kube }, guests }: Pick<Work, 'scope' | 'guests'>,
-  { key, view, facts }: GuestWanted,
+  { scope: { kube, clock }, guests }: Pick<Work, 'scope' | 'guests'>,
+  key: string,
+  view: ControlPlaneView,
 ): Promise<Guest | undefined> {
+  const facts = controlPlaneFacts(view, clock.now());
   const { isPaused, isDeleting, hasAssets, isBootstrapReady } = facts;
   if (hasAssets && isBootstrapReady && !isPaused && !isDeleting)
     return guests.follow(key, {
@@ -304,10 +284,9 @@ async function writeStatus(
 ): Promise<boolean> {
   const { controlPlane: before } = seen.view;
   if (isDeepStrictEqual(controlPlaneStatus(seen, findings), before.status)) return true;
-  const { name, namespace = '', uid } = before.metadata;
-  const ref = { kind: controlPlanes, namespace, name };
+  const ref = refTo(controlPlanes, before);
   const controlPlane = (await kube.get(ref, signal)) as OpenShiftControlPlane | undefined;
-  if (controlPlane === undefined || controlPlane.metadata.uid !== uid) return true;
+  if (controlPlane === undefined || controlPlane.metadata.uid !== before.metadata.uid) return true;
   const status = controlPlaneStatus({ ...seen, view: { ...seen.view, controlPlane } }, findings);
   if (isDeepStrictEqual(status, controlPlane.status)) return true;
   try {

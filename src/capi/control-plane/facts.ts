@@ -51,7 +51,7 @@ export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlP
   const replicas = spec.replicas ?? 3;
   const hosts = view.machines.map((machine) => hostOf(machine, view.configs));
   const bootstrap = hosts.find(({ isBootstrap }) => isBootstrap);
-  const reached = bootstrapOf(view, { bootstrap, isSingleNode: replicas === 1 });
+  const reached = bootstrapOf(view, bootstrap, replicas === 1);
   const hasAssets = areOwnAssets(view);
   const generatedAt = Date.parse(assets?.metadata.annotations?.[ownNames.generatedAt] ?? '');
   const isOld = now > generatedAt + assetsLifetime - assetsReserve;
@@ -75,10 +75,8 @@ function isInfrastructureReady({ cluster }: ControlPlaneView): boolean {
 /** How far the bootstrap is, by what is recorded of it or by its host. */
 function bootstrapOf(
   view: ControlPlaneView,
-  {
-    bootstrap,
-    isSingleNode,
-  }: { readonly bootstrap: HostFact | undefined; readonly isSingleNode: boolean },
+  bootstrap: HostFact | undefined,
+  isSingleNode: boolean,
 ): Pick<ControlPlaneFacts, 'isBootstrapReady' | 'isBootstrapComplete' | 'isBootstrapLost'> {
   const ladder = ladders[isSingleNode ? 'single-node' : 'bootstrap'];
   const first = isSingleNode ? 'Waiting for bootkube' : 'Waiting for control plane';

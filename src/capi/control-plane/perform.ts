@@ -49,7 +49,7 @@ import {
 import { ownerRemediated, type RemediationAction } from './remediate.ts';
 import { upgradeOf } from './upgrade.ts';
 import { type ControlPlaneView, readAsset } from './view.ts';
-import { createOnce, secretData } from '../objects.ts';
+import { createOnce, refTo, secretData } from '../objects.ts';
 
 /** Failures of the control-plane provider. */
 export const controlPlaneFailures = {
@@ -113,17 +113,10 @@ export function actionsOn(
   latest: () => ControlPlaneView,
 ): ActionTable<ControlPlaneAction> {
   const { kube, note } = scope;
-  const place = (): { readonly namespace: string } => ({
-    namespace: latest().controlPlane.metadata.namespace ?? '',
-  });
   const setMetadata = async (metadata: object, signal: AbortSignal): Promise<void> => {
     const { controlPlane } = latest();
-    const { name } = controlPlane.metadata;
-    await kube.patch(
-      { kind: controlPlanes, ...place(), name },
-      patchOf(controlPlane, { metadata }),
-      signal,
-    );
+    const patch = patchOf(controlPlane, { metadata });
+    await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
   };
   const finalizers = (): readonly string[] => latest().controlPlane.metadata.finalizers ?? [];
   return {
@@ -131,10 +124,10 @@ export function actionsOn(
       setMetadata({ finalizers: [...finalizers(), ownNames.finalizer] }, signal),
     'remove-finalizer': (_, signal) =>
       setMetadata({ finalizers: finalizers().filter((one) => one !== ownNames.finalizer) }, signal),
-    'delete-machine': async ({ machine: { metadata } }, signal) => {
-      const { name, uid } = metadata;
-      await kube.remove({ kind: capiMachines, ...place(), name, uid }, signal);
-      note('info', `Machine ${name} is being deleted`);
+    'delete-machine': async ({ target, machine }, signal) => {
+      const { uid } = machine.metadata;
+      await kube.remove({ ...refTo(capiMachines, machine), uid }, signal);
+      note('info', `Machine ${target} is being deleted`);
     },
     'record-remediation': ({ record }, signal) =>
       setMetadata({ annotations: { [ownNames.remediation]: record } }, signal),
@@ -143,7 +136,7 @@ export function actionsOn(
       const { assets } = latest();
       if (assets === undefined) return;
       const { name, uid } = assets.metadata;
-      await kube.remove({ kind: secrets, ...place(), name, uid }, signal);
+      await kube.remove({ ...refTo(secrets, assets), uid }, signal);
       note('info', `Secret ${name} is too old to begin with, and is made again`);
     },
     'create-machine': ({ machine }, signal) =>
@@ -265,16 +258,15 @@ async function reportRemediation(
   { machine, condition }: Extract<RemediationAction, { readonly type: 'report-remediation' }>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, namespace = '' } = machine.metadata;
   const before = machine.status?.conditions ?? [];
   const conditions =
     condition === undefined
       ? before.filter(({ type }) => type !== ownerRemediated)
       : withConditions(before, [condition], { now: clock.now(), generation: undefined });
-  const ref = { kind: capiMachines, namespace, name };
-  await kube.patch(ref, patchOf(machine, { status: { conditions } }, 'status'), signal);
+  const patch = patchOf(machine, { status: { conditions } }, 'status');
+  await kube.patch(refTo(capiMachines, machine), patch, signal);
   if (condition !== undefined)
-    note('info', `Machine ${name} is to be replaced, and is not yet`, {
+    note('info', `Machine ${machine.metadata.name} is to be replaced, and is not yet`, {
       reason: condition.reason,
       why: condition.message ?? '',
     });
@@ -286,7 +278,6 @@ async function reportNode(
   { config, machine, stage }: NodeReport,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, namespace = '' } = config.metadata;
   const change = (before: BootstrapConfig): BootstrapConfigStatus | undefined => {
     const now = clock.now();
     const context = { ladder: hostLadder({ machine, controlPlane }), now, isOwn: false };
@@ -294,9 +285,9 @@ async function reportNode(
     if (decision.kind !== 'changed') return undefined;
     return statusAfter(before, { progress: decision.progress }, now);
   };
-  const ref = { kind: bootstrapConfigs, namespace, name };
+  const ref = refTo(bootstrapConfigs, config);
   await writeStatus(kube, { ref, seen: config, change }, signal);
-  note('info', `the node of ${name} is there`, { stage });
+  note('info', `the node of ${config.metadata.name} is there`, { stage });
 }
 
 /** The provider that makes the Ignition of hosts finds it among the files of the installer. */
@@ -306,13 +297,12 @@ async function trustConfigServer(
 ): Promise<void> {
   const ca = configServerCaIn(await guest?.kube.get(configServerAuthority, signal));
   if (assets === undefined || ca === undefined) return;
-  const { name, namespace = '' } = assets.metadata;
   const patch = patchOf(assets, {
     metadata: { annotations: { [ownNames.configServerCaHash]: hashOf(ca) } },
     data: secretData({ [assetKeys.configServerCa]: ca }),
   });
-  await kube.patch({ kind: secrets, namespace, name }, patch, signal);
-  note('info', `Secret ${name} has the new authority of the config servers`);
+  await kube.patch(refTo(secrets, assets), patch, signal);
+  note('info', `Secret ${assets.metadata.name} has the new authority of the config servers`);
 }
 
 /** Its own operator decides whether it takes the update: nothing is ever forced. */

@@ -35,12 +35,12 @@ export interface Findings {
   /** How the making of the files is; undefined where nobody has tried. */
   readonly assets?: CheckResult;
   /** Why the API of the guest does not answer. */
-  readonly guestGap?: string;
+  readonly guestGap?: string | undefined;
   /** A config server of a master answers. */
   readonly hasConfigServer: boolean;
   /** The version that the guest has, and how an upgrade is. */
-  readonly version?: string;
-  readonly upgrade?: CheckResult;
+  readonly version?: string | undefined;
+  readonly upgrade?: CheckResult | undefined;
 }
 
 const when = (

@@ -39,7 +39,7 @@ import {
 } from './access.ts';
 import { clusterFile, hostIgnition } from './downloads.ts';
 import { listedRole, shownCluster, shownHost } from './records.ts';
-import { isClusterPaused, isControlledBy, secretData } from '../objects.ts';
+import { isClusterPaused, isControlledBy, refTo, secretData } from '../objects.ts';
 
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
@@ -190,12 +190,11 @@ async function writeReport(
   { view, report, isOwn }: Received,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, namespace = '' } = view.config.metadata;
   const ladder = hostLadder(view);
   await writeStatus(
     kube,
     {
-      ref: { kind: bootstrapConfigs, namespace, name },
+      ref: refTo(bootstrapConfigs, view.config),
       seen: view.config,
       change: (config) => {
         const now = clock.now();
