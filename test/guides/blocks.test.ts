@@ -25,7 +25,7 @@ const reasons: readonly (readonly [page: string, begin: string, reason: string])
   [
     'README.md',
     'scripts/lab --page',
-    'run by the suites lab, guest, capi and guides, line by line; options are read below',
+    'run by the suites lab, capi and guides, but --vm: four minutes of what the suite guest does',
   ],
   ['README.md', '  check        find and lock', 'a drawing'],
   [
@@ -46,7 +46,7 @@ const reasons: readonly (readonly [page: string, begin: string, reason: string])
   [
     'docs/guides/cluster-api-on-one-machine.md',
     'apt-get install',
-    'installs packages on the machine of the test',
+    'installs packages on the machine of the test; scripts/prepare.sh names the same ones',
   ],
   [
     'docs/guides/cluster-api-on-one-machine.md',
@@ -167,6 +167,11 @@ describe('what is only shown', () => {
     const [kernel = ''] = /^kernel .*$/m.exec(blockAt('docs/guides/one-medium.md', '#!ipxe')) ?? [];
     expect(printed).not.toBe('');
     expect(printed.split(' ').filter((word) => !kernel.split(' ').includes(word))).toEqual([]);
+  });
+
+  it('has the packages that the scripts ask for', () => {
+    const line = blockAt('docs/guides/cluster-api-on-one-machine.md', 'apt-get install');
+    expect(read('scripts/prepare.sh')).toContain(line.trim());
   });
 
   it('has kinds that a management cluster serves', () => {

@@ -32,9 +32,11 @@ describe('the schema of a report', () => {
   });
 });
 
-async function expectAsPlanned(name: string): Promise<LabReport> {
-  const options = ['--scenario', name, '--agent', bundlePath];
-  const { exitCode, output, report: seen } = await runLab(options);
+async function expectAsPlanned(
+  name: string,
+  words: readonly string[] = ['--scenario', name],
+): Promise<LabReport> {
+  const { exitCode, output, report: seen } = await runLab([...words, '--agent', bundlePath]);
   const { expect: planned, faults, dayAfter } = await readScenario(name);
   expect(seen.differences, output).toEqual([]);
   expect(seen.outcome).toBe(planned.outcome);
@@ -51,12 +53,15 @@ describe('the lab', () => {
     await ensureBundle(() => undefined);
   });
 
-  it.concurrent('runs the default, whose hosts each boot once', async () => {
-    const { hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO);
-    expect(layering?.images.map(({ pool }) => pool)).toEqual(['master', 'worker']);
-    expect(hosts.map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1]);
-    expect(hosts.map(({ idleSeconds }) => typeof idleSeconds)).not.toContain('undefined');
-  });
+  it.concurrent(
+    'runs the default by the line of the README, and its hosts each boot once',
+    async () => {
+      const { hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO, ['--page']);
+      expect(layering?.images.map(({ pool }) => pool)).toEqual(['master', 'worker']);
+      expect(hosts.map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1]);
+      expect(hosts.map(({ idleSeconds }) => typeof idleSeconds)).not.toContain('undefined');
+    },
+  );
 
   it.concurrent.each(alternating)('runs %s as expected', async (name) => {
     await expectAsPlanned(name);
