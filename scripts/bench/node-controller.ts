@@ -164,7 +164,7 @@ function largeCluster(count: number) {
       },
     ],
   };
-  kinds[nodeKind.plural] = Array.from({ length: count }, (_, index) => nodeOf(index, 1));
+  const nodes = Array.from({ length: count }, (_, index) => nodeOf(index, 1));
   const views = new Map<string, Followed>();
   let requests = 0;
   const pods = Array.from({ length: 30 }, (_, index) => ({
@@ -202,7 +202,8 @@ function largeCluster(count: number) {
     ) => {
       const known = followed(seen);
       views.set(selection.kind.plural, known);
-      known.listed({ version: '', objects: objectsOf(selection) });
+      const objects = selection.kind === nodeKind ? nodes : objectsOf(selection);
+      known.listed({ version: '', objects });
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     },
   } as Partial<Kube> as Kube;
