@@ -205,65 +205,54 @@ interface Candidate extends Contender {
 
 const leaseType = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
 
-/** The lease as it was read or written last. */
-function leaseStore({ kube, clock }: LeaseScope, { lease: name, namespace }: Contender) {
+function leaseRecord({ kube, clock, random, note }: LeaseScope, candidate: Candidate): LeaseRecord {
+  const { identity, lease: name, namespace } = candidate;
   const ref: KubeRef = { kind: leases, namespace, name };
-  const blank = { ...leaseType, metadata: { name: ref.name } };
   let observed: Observed = { object: undefined, since: clock.elapsed() };
   const observe = (object: KubeObject | undefined): void => {
     const isSame = JSON.stringify(object?.['spec']) === JSON.stringify(observed.object?.['spec']);
     observed = { object, since: isSame ? observed.since : clock.elapsed() };
   };
-  return {
-    observed: () => observed,
-    read: async (signal: AbortSignal) => {
-      observe(await kube.get(ref, signal));
-    },
-    write: async (spec: LeaseSpec, signal: AbortSignal) => {
-      const { object } = observed;
-      observe(
-        object === undefined
-          ? await kube.create({ kind: leases, namespace }, { ...blank, spec }, signal)
-          : await kube.replace(ref, { ...object, spec }, { signal }),
-      );
-    },
+  const read = async (signal: AbortSignal): Promise<void> => observe(await kube.get(ref, signal));
+  const write = async (spec: LeaseSpec, signal: AbortSignal): Promise<void> => {
+    const { object } = observed;
+    const made = { ...leaseType, metadata: { name }, spec };
+    observe(
+      object === undefined
+        ? await kube.create({ kind: leases, namespace }, made, signal)
+        : await kube.replace(ref, { ...object, spec }, { signal }),
+    );
   };
-}
-
-function leaseRecord(scope: LeaseScope, candidate: Candidate): LeaseRecord {
-  const { clock, random, note } = scope;
-  const { identity } = candidate;
-  const store = leaseStore(scope, candidate);
-  const holder = (): string => specOf(store.observed().object).holderIdentity ?? '';
-  const claim = (): Claim => claimOf(store.observed(), candidate, clock.elapsed());
+  const holder = (): string => specOf(observed.object).holderIdentity ?? '';
+  const claim = (): Claim => claimOf(observed, candidate, clock.elapsed());
   return {
     attempt: async (signal) => {
-      if (holder() !== identity) await store.read(signal);
+      if (holder() !== identity) await read(signal);
       const before = claim();
       if (!before.isFree) return { isHeld: false, ...before };
       if (before.isExpired) {
         note('warn', 'the lease is taken over: it was not renewed', { holder: holder() });
       }
       try {
-        await store.write(takenSpec(store.observed(), candidate, clock.now()), signal);
+        await write(takenSpec(observed, candidate, clock.now()), signal);
         return { isHeld: true };
       } catch (error) {
         const { code } = asAgentError(error);
-        const isGone = code === 'kube.not-found' && store.observed().object !== undefined;
+        const isGone = code === 'kube.not-found' && observed.object !== undefined;
         if (code !== 'kube.conflict' && !isGone) throw error;
       }
-      await store.read(signal);
+      await read(signal);
       const after = claim();
       if (!after.isFree) return { isHeld: false, ...after };
       return { isHeld: false, holder: '', pause: random.between(100, 1000) };
     },
     clear: async (signal) => {
-      await store.read(signal);
+      await read(signal);
       if (holder() !== identity) return;
-      const { leaseTransitions = 0 } = specOf(store.observed().object);
+      const { leaseTransitions = 0 } = specOf(observed.object);
       const now = microTime(clock.now());
       const none = { holderIdentity: '', leaseDurationSeconds: 1 };
-      await store.write({ ...none, acquireTime: now, renewTime: now, leaseTransitions }, signal);
+      await write({ ...none, acquireTime: now, renewTime: now, leaseTransitions }, signal);
     },
   };
 }

@@ -71,28 +71,18 @@ interface Health {
 /** An API server of which nothing is known yet. */
 export function healthOf(emit: (event: RunEventBody) => void): Health {
   let isAway = false;
+  const note = { type: 'note', step: 'cluster/retry' } as const;
   return {
-    failed: ({ code, message }) => {
+    failed: ({ code, message: reason }) => {
       if (isAway) return;
       isAway = true;
-      emit({
-        type: 'note',
-        step: 'cluster/retry',
-        level: 'warn',
-        message: 'a request to the API server failed and is retried',
-        fields: { code, reason: message },
-      });
+      const message = 'a request to the API server failed and is retried';
+      emit({ ...note, level: 'warn', message, fields: { code, reason } });
     },
     answered: () => {
       if (!isAway) return;
       isAway = false;
-      emit({
-        type: 'note',
-        step: 'cluster/retry',
-        level: 'info',
-        message: 'the API server answers again',
-        fields: {},
-      });
+      emit({ ...note, level: 'info', message: 'the API server answers again', fields: {} });
     },
   };
 }

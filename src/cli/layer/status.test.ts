@@ -12,8 +12,8 @@ import {
 import { rollOutCluster } from '../../../test/layering/roll-out.ts';
 import { machineConfigs, machineConfigurations } from '../../cluster/kinds.ts';
 import { poolProgress } from '../../layering/roll-out/progress.ts';
-import type { KubeObject } from '../../ports/kube.ts';
-import { pendingUpdate, renderPools, renderPoolsJson } from './status.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { pendingUpdate, readingOf, renderPools, renderPoolsJson } from './status.ts';
 
 const progress = (change: LayeredPool = {}, pool = 'master') =>
   poolProgress(pool, rollOutCluster(change));
@@ -151,7 +151,7 @@ describe('the update that nodes of a pool wait for', () => {
       ...poolProgress('worker', { ...rollOutCluster(), pools, nodes: objects }),
       nextBuild,
     };
-    const update = await pendingUpdate({ kube, signal }, found, objects);
+    const update = await pendingUpdate(readingOf(kube, signal), found, objects);
     const row = renderPools([{ ...found, update }], 300)
       .split('\n')
       .find((line) => line.startsWith('  update'));
@@ -267,5 +267,19 @@ describe('the update that nodes of a pool wait for', () => {
   it('is not there where each node has what the pool should have', async () => {
     expect((await updateOf({ nodes: [rendered], config: files('/etc/a') })).update).toBeUndefined();
     expect((await updateOf({ nodes: [] })).update).toBeUndefined();
+  });
+
+  it('reads the policies of the cluster once for all pools, and not before one needs them', async () => {
+    let reads = 0;
+    const kube: Pick<Kube, 'get'> = {
+      get: () => {
+        reads += 1;
+        return Promise.resolve(undefined);
+      },
+    };
+    const at = readingOf(kube, signal);
+    expect(reads).toBe(0);
+    await Promise.all([at.settings(), at.settings()]);
+    expect(reads).toBe(1);
   });
 });

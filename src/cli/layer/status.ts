@@ -50,11 +50,12 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
   return withCluster(kubeconfig, async (kube, signal) => {
     const cluster = await readRollOut(kube, signal, pool);
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
+    const at = readingOf(kube, signal);
     const seen = await Promise.all(
       pools.map(async (name) => {
         const progress = poolProgress(name, cluster);
         const nodes = nodesOfPool(name, cluster);
-        return { ...progress, update: await pendingUpdate({ kube, signal }, progress, nodes) };
+        return { ...progress, update: await pendingUpdate(at, progress, nodes) };
       }),
     );
     print(format === 'json' ? renderPoolsJson(seen) : renderPools(seen, outputWidth(usualWidth)));
@@ -126,6 +127,15 @@ export interface ShownPool extends PoolProgress {
 interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly signal: AbortSignal;
+  /** The MachineConfiguration of the cluster, which is read once for all pools. */
+  readonly settings: () => Promise<KubeObject | undefined>;
+}
+
+/** Nothing is read before a pool needs it. */
+export function readingOf(kube: Reading['kube'], signal: AbortSignal): Reading {
+  let found: Promise<KubeObject | undefined> | undefined;
+  const ref = { kind: machineConfigurations, name: 'cluster' };
+  return { kube, signal, settings: () => (found ??= kube.get(ref, signal)) };
 }
 
 /**
@@ -161,9 +171,7 @@ async function updateBetween(
   rendered: string,
 ): Promise<PoolUpdate> {
   try {
-    const policies = policiesIn(
-      await at.kube.get({ kind: machineConfigurations, name: 'cluster' }, at.signal),
-    );
+    const policies = policiesIn(await at.settings());
     const wanted = await readHostOf(at, rendered);
     const before = await Promise.all(outdated.map((name) => readHostOf(at, name)));
     return before

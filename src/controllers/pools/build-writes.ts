@@ -18,6 +18,7 @@ import {
 } from '../../layering/roll-out/image-origin.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { Kube, KubeKind, KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import { patchOf } from '../../reconcile/write.ts';
 import { buildSecretName } from './build-job.ts';
 
 /** A request to the API server. */
@@ -46,27 +47,20 @@ export type NextBuild =
       readonly isRefused?: true;
     };
 
-/** A status as a merge patch; refused when the object has changed since it was read. */
-export const patchStatus = (
-  kind: KubeKind,
-  { metadata }: KubeObject,
-  status: object,
-): ApiWrite => ({
-  ref: { kind, name: metadata.name },
-  patch: {
-    ...{ type: 'merge', subresource: 'status' },
-    body: { metadata: { resourceVersion: metadata.resourceVersion }, status },
-  },
+/** A status as a merge patch. */
+export const patchStatus = (kind: KubeKind, object: KubeObject, status: object): ApiWrite => ({
+  ref: { kind, name: object.metadata.name },
+  patch: patchOf(object, { status }, 'status'),
 });
 
-/** Annotations as a merge patch, null takes one away; refused when the object has changed since it was read. */
+/** Annotations as a merge patch; null takes one away. */
 export const patchAnnotations = (
   kind: KubeKind,
-  { metadata: { name, resourceVersion } }: KubeObject,
+  object: KubeObject,
   annotations: Readonly<Record<string, string | null>>,
 ): ApiWrite => ({
-  ref: { kind, name },
-  patch: { type: 'merge', body: { metadata: { resourceVersion, annotations } } },
+  ref: { kind, name: object.metadata.name },
+  patch: patchOf(object, { metadata: { annotations } }),
 });
 
 /** When, and where objects of builds are. */
