@@ -28,36 +28,12 @@ import { observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 
 /** A cluster in a run. */
-export interface RunningCluster extends AsyncDisposable {
-  readonly emit: (event: ClusterEvent) => void;
-  readonly state: () => ClusterState;
-  /** Since when nothing was missing for the waits of agents. */
-  readonly marks: readonly ReadyMark[];
-  /** What the machine-config-server answers to a pool; undefined where it has nothing. */
-  readonly served: (pool: string) => Promise<string | undefined>;
-  /** How many of its jobs run. */
-  readonly runningJobs: () => number;
-  /** What was done to it that must not be done; asks the API server for the last of it. */
-  readonly complaints: () => Promise<readonly string[]>;
-  /** The service ran on the bootstrap host, which has left for its cluster. */
-  readonly hasServiceLeft: () => boolean;
-  /** Reads its objects, as an administrator. */
-  readonly client: Pick<KubeClient, 'watch'>;
-  /** Faults that have struck in it. */
-  readonly struck: readonly Strike[];
-  /**
-   * Runs the day after its installation, in which the Machine Config Operator is gone.
-   * @throws TypeError for a cluster whose operating systems are not built
-   */
-  readonly dayAfter: (plan: Omit<DayPlan, 'endOperator'>) => Promise<DayOutcome>;
-  /** What its pods have logged. */
-  readonly podLogs: () => string;
-}
+export type RunningCluster = Awaited<ReturnType<typeof runCluster>>;
 
 const HELD_SECONDS = 0.1;
 
 /** Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube. */
-export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
+export async function runCluster(site: ClusterSite) {
   const { plan } = site;
   const closing = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
@@ -125,15 +101,25 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   const controlling = layered === undefined ? undefined : runControllers(operated, layered);
   return {
     emit,
-    state: () => state,
-    marks,
-    struck,
-    client: site.kube.client,
-    served: (pool) =>
+    state: (): ClusterState => state,
+    /** Since when nothing was missing for the waits of agents. */
+    marks: marks as readonly ReadyMark[],
+    /** Faults that have struck in it. */
+    struck: struck as readonly Strike[],
+    /** Reads its objects, as an administrator. */
+    client: site.kube.client as Pick<KubeClient, 'watch'>,
+    /** What the machine-config-server answers to a pool; undefined where it has nothing. */
+    served: (pool: string): Promise<string | undefined> =>
       state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
-    runningJobs: () => work.jobs.size,
+    /** How many of its jobs run. */
+    runningJobs: (): number => work.jobs.size,
+    /** The service ran on the bootstrap host, which has left for its cluster. */
     hasServiceLeft: work.hasServiceLeft,
-    dayAfter: async (day) => {
+    /**
+     * Runs the day after its installation, in which the Machine Config Operator is gone.
+     * @throws TypeError for a cluster whose operating systems are not built
+     */
+    dayAfter: async (day: Omit<DayPlan, 'endOperator'>): Promise<DayOutcome> => {
       if (layered === undefined) throw new TypeError('nothing is built for this cluster');
       const endOperator = async (): Promise<void> => {
         operator.abort(new Error('the operator is gone'));
@@ -141,8 +127,10 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
       };
       return runDayAfter(work, layered, { ...day, endOperator });
     },
-    podLogs: () => [...logs.values()].map((log) => log()).join(''),
-    complaints: async () => {
+    /** What its pods have logged. */
+    podLogs: (): string => [...logs.values()].map((log) => log()).join(''),
+    /** What was done to it that must not be done; asks the API server for the last of it. */
+    complaints: async (): Promise<readonly string[]> => {
       const violations = layered === undefined ? [] : await verifyLayering(work, layered);
       const spared = (plan.controllerDies ?? [])
         .slice(work.kills.count)
@@ -151,7 +139,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
       const forged = plan.forgesRequests === true ? await forgeryComplaints(work) : [];
       return [...complaints, ...state.complaints, ...left, ...spared, ...forged, ...violations];
     },
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       closing.abort(new Error('the run is over'));
       for (const timer of timers) clearTimeout(timer);
       await doing;

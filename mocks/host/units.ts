@@ -22,32 +22,10 @@ export type UnitBehaviour = (
 ) => void | Promise<void>;
 
 /** The units of a simulated host. */
-export interface Units {
-  readonly stateOf: (name: string) => UnitState;
-  readonly detailsOf: (name: string) => UnitDetails;
-  readonly isActive: (name: string) => boolean;
-  /** Whether there is a file for the unit, so that it can be started. */
-  readonly isKnown: (name: string) => boolean;
-  readonly all: () => readonly UnitChange[];
-  /** Lets units be there, not started. */
-  readonly add: (...names: readonly string[]) => void;
-  /** What a unit does when it is started; it is active at once unless told. */
-  readonly onStart: Map<string, UnitBehaviour>;
-  /** Starts a unit that does not run; false for one that is not known. */
-  readonly start: (name: string) => boolean;
-  readonly stop: (name: string) => void;
-  /** Brings a unit to a state from outside, as its own end would. */
-  readonly become: (name: string, state: UnitState, details?: UnitDetails) => void;
-  /** Resolves with the state of a unit that is on its way no longer. */
-  readonly settled: (name: string, signal: AbortSignal) => Promise<UnitState>;
-  /** Calls back at each change; gives what ends it. */
-  readonly follow: (changed: (change: UnitChange) => void) => () => void;
-  /** As after a start of the machine: only these units run, others are forgotten. */
-  readonly reset: (active: readonly string[], known: readonly string[]) => void;
-}
+export type Units = ReturnType<typeof unitsOf>;
 
 /** Makes the units of one host. */
-export function unitsOf(active: readonly string[], known: readonly string[] = []): Units {
+export function unitsOf(active: readonly string[], known: readonly string[] = []) {
   const states = new Map<string, UnitState>();
   const details = new Map<string, UnitDetails>();
   const running = new Map<string, AbortController>();
@@ -77,15 +55,19 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
   reset(active, known);
   return {
     stateOf,
-    detailsOf: (name) => details.get(name) ?? {},
-    isActive: (name) => stateOf(name) === 'active',
-    isKnown: (name) => states.has(name),
-    all: () => [...states].map(([name, state]) => ({ name, state })),
-    add: (...names) => {
+    detailsOf: (name: string): UnitDetails => details.get(name) ?? {},
+    isActive: (name: string): boolean => stateOf(name) === 'active',
+    /** Whether there is a file for the unit, so that it can be started. */
+    isKnown: (name: string): boolean => states.has(name),
+    all: (): readonly UnitChange[] => [...states].map(([name, state]) => ({ name, state })),
+    /** Lets units be there, not started. */
+    add: (...names: readonly string[]): void => {
       for (const name of names) if (!states.has(name)) states.set(name, 'inactive');
     },
+    /** What a unit does when it is started; it is active at once unless told. */
     onStart,
-    start: (name) => {
+    /** Starts a unit that does not run; false for one that is not known. */
+    start: (name: string): boolean => {
       if (!states.has(name)) return false;
       if (['active', 'activating'].includes(stateOf(name))) return true;
       const control = new AbortController();
@@ -95,13 +77,30 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
       });
       return true;
     },
-    stop: (name) => {
+    stop: (name: string): void => {
       end(name);
       if (states.has(name)) become(name, 'inactive');
     },
+    /** Brings a unit to a state from outside, as its own end would. */
     become,
-    settled: (name, signal) => settled({ stateOf, follow }, name, signal),
+    /** Resolves with the state of a unit that is on its way no longer. */
+    settled: (name: string, signal: AbortSignal): Promise<UnitState> =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          if (['activating', 'deactivating'].includes(stateOf(name))) return;
+          leave();
+          resolve(stateOf(name));
+        };
+        const leave = follow(check);
+        signal.addEventListener('abort', () => {
+          leave();
+          reject(signal.reason as Error);
+        });
+        check();
+      }),
+    /** Calls back at each change; gives what ends it. */
     follow,
+    /** As after a start of the machine: only these units run, others are forgotten. */
     reset,
   };
 }
@@ -118,25 +117,5 @@ function runLife(
   // A unit whose life breaks off has failed, unless somebody stopped it.
   Promise.resolve(life(become, signal)).catch(() => {
     become('failed');
-  });
-}
-
-function settled(
-  { stateOf, follow }: Pick<Units, 'stateOf' | 'follow'>,
-  name: string,
-  signal: AbortSignal,
-): Promise<UnitState> {
-  return new Promise((resolve, reject) => {
-    const check = (): void => {
-      if (['activating', 'deactivating'].includes(stateOf(name))) return;
-      leave();
-      resolve(stateOf(name));
-    };
-    const leave = follow(check);
-    signal.addEventListener('abort', () => {
-      leave();
-      reject(signal.reason as Error);
-    });
-    check();
   });
 }

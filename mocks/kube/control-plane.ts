@@ -30,24 +30,7 @@ export interface ApiServer extends ServerControl {
 }
 
 /** An etcd that runs, and what can be added to it. */
-export interface ControlPlane {
-  readonly etcd: Etcd;
-  /** A client of somebody, without a user one that may do everything, at an address that may change. */
-  readonly clientFor: (url: () => string, user?: KubeUser) => Promise<KubeClient>;
-  /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of another cluster. */
-  readonly addServer: (name: string, etcdPrefix?: string) => Promise<ApiServer>;
-  /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager-SERVER.log`. */
-  readonly addControllerManager: (
-    server: ApiServer,
-    controllers?: readonly string[],
-  ) => Promise<ServerControl>;
-  /** A kubeconfig text for anybody, at any address; without a user for an administrator. */
-  readonly kubeconfigFor: (server: string, user?: KubeUser | Token) => Promise<string>;
-  /** Whether servers know the authority of administrators; waits until the one at the address goes by it. */
-  readonly trustAdmins: (isTrusted: boolean, server: string) => Promise<void>;
-  /** Ends everything at once, etcd last. */
-  readonly close: () => Promise<void>;
-}
+export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** What a service account shows instead of a certificate. */
 interface Token {
@@ -64,7 +47,7 @@ export async function startControlPlane(
   binaries: string,
   folder: string,
   options: { readonly isAudited?: boolean } = {},
-): Promise<ControlPlane> {
+) {
   const pki = await createPki();
   const keys = await writeKeyFiles(join(folder, 'pki'), pki);
   const admin = await pki.issueFor(administrator);
@@ -75,22 +58,29 @@ export async function startControlPlane(
   await etcd.start();
   return {
     etcd,
-    clientFor: async (url, user) =>
+    /** A client of somebody, without a user one that may do everything, at an address that may change. */
+    clientFor: async (url: () => string, user?: KubeUser): Promise<KubeClient> =>
       openAs(ours, url, user === undefined ? admin : await pki.issueFor(user)),
-    addServer: (name, etcdPrefix) => addServer(ours, name, etcdPrefix),
-    addControllerManager: (server, controllers = neededControllers) =>
+    /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of another cluster. */
+    addServer: (name: string, etcdPrefix?: string): Promise<ApiServer> =>
+      addServer(ours, name, etcdPrefix),
+    /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager-SERVER.log`. */
+    addControllerManager: (server: ApiServer, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
-    kubeconfigFor: async (server, user) => {
+    /** A kubeconfig text for anybody, at any address; without a user for an administrator. */
+    kubeconfigFor: async (server: string, user?: KubeUser | Token): Promise<string> => {
       const credentials = await credentialsOf(pki, user);
       return renderKubeconfig({ server, ca: pki.ca.certificate, user: credentials });
     },
-    trustAdmins: async (isTrusted, server) => {
+    /** Whether servers know the authority of administrators; waits until the one at the address goes by it. */
+    trustAdmins: async (isTrusted: boolean, server: string): Promise<void> => {
       await writeFile(keys.clientCas, clientCas(pki, isTrusted));
       const asAdmin = { ...ours, admin: await pki.issueForAdmin(administrator) };
       const client = openAdminClient(asAdmin, () => server);
       while ((await isKnown(client)) !== isTrusted) await pause(TRUST_POLL_MILLIS);
     },
-    close: async () => {
+    /** Ends everything at once, etcd last. */
+    close: async (): Promise<void> => {
       await Promise.all(ends.splice(0).map((end) => end()));
       await etcd.kill();
     },

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { buildMachine, HostPlan } from '../host/build-machine.ts';
-import type { Machine } from '../host/machine.ts';
 import { placeStandIn, serveHost } from '../host/socket-server.ts';
 import { clusterSeed, type HostRecord, hostSeed } from '../inventory/records.ts';
-import { type InventoryServer, startInventory } from '../inventory/server.ts';
+import { startInventory } from '../inventory/server.ts';
 
 /** The ids of the one host, its infra-env and its cluster. */
 export const singleIds = {
@@ -28,21 +27,10 @@ export interface SingleHostPlan {
 }
 
 /** One simulated host and a service, for one agent at a time. */
-export interface SingleHost extends AsyncDisposable {
-  readonly machine: Machine;
-  readonly inventory: InventoryServer;
-  /** Directory of everything, the host's files in `root` below it. */
-  readonly folder: string;
-  /** The stand-in nsenter, by its whole path. */
-  readonly nsenter: string;
-  /** What the agent needs in its environment. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** The words of an install, as the service emits the first of them. */
-  readonly words: readonly string[];
-}
+export type SingleHost = Awaited<ReturnType<typeof openSingleHost>>;
 
 /** Builds the host and starts the service. */
-export async function openSingleHost(plan: SingleHostPlan): Promise<SingleHost> {
+export async function openSingleHost(plan: SingleHostPlan) {
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
   const root = join(folder, 'root');
   await mkdir(root);
@@ -59,15 +47,19 @@ export async function openSingleHost(plan: SingleHostPlan): Promise<SingleHost> 
   return {
     machine,
     inventory,
+    /** Directory of everything, the host's files in `root` below it. */
     folder,
+    /** The stand-in nsenter, by its whole path. */
     nsenter: join(folder, 'bin', 'nsenter'),
+    /** What the agent needs in its environment. */
     environment: {
       PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
       BOOTWRIGHT_HOST_ROOT: root,
       PULL_SECRET_TOKEN: plan.token,
     },
+    /** The words of an install, as the service emits the first of them. */
     words: singleHostWords(plan.role, inventory.url),
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       await inventory.close();
       await host.close();
       await rm(folder, { recursive: true, force: true });
