@@ -8,13 +8,12 @@ export type NewCondition = Omit<ApiCondition, 'lastTransitionTime' | 'observedGe
 export interface CheckResult {
   readonly isRight: boolean;
   readonly reason: string;
-  readonly message?: string;
+  readonly message?: string | undefined;
 }
 
 /** Something is wrong. */
 export const wrong = (reason: string, message?: string): CheckResult => ({
-  ...{ isRight: false, reason },
-  ...(message === undefined ? {} : { message }),
+  ...{ isRight: false, reason, message },
 });
 
 /** Whether an object is paused; both providers say so. */

@@ -37,16 +37,9 @@ const roleLabel = `${operatorGroup}/role`;
 function machineConfigFindings({ value, place }: SourceObject): readonly PlacedFinding[] {
   const { metadata, spec } = value;
   const role = fieldsOf(fieldsOf(metadata)['labels'])[roleLabel];
-  const warnings: readonly PlacedFinding[] =
-    textOf(role) === ''
-      ? [
-          {
-            place: place(['metadata', 'labels']),
-            why: `no pool takes this MachineConfig: give it the label ${roleLabel}`,
-            isWarning: true,
-          },
-        ]
-      : [];
+  const why = `no pool takes this MachineConfig: give it the label ${roleLabel}`;
+  const unused: PlacedFinding = { place: place(['metadata', 'labels']), why, isWarning: true };
+  const warnings = textOf(role) === '' ? [unused] : [];
   const config = fieldsOf(spec)['config'];
   if (config === undefined || config === null) return warnings;
   if (!isFields(config))

@@ -220,15 +220,10 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly InputFi
   for (const { name, files: own } of read) {
     for (const file of own) {
       const first = files.get(file);
+      const why = `the Secret ${first ?? ''} has a file of this name too`;
       if (first === undefined) files.set(file, name);
       // bootkube puts both folders into one.
-      else
-        findings.push({
-          secret: name,
-          file,
-          why: `the Secret ${first} has a file of this name too`,
-          isDuplicate: true,
-        });
+      else findings.push({ secret: name, file, why, isDuplicate: true });
     }
   }
   const objects = new Map<string, FoundManifest>();

@@ -31,7 +31,7 @@ export function upgradeOf(
   const wanted = digestOf(releaseImage);
   const is = (isRight: boolean, reason: string, message?: string): UpgradeVerdict => ({
     version,
-    finding: { isRight, reason, ...(message === undefined ? {} : { message }) },
+    finding: { isRight, reason, message },
   });
   if (wanted === '') return is(false, 'NoDigest', 'spec.releaseImage has no digest');
   if (digestOf(textAt(done, 'image')) === wanted && history[0] === done)
