@@ -7,6 +7,7 @@ import { livePage } from '../page/live.ts';
 import { emptyPage, type PageUpdate } from '../page/state.ts';
 import type { ClusterOverview } from '../ports/inventory.ts';
 import { addressIn, followService, requireInstalled, watchFlags } from './watch.ts';
+import { bootwright } from './program/commands.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
@@ -190,4 +191,9 @@ describe('a service that refuses', () => {
       }).toThrow(/s is not installed: deleted; the service does not have the cluster any more/);
     },
   );
+});
+
+it.each(['http://m1:99999/status', 'http://m 1/status'])('watch takes no %j', async (url) => {
+  const argv = ['watch', url, '--until', 'installed', '--timeout', '1s'];
+  await expect(bootwright().run(argv)).rejects.toMatchObject({ code: 'cli.bad-flag' });
 });

@@ -15,6 +15,7 @@ import { listenAddressOf } from '../lib/listen-address.ts';
 import { masker } from '../lib/masker.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { secretValues } from '../lib/secret-values.ts';
+import { shownText } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import { type LivePage, livePage } from '../page/live.ts';
@@ -154,6 +155,11 @@ export function requireInstalled(page: PageState, { limit = 0, mask }: Waited): 
 
 /** @throws AgentError `cli.bad-flag` */
 function requireAlone(urls: readonly string[], argv: readonly string[]): void {
+  const wrong = urls.find((url) => !URL.canParse(url));
+  if (wrong !== undefined)
+    throw flagFailure('cli.bad-flag', `\`watch\`: ${shownText(wrong)} is not an address`, {
+      hint: 'write http://HOST:PORT/status, with a port from 1 to 65535',
+    });
   const other = argv.find((word) => !urls.includes(word));
   if (other === undefined) return;
   throw flagFailure('cli.bad-flag', `\`watch\`: hosts are watched without ${other}`, {

@@ -1,8 +1,11 @@
 import { systemClock } from '../adapters/clock.ts';
+import { flagFailure } from '../config/failures.ts';
+import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import { readSettings } from '../config/sources.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
+import { shownText } from '../lib/shown-url.ts';
 import { wipe } from '../roles/wipe.ts';
 import { type ErasedDisk, eraseMethods } from '../steps/disk/erase.ts';
 import type { InstallLine } from './command.ts';
@@ -19,10 +22,15 @@ interface WipeCall extends InstallLine {
 
 /**
  * Erases a disk, and prints how. The log goes to standard error. Resolves with the exit code.
- * @throws AgentError of the settings, before the host is contacted
+ * @throws AgentError `cli.bad-flag` and of the settings, before the host is contacted
  */
 export async function runWipe(call: WipeCall): Promise<number> {
   const { argv, environment, format, confirm } = call;
+  const [word] = wordsBehindFlags(argv);
+  if (word !== undefined)
+    throw flagFailure('cli.bad-flag', `\`wipe\`: unexpected argument: ${shownText(word)}`, {
+      hint: 'name the one disk by --disk; flags behind such a word are not read',
+    });
   const { config: given } = await loadConfig(readSettings(argv, environment));
   const disk = { ...given.disk, device: call.disk ?? given.disk.device, format: [] };
   const config = { ...given, disk, image: { ...given.image, existingRoot: '' } };
