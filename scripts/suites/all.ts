@@ -55,6 +55,7 @@ export const allSuites: readonly Suite[] = [
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
     tests: { include: ['test/**/*.kube.test.ts'], filesAtOnce: 2, timeoutSeconds: 300 },
   },
   {
