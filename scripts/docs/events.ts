@@ -124,13 +124,6 @@ const schemas = Object.fromEntries(
 /** One line of the event stream, as this version writes it. */
 export const StreamedEvent = z.union(Object.values(schemas));
 
-/** JSON Schema (draft 2020-12) of a line of the event stream. */
-export const eventJsonSchema = (): Readonly<Record<string, unknown>> => ({
-  $id: 'urn:bootwright:events',
-  title: 'Event of a Bootwright run',
-  ...z.toJSONSchema(StreamedEvent),
-});
-
 /** The page of all events. */
 export const eventsPage = (): string =>
   pageOf('events', {

@@ -1,11 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format } from 'prettier';
+import * as z from 'zod';
 import { renderPlan } from '../../src/cli/plan.ts';
 import { outputJsonSchema } from '../../src/cli/documents.ts';
-import { planJsonSchema } from '../../src/cli/plan-data.ts';
-import { doctorJsonSchema } from '../../src/cli/doctor/doctor.ts';
-import { statusJsonSchema } from '../../src/cli/status.ts';
+import { PlanDocument } from '../../src/cli/plan-data.ts';
+import { DoctorDocument } from '../../src/cli/doctor/doctor.ts';
+import { StatusDocument } from '../../src/cli/status.ts';
 import { checkConfig } from '../../src/config/load.ts';
 import { configJsonSchema } from '../../src/config/show.ts';
 import { readSettings } from '../../src/config/sources.ts';
@@ -17,7 +18,7 @@ import { configurationPage } from './configuration.ts';
 import { capiFiles } from './capi.ts';
 import { deployFiles } from './deploy.ts';
 import { errorsPage } from './errors.ts';
-import { eventJsonSchema, eventsPage } from './events.ts';
+import { eventsPage, StreamedEvent } from './events.ts';
 import { faultsPage } from './faults.ts';
 import { pageOf } from './markdown.ts';
 import { architecturePage } from './rooms.ts';
@@ -28,6 +29,10 @@ const top = join(import.meta.dirname, '../..');
 const json = (value: unknown): Promise<string> =>
   format(JSON.stringify(value), { parser: 'json', printWidth: 100 });
 
+/** JSON Schema (draft 2020-12) of what a program reads of Bootwright. */
+const schema = (id: string, title: string, form: z.ZodType): Promise<string> =>
+  json({ $id: `urn:bootwright:${id}`, title, ...z.toJSONSchema(form) });
+
 /** Every generated page by its path from the top of the tree. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
@@ -36,15 +41,19 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/cli.md': cliPage(),
     'docs/configuration.md': configurationPage(),
     'docs/configuration.schema.json': await json(configJsonSchema()),
-    'docs/doctor.schema.json': await json(doctorJsonSchema()),
+    'docs/doctor.schema.json': await schema(
+      'doctor',
+      'Findings of bootwright doctor',
+      DoctorDocument,
+    ),
     'docs/errors.md': await errorsPage(),
     'docs/events.md': eventsPage(),
-    'docs/events.schema.json': await json(eventJsonSchema()),
+    'docs/events.schema.json': await schema('events', 'Event of a Bootwright run', StreamedEvent),
     'docs/faults.md': await faultsPage(),
     'docs/output.schema.json': await json(outputJsonSchema()),
-    'docs/plan.schema.json': await json(planJsonSchema()),
+    'docs/plan.schema.json': await schema('plan', 'Plan of a Bootwright role', PlanDocument),
     'docs/plans.md': plansPage(),
-    'docs/status.schema.json': await json(statusJsonSchema()),
+    'docs/status.schema.json': await schema('status', 'Status of a Bootwright run', StatusDocument),
     'docs/waits.md': await waitsPage(),
     ...guides(),
     ...deployFiles(),

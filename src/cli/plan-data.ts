@@ -49,13 +49,6 @@ export type PlanDocument = z.infer<typeof PlanDocument>;
 export const renderPlanJson = (plan: Plan): string =>
   `${JSON.stringify({ v: 1, ...plan }, null, 2)}\n`;
 
-/** JSON Schema (draft 2020-12) of that form. */
-export const planJsonSchema = (): Readonly<Record<string, unknown>> => ({
-  $id: 'urn:bootwright:plan',
-  title: 'Plan of a Bootwright role',
-  ...z.toJSONSchema(PlanDocument),
-});
-
 /** A plan as a graph for Graphviz: solid lines are the order, dashed ones the facts. */
 export function renderPlanDot(plan: Plan): string {
   const lines = [

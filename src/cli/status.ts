@@ -126,13 +126,6 @@ export type StatusDocument = z.infer<typeof StatusDocument>;
 
 type AgentState = StatusDocument['agent'];
 
-/** JSON Schema (draft 2020-12) of that form. */
-export const statusJsonSchema = (): Readonly<Record<string, unknown>> => ({
-  $id: 'urn:bootwright:status',
-  title: 'Status of a Bootwright run',
-  ...z.toJSONSchema(StatusDocument),
-});
-
 /** Whether the agent of a status still runs. */
 export function agentOf({ process }: RunStatus): AgentState {
   if (process === undefined) return 'gone';

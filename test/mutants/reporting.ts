@@ -11,6 +11,11 @@ export const reportingMutants: MutantsByFile = {
   ],
   'src/cli/doctor/network-checks.ts': [
     {
+      means: 'doctor says nothing of Ignition that leaves no place for registries',
+      from: 'await withRegistries(scope, found.config);',
+      to: '',
+    },
+    {
       means: 'doctor says nothing of bootstrap.ign of a host that starts a cluster',
       from: '    ...(isFirst\n',
       to: '    ...(false\n',

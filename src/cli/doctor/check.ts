@@ -3,6 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { Config } from '../../config/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import { exitCodes, type FailureKind } from '../../model/failure.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Inventory } from '../../ports/inventory.ts';
 import type { Secret } from '../../model/secret.ts';
@@ -34,6 +35,7 @@ export interface CheckScope {
 
 /** What checks of the network look at too. */
 export interface NetworkScope extends CheckScope, IgnitionPorts {
+  readonly clock: Clock;
   /** Has a secret that was read taken out of all that is shown. */
   readonly hide: (secret: Secret) => void;
 }

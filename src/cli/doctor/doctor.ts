@@ -149,13 +149,6 @@ export const DoctorDocument = z.strictObject({
 
 export type DoctorDocument = z.infer<typeof DoctorDocument>;
 
-/** JSON Schema (draft 2020-12) of that form. */
-export const doctorJsonSchema = (): Readonly<Record<string, unknown>> => ({
-  $id: 'urn:bootwright:doctor',
-  title: 'Findings of bootwright doctor',
-  ...z.toJSONSchema(DoctorDocument),
-});
-
 const marks = { ok: '✓', warning: '!', failed: '✗', 'not checked': '–' } as const;
 const checkWidth = 18;
 const textWidth = 76;

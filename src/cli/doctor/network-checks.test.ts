@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
@@ -88,7 +89,13 @@ it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostF
 });
 
 const scopeOf = (given: Partial<NetworkScope>): NetworkScope => ({
-  ...{ host: fakeHost(), inventory: fakeInventory(), web: fakeWeb(), objects: fakeObjects() },
+  ...{
+    clock: fakeClock(),
+    host: fakeHost(),
+    inventory: fakeInventory(),
+    web: fakeWeb(),
+    objects: fakeObjects(),
+  },
   ...{ config: Config.parse({}), signal: new AbortController().signal, hide: () => undefined },
   ...given,
 });
@@ -96,6 +103,7 @@ const scopeOf = (given: Partial<NetworkScope>): NetworkScope => ({
 const pointer = '{"ignition":{"version":"3.2.0"}}';
 const url = 'http://web.example/worker.ign';
 const s3 = { s3: { endpoint: 'http://store.example', bucket: 'b' }, cluster: { id: 'c' } };
+const registries = { mirrors: [{ source: 'quay.io/o', mirrors: ['mirror.example.com/o'] }] };
 const refusal = (code: 'inventory.refused' | 'inventory.not-ready' | 'inventory.denied') =>
   fakeInventory().failing('hostIgnition', inventoryFailure(code, 'not in this status'));
 
@@ -149,6 +157,26 @@ describe('the Ignition of a host', () => {
       { ignition: { file: '/h.ign' } },
       {},
       { state: 'failed', code: 'ignition.file-not-found' },
+    ],
+    [
+      'that leaves no folder for registries of the settings',
+      { ignition: { file: '/h.ign' }, registries },
+      {
+        host: fakeHost().withFile(
+          '/h.ign',
+          pointer.replace(
+            '}}',
+            '},"storage":{"links":[{"path":"/etc/containers","target":"/c"}]}}',
+          ),
+        ),
+      },
+      { state: 'failed', code: 'ignition.merge-invalid' },
+    ],
+    [
+      'with registries of the settings',
+      { ignition: { file: '/h.ign' }, registries },
+      { host: fakeHost().withFile('/h.ign', pointer) },
+      { state: 'ok' },
     ],
     [
       'with a doubtful part',

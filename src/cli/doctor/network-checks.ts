@@ -15,6 +15,7 @@ import {
   readBootstrapIgnition,
 } from '../../steps/bootstrap/fetch-ignition.ts';
 import { readHostIgnition, type ValidIgnition } from '../../steps/ignition/fetch-host.ts';
+import { withRegistries } from '../../steps/ignition/registries.ts';
 import { chooseSource } from '../../steps/ignition/sources.ts';
 import { type CheckAnswer, type Check, type NetworkScope, ok, warning } from './check.ts';
 
@@ -81,7 +82,7 @@ const serviceCheck: Check = {
 function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
   const isFirst = mainLine(chooseRole(config)).some(({ step }) => step === fetchIgnition);
   return [
-    ...ignitionCheck('Ignition', readHostIgnition, () => chooseSource(config).because),
+    ...ignitionCheck('Ignition', readMerged, () => chooseSource(config).because),
     ...(isFirst
       ? ignitionCheck(
           'bootstrap.ign',
@@ -90,6 +91,13 @@ function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
         )
       : []),
   ];
+}
+
+/** An install saves it with the registries of the settings, which what was served may leave no place for. */
+async function readMerged(scope: NetworkScope): Promise<ValidIgnition> {
+  const found = await readHostIgnition(scope);
+  await withRegistries(scope, found.config);
+  return found;
 }
 
 function ignitionCheck(
