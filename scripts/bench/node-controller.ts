@@ -195,15 +195,10 @@ function largeCluster(count: number) {
       return answer({ metadata: { name } });
     },
     create: (_: unknown, object: KubeObject) => answer(object),
-    follow: (
-      selection: KubeSelection,
-      seen: Parameters<typeof followed>[0],
-      signal: AbortSignal,
-    ) => {
+    follow: (of: KubeSelection, seen: Parameters<typeof followed>[0], signal: AbortSignal) => {
       const known = followed(seen);
-      views.set(selection.kind.plural, known);
-      const objects = selection.kind === nodeKind ? nodes : objectsOf(selection);
-      known.listed({ version: '', objects });
+      views.set(of.kind.plural, known);
+      known.listed({ version: '', objects: of.kind === nodeKind ? nodes : objectsOf(of) });
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     },
   } as Partial<Kube> as Kube;

@@ -233,11 +233,8 @@ export function failedSetup(
   );
   const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
   const refsOf = (kind: KubeRef['kind'], found: readonly KubeObject[]): readonly FailedSetup[] =>
-    found.filter(isThere).map(({ metadata: { name, namespace, uid } }) => ({
-      kind,
-      name,
-      namespace,
-      uid,
-    }));
+    found
+      .filter(isThere)
+      .map(({ metadata: { name, namespace, uid } }) => ({ kind, name, namespace, uid }));
   return [...refsOf(jobs, objects.jobs.filter(hasFailed)), ...refsOf(installPlans, plans)];
 }

@@ -176,11 +176,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   };
   return () => {
     emit({ type: 'step.started', step, title, attempt: 1 });
-    const options = { reconcile: guarded, failed, ...(atOnce === undefined ? {} : { atOnce }) };
-    queue = keyQueue(
-      { clock, signal },
-      { ...options, ...(settle === undefined ? {} : { settle }) },
-    );
+    queue = keyQueue({ clock, signal }, { reconcile: guarded, failed, atOnce, settle });
     shown.gap(gapNow());
     addAll();
     return queue;

@@ -16,9 +16,9 @@ export type Reconcile = (key: string, signal: AbortSignal) => Promise<Result>;
 export interface QueueOptions {
   readonly reconcile: Reconcile;
   /** The most keys at work at once; 8 unless given. */
-  readonly atOnce?: number;
+  readonly atOnce?: number | undefined;
   /** The least time between two runs of a key, in which its events are gathered; none unless given. */
-  readonly settle?: Millis;
+  readonly settle?: Millis | undefined;
   /** Called after a failed run; the key runs again after the pause. */
   readonly failed: (key: string, error: unknown, pause: Millis) => void;
 }

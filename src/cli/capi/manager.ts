@@ -81,7 +81,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
       kube,
       emit,
       metrics,
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
     };
     const providers: Provider[] = [];
     if (names.includes('bootstrap')) providers.push(await bootstrapOf({ call, open }, ports));
@@ -104,7 +104,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
 type ProviderPorts = Pick<
   Parameters<typeof controlPlaneControllers>[0],
   'kube' | 'clock' | 'random' | 'emit'
-> & { readonly namespace?: string; readonly metrics: ManagerMetrics };
+> & { readonly namespace: string | undefined; readonly metrics: ManagerMetrics };
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
 async function bootstrapOf(
