@@ -11,6 +11,8 @@ export const certificateBlocks = (text: string): readonly string[] =>
 export function authorityProblem(text: string, now: number): string | undefined {
   if (text.includes('PRIVATE KEY-----')) return 'holds a private key, which every user could read';
   const ends: number[] = [];
+  const begun = text.split('-----BEGIN CERTIFICATE-----').length - 1;
+  if (begun > certificateBlocks(text).length) return 'holds a certificate that is cut, or broken';
   for (const block of certificateBlocks(text)) {
     try {
       ends.push(new X509Certificate(block).validToDate.getTime());
