@@ -51,34 +51,23 @@ export interface Strike {
   readonly what: string;
 }
 
-/** Decides request by request which fault strikes. */
-export interface FaultPlan {
-  /** Adds a fault while the server runs. */
-  readonly add: (fault: Fault) => void;
-  /** The fault that hits this request, or undefined. Counts the request. */
-  readonly decide: (request: FaultyRequest) => Fault | undefined;
-  /** How many requests were hit so far. */
-  readonly hits: () => number;
-  /** The requests that were hit, with their fault. */
-  readonly struck: readonly Strike[];
-}
-
 interface Planned {
   readonly fault: Fault;
   begun: number | undefined;
   hits: number;
 }
 
-/** Makes a plan of faults; `now` gives milliseconds. */
-export function faultPlan(faults: readonly Fault[], now: () => number = Date.now): FaultPlan {
+/** Makes a plan of faults, which decides request by request which of them strikes; `now` gives milliseconds. */
+export function faultPlan(faults: readonly Fault[], now: () => number = Date.now) {
   const planned = faults.map(plannedFault);
   const struck: Strike[] = [];
   return {
-    struck,
-    add: (fault) => {
-      planned.push(plannedFault(fault));
-    },
-    decide: (request) => {
+    /** The requests that were hit, with their fault. */
+    struck: struck as readonly Strike[],
+    /** Adds a fault while the server runs. */
+    add: (fault: Fault): void => void planned.push(plannedFault(fault)),
+    /** The fault that hits this request, or undefined. Counts the request. */
+    decide: (request: FaultyRequest): Fault | undefined => {
       for (const one of planned) begin(one, request, now());
       const hit = planned.find((one) => strikes(one, request, now()));
       if (hit === undefined) return undefined;
@@ -86,7 +75,8 @@ export function faultPlan(faults: readonly Fault[], now: () => number = Date.now
       struck.push({ at: now(), what: `${hit.fault.kind} for ${lineOf(request)}` });
       return hit.fault;
     },
-    hits: () => planned.reduce((sum, { hits }) => sum + hits, 0),
+    /** How many requests were hit so far. */
+    hits: (): number => planned.reduce((sum, { hits }) => sum + hits, 0),
   };
 }
 

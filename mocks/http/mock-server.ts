@@ -2,16 +2,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
-import { type Fault, type FaultPlan, faultPlan, strike } from './fault.ts';
+import { type Fault, faultPlan, strike } from './fault.ts';
 
 /** A server of the lab: it records every request and lets faults strike. */
-export interface MockServer {
-  readonly url: string;
-  /** Every request so far, in order of arrival. */
-  readonly requests: readonly RecordedRequest[];
-  readonly faults: FaultPlan;
-  readonly close: () => Promise<void>;
-}
+export type MockServer = Awaited<ReturnType<typeof startMockServer>>;
 
 /** How a server of the lab is started. */
 interface MockServerOptions {
@@ -21,18 +15,16 @@ interface MockServerOptions {
   readonly port?: number;
 }
 
-/** Starts a server on 127.0.0.1 around the answers of one stand-in. */
-export async function startMockServer({
-  answer,
-  faults = [],
-  port = 0,
-}: MockServerOptions): Promise<MockServer> {
+/** Starts a server on 127.0.0.1 around the answers of one stand-in; port 0 takes a free one. */
+export async function startMockServer({ answer, faults = [], port = 0 }: MockServerOptions) {
   const requests: RecordedRequest[] = [];
   const plan = faultPlan(faults);
-  const loopback: Loopback = await serveLoopback(
-    (request, env: HttpBindings) => answerOne(request, env),
-    port,
-  );
+  const server = createAdaptorServer({
+    fetch: (request, env) => answerOne(request, env as HttpBindings),
+  }) as Server;
+  let taken = port;
+  let isClosed = false;
+  let reopening: NodeJS.Timeout | undefined;
 
   async function answerOne(request: Request, env: HttpBindings): Promise<Response> {
     const body = new Uint8Array(await request.arrayBuffer());
@@ -41,58 +33,30 @@ export async function startMockServer({
     const fault = plan.decide(record);
     const whole = async (): Promise<Response> => answer(replay(request, body));
     const answered =
-      fault === undefined
-        ? await whole()
-        : await strike(fault, { env, answer: whole, refuse: loopback.refuse });
+      fault === undefined ? await whole() : await strike(fault, { env, answer: whole, refuse });
     // RESPONSE_ALREADY_SENT carries 200 although nothing of the kind was sent.
     if (!env.outgoing.destroyed) record.status = answered.status;
     return answered;
   }
 
-  return { url: loopback.url, requests, faults: plan, close: loopback.close };
-}
-
-/** The request again, its body having been read. */
-const replay = (request: Request, body: Uint8Array): Request =>
-  new Request(request.url, {
-    method: request.method,
-    headers: request.headers,
-    ...(body.length === 0 ? {} : { body: Buffer.from(body) }),
-  });
-
-/** A server on 127.0.0.1. */
-interface Loopback {
-  readonly url: string;
-  readonly port: number;
   /** Closes the listening socket and every connection for a time: connections are refused. */
-  readonly refuse: (milliseconds: number) => void;
-  readonly close: () => Promise<void>;
-}
+  function refuse(milliseconds: number): void {
+    if (isClosed || reopening !== undefined) return;
+    server.close();
+    server.closeAllConnections();
+    reopening = setTimeout(() => {
+      reopening = undefined;
+      void listen(server, taken);
+    }, milliseconds);
+  }
 
-/** Answers a request; the bindings are the plain Node request and response. */
-type Answer = (request: Request, env: HttpBindings) => Response | Promise<Response>;
-
-/** Serves on a port of 127.0.0.1; port 0 takes a free one. */
-async function serveLoopback(answer: Answer, port = 0): Promise<Loopback> {
-  const server = createAdaptorServer({
-    fetch: (request, env) => answer(request, env as HttpBindings),
-  }) as Server;
-  const taken = await listen(server, port);
-  let isClosed = false;
-  let reopening: NodeJS.Timeout | undefined;
+  taken = await listen(server, port);
   return {
     url: `http://127.0.0.1:${taken}`,
-    port: taken,
-    refuse: (milliseconds) => {
-      if (isClosed || reopening !== undefined) return;
-      server.close();
-      server.closeAllConnections();
-      reopening = setTimeout(() => {
-        reopening = undefined;
-        void listen(server, taken);
-      }, milliseconds);
-    },
-    close: async () => {
+    /** Every request so far, in order of arrival. */
+    requests: requests as readonly RecordedRequest[],
+    faults: plan,
+    close: async (): Promise<void> => {
       isClosed = true;
       clearTimeout(reopening);
       server.closeAllConnections();
@@ -102,6 +66,14 @@ async function serveLoopback(answer: Answer, port = 0): Promise<Loopback> {
     },
   };
 }
+
+/** The request again, its body having been read. */
+const replay = (request: Request, body: Uint8Array): Request =>
+  new Request(request.url, {
+    method: request.method,
+    headers: request.headers,
+    ...(body.length === 0 ? {} : { body: Buffer.from(body) }),
+  });
 
 async function listen(server: Server, port: number): Promise<number> {
   server.listen(port, '127.0.0.1');

@@ -44,34 +44,29 @@ interface RunEnd extends Pick<LabReport, 'outcome' | 'clusterStatus' | 'isAsExpe
 }
 
 /** The page of a run of the lab. */
-export interface LabPage extends AsyncDisposable {
-  /** Where it is served; undefined where nobody asked for that. */
-  readonly url: string | undefined;
-  /** Follows a run; gives what ends that. */
-  readonly watch: (run: ShownRun) => () => void;
-  readonly update: Update;
-  /** Shows how the run ended, and saves the page. */
-  readonly end: (report: RunEnd) => Promise<void>;
-}
+export type LabPage = Awaited<ReturnType<typeof openLabPage>>;
 
 /** Opens the page of a run that is about to begin. */
 export async function openLabPage(
   { title, about, usual }: PageHeading,
   { isServed, file }: PageRequest,
-): Promise<LabPage> {
+) {
   const page = livePage({ ...emptyPage(title, about, Date.now()), usual });
   const address = { host: '127.0.0.1', port: 0 };
   const server = isServed ? await servePage(page, address) : undefined;
   const isWanted = isServed || file !== undefined;
   return {
+    /** Where it is served; undefined where nobody asked for that. */
     url: server?.url,
     update: page.update,
-    watch: (run) => (isWanted ? follow(run, page.update) : () => undefined),
-    end: async (report) => {
+    /** Follows a run; gives what ends that. */
+    watch: (run: ShownRun): (() => void) => (isWanted ? follow(run, page.update) : () => undefined),
+    /** Shows how the run ended, and saves the page. */
+    end: async (report: RunEnd): Promise<void> => {
       page.update(endOf(report));
       if (file !== undefined) await writeFile(file, page.saved(Date.now()));
     },
-    [Symbol.asyncDispose]: async () => server?.close(),
+    [Symbol.asyncDispose]: async (): Promise<void> => server?.close(),
   };
 }
 
