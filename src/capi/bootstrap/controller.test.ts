@@ -210,6 +210,21 @@ describe('the bootstrap provider', () => {
     expect(names).toEqual(hasNetwork ? ['all.nmconnection', 'own.nmconnection'] : []);
   });
 
+  it.each(['zz', 'all'])('has its own keyfile %s in place of that for all hosts', async (name) => {
+    const kube = fakeKube();
+    putCluster(kube);
+    const keyfiles = {
+      [`w0_${name}.nmconnection`]: keyfile('own'),
+      [`${name}.nmconnection`]: keyfile('all'),
+    };
+    putSecret(kube, 'network', keyfiles);
+    putHost(kube, 'w0', { spec: { networkSecretRef: { name: 'network' } } });
+    await provider(kube);
+    const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+    const path = `/etc/NetworkManager/system-connections/${name}.nmconnection`;
+    expect(Buffer.from(readFileContent(config, path)).toString()).toBe(keyfile('own'));
+  });
+
   it('has no Ignition from keyfiles that NetworkManager would not read', async () => {
     const kube = fakeKube();
     putCluster(kube);

@@ -146,7 +146,7 @@ const keyfileName = /^[\w.-]+\.nmconnection$/;
 
 /**
  * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the address of an interface,
- * `MACHINE_NAME.nmconnection` for that Machine; its name has no underscore.
+ * `MACHINE_NAME.nmconnection` for that Machine, in place of one for all with this name; the name of a Machine has no underscore.
  */
 async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   const name = reading.view.config.spec.networkSecretRef?.name;
@@ -156,7 +156,11 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
     throw new Missing('NetworkSecretNotFound', `there is no Secret ${name}`);
   const own = `${reading.view.machine.metadata.name}_`;
   const keys = Object.keys(dataOf(secret)).filter((key) => keyfileName.test(key));
-  const chosen = keys.filter((key) => !key.includes('_') || key.startsWith(own));
+  // Those of the Machine come last: one takes the place of that for all hosts with its name.
+  const chosen = [
+    ...keys.filter((key) => !key.includes('_')),
+    ...keys.filter((key) => key.startsWith(own)),
+  ];
   const files = new Map(
     chosen.map((key) => [
       key.startsWith(own) ? key.slice(own.length) : key,
