@@ -117,6 +117,11 @@ describe('what to write instead', () => {
     ['proxy.http', 'http://user:50%@proxy:3128', 'write %25 for a percent sign'],
     ['image.stream', 'ftp://mirror/s.json', 'write http://HOST:PORT or https://HOST:PORT'],
     ['image.writerArgs', ['--apend-karg', 'x'], 'write --append-karg'],
+    [
+      'image.writerArgs',
+      '--copy-network',
+      'write a list of strings, [--append-karg, "ip=eth0:dhcp"] for example',
+    ],
     ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],
     ['disk.cleanup', 'no', 'write true or false, without quotes'],
     [

@@ -211,8 +211,8 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
 
 /** The options of `image.writerArgs` that are known. */
 function usesOf(given: Layer): readonly WriterUse[] {
-  const { value = [] } = given.get('image.writerArgs') ?? {};
-  return readWriterArgs((value as readonly unknown[]).map(String)).uses;
+  const { value } = given.get('image.writerArgs') ?? {};
+  return readWriterArgs(Array.isArray(value) ? value.map(String) : []).uses;
 }
 
 const sentence = ({ message }: z.core.$ZodIssue): string =>
