@@ -15,6 +15,7 @@ const projectOf = (name: string, suite: VitestProject): TestProjectInlineConfigu
       ...(suite.atOnce === undefined ? {} : { maxConcurrency: suite.atOnce }),
       isolate: suite.sharesModules !== true,
       execArgv: [...(suite.nodeOptions ?? [])],
+      env: { ...suite.env },
       sequence: { shuffle: suite.filesAtOnce === undefined },
       testTimeout: timeout,
       hookTimeout: timeout,

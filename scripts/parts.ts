@@ -7,7 +7,7 @@ import { debianRoot } from './parts/debian-root.ts';
 import { docsGenerator } from './parts/docs-generator.ts';
 import { ensureParts } from './parts/ensure.ts';
 import { liveRoot, qemu } from './parts/guest.ts';
-import { capi } from './parts/kube/capi.ts';
+import { capi, capi113 } from './parts/kube/capi.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import { furtherImages } from './parts/further-images.ts';
@@ -57,6 +57,7 @@ const allParts: readonly Part[] = [
   kubeCrds,
   kubeData,
   capi,
+  capi113,
   ...agentImageBases,
   foreignNode,
   furtherImages,

@@ -27,6 +27,8 @@ export interface VitestProject {
   readonly sharesModules?: true;
   /** Options of the Node that runs the tests. */
   readonly nodeOptions?: readonly string[];
+  /** Variables of the environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly timeoutSeconds?: number;
 }
 
@@ -34,6 +36,8 @@ const guestParts = [
   ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'os-image'],
   ...['image-registry', 'network-live', `agent-image-base-${ownArchitecture}`],
 ];
+
+const capiTests = { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 };
 
 /** Every suite; those that take longest come first, because the others run beside them. */
 export const allSuites: readonly Suite[] = [
@@ -86,7 +90,7 @@ export const allSuites: readonly Suite[] = [
     about: 'both providers with the real Cluster API core, and infrastructure in memory',
     parts: ['kube-api', 'kube-crds', 'kube-data', 'capi', 'ignition-merge'],
     needsBundle: true,
-    tests: { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
+    tests: capiTests,
   },
   // It waits for half of its time, and its guests take no processor from the lab here.
   {
@@ -175,5 +179,13 @@ export const allSuites: readonly Suite[] = [
     needsBundle: true,
     isByNameOnly: true,
     tests: { include: ['test/**/*.further.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
+  },
+  {
+    name: 'capi-1.13',
+    about: 'by its name alone: the suite capi with the core of the minor version before',
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'capi', 'capi-1.13', 'ignition-merge'],
+    needsBundle: true,
+    isByNameOnly: true,
+    tests: { ...capiTests, env: { CLUSTER_API: '1.13' } },
   },
 ];

@@ -8,7 +8,7 @@ import { applyCrds } from '../../mocks/kube/crds.ts';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { ensurePart } from '../../scripts/parts/ensure.ts';
-import { capi } from '../../scripts/parts/kube/capi.ts';
+import { capi, capi113 } from '../../scripts/parts/kube/capi.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { clusterOf } from '../kube/rig.ts';
@@ -73,6 +73,8 @@ export async function startCapi(): Promise<CapiRig> {
 /** Starts the management cluster alone; of the infrastructure it has the kinds. */
 export async function startManagement(): Promise<Management> {
   const part = await ensurePart(capi);
+  const isBefore = process.env['CLUSTER_API'] === '1.13';
+  const parts = { core: isBefore ? await ensurePart(capi113) : part, dev: part };
   const ends = new AsyncDisposableStack();
   try {
     const kube = await startRig({ crds: [], isAudited: true });
@@ -87,9 +89,9 @@ export async function startManagement(): Promise<Management> {
     ends.defer(product.close);
     const apply = (manifest: KubeObject) =>
       product.apply(manifest, AbortSignal.timeout(waitMillis), { manager: 'rig' });
-    const start = await preparePrograms({ kube, part, apply });
+    const start = await preparePrograms({ kube, parts, apply });
     const asCore = await kube.kubeconfigFor({ user: { name: coreUser }, server: kube.url });
-    const core = await start('core', [join(part, 'bin', 'capi-core')], asCore);
+    const core = await start('core', [join(parts.core, 'bin', 'capi-core')], asCore);
     ends.defer(core.kill);
     const { client } = kube;
     return {
@@ -165,18 +167,19 @@ function askedAt(
 
 interface Site {
   readonly kube: Kube;
-  readonly part: string;
+  /** Of core, and of the infrastructure. */
+  readonly parts: { readonly core: string; readonly dev: string };
   readonly apply: Management['apply'];
 }
 
 /** Kinds and rights of core, exactly its own and what is aggregated to them, and of infrastructure; what starts either. */
-async function preparePrograms({ kube, part, apply }: Site) {
+async function preparePrograms({ kube, parts, apply }: Site) {
   const pki = join(kube.folder, 'pki');
   const ca = readFileSync(join(pki, 'ca.crt'), 'utf8');
   const ports = { core: await freePort(), dev: await freePort() };
   for (const name of ['core', 'dev'] as const)
-    await define({ kube, part, ca, name, port: ports[name] });
-  await allowCore({ kube, part, apply });
+    await define({ kube, parts, ca, name, port: ports[name] });
+  await allowCore({ kube, parts, apply });
   return async (name: 'core' | 'dev', argv: readonly string[], kubeconfig: string) => {
     const file = join(kube.folder, `${name}.kubeconfig`);
     await writeFile(file, kubeconfig, { mode: 0o600 });
@@ -197,7 +200,7 @@ async function preparePrograms({ kube, part, apply }: Site) {
       isReady: async () => (await fetch(`http://127.0.0.1:${health}/readyz`)).ok,
     });
     await control.start();
-    const text = readFileSync(join(part, 'webhooks', `${name}.yaml`), 'utf8');
+    const text = readFileSync(join(parts[name], 'webhooks', `${name}.yaml`), 'utf8');
     for (const object of objectsOf(text)) {
       const { metadata } = object;
       const named = { ...object, metadata: { ...metadata, name: `${name}-${metadata.name}` } };
@@ -217,8 +220,8 @@ interface Defined extends Omit<Site, 'apply'> {
 }
 
 /** Applies definitions with what kustomize would add: the labels of the contracts and the conversion. */
-async function define({ kube, part, ca, name, port }: Defined): Promise<void> {
-  const folder = join(part, 'crds', name);
+async function define({ kube, parts, ca, name, port }: Defined): Promise<void> {
+  const folder = join(parts[name], 'crds', name);
   await applyCrds(kube.client, folder, 'all');
   const labels = {
     [provider]: name === 'core' ? 'cluster-api' : 'infrastructure-docker',
@@ -238,10 +241,10 @@ async function define({ kube, part, ca, name, port }: Defined): Promise<void> {
 }
 
 /** Lets core do what its release lets it, and what roles of providers add. */
-async function allowCore({ kube, part, apply }: Site): Promise<void> {
+async function allowCore({ kube, parts, apply }: Site): Promise<void> {
   const rbac = 'rbac.authorization.k8s.io';
   const [aggregated, own] = ['aggregated_role', 'role'].map(
-    (name) => objectsOf(readFileSync(join(part, 'rbac', `${name}.yaml`), 'utf8'))[0],
+    (name) => objectsOf(readFileSync(join(parts.core, 'rbac', `${name}.yaml`), 'utf8'))[0],
   );
   if (aggregated === undefined || own === undefined) throw new Error('core has no roles');
   await apply(aggregated);
