@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { seconds } from '../model/duration.ts';
 import type { RunStatus } from '../reporting/run-status.ts';
-import { type HostOutcome, readStatus, statusUrlsIn, watchHost } from './watch-hosts.ts';
+import { type HostOutcome, readHostStatus, statusUrlsIn, watchHost } from './watch-hosts.ts';
 
 const status = (change: Partial<RunStatus> = {}): RunStatus => ({
   ...{ v: 1, run: 'r', role: 'master', version: '1.1.0', isResumed: false },
@@ -42,7 +42,7 @@ describe('the status that a host serves', () => {
   const { signal } = new AbortController();
   const read = (body: AsyncIterable<Uint8Array>) => {
     const reader = { open: () => Promise.resolve({ body, origin: url }) };
-    return readStatus({ reader, clock: fakeClock() }, url, signal);
+    return readHostStatus({ reader, clock: fakeClock() }, url, signal);
   };
   async function* serve(text: string, isWhole = true) {
     yield Buffer.from(text);

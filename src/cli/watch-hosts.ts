@@ -59,7 +59,7 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
       urls.map((url) =>
         watchHost({
           ...{ name: new URL(url).host, signal, clock: systemClock, print: printAt },
-          read: () => readStatus({ reader, clock: systemClock }, url, signal),
+          read: () => readHostStatus({ reader, clock: systemClock }, url, signal),
         }),
       ),
     );
@@ -80,7 +80,7 @@ interface StatusReader {
  * Reads the status that a host serves. A host that stops in the middle of its answer has not answered.
  * @throws AgentError `cli.status-not-found`, `web.*`
  */
-export function readStatus(
+export function readHostStatus(
   { reader, clock }: StatusReader,
   url: string,
   signal: AbortSignal,

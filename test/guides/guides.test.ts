@@ -98,7 +98,7 @@ it('prepare-a-site.md', async () => {
   const getent = '#!/bin/sh\necho "192.0.2.10  STREAM $2"\n';
   for (const [name, script] of Object.entries({ getent, 'openshift-install': openshiftInstall }))
     writeFileSync(join(resolver, name), script, { mode: 0o755 });
-  const own = host.environment['PATH'] ?? '';
+  const own = host.environment.PATH;
   await followGuide(
     'prepare-a-site.md',
     {
@@ -150,7 +150,7 @@ it('keep-data.md', async () => {
   const place = join(host.folder, 'root/etc/bootwright');
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, 'master.ign'), pointerIgnition);
-  const PATH = `${butanePath}:${host.environment['PATH'] ?? ''}`;
+  const PATH = `${butanePath}:${host.environment.PATH}`;
   await followGuide('keep-data.md', { ...host.environment, PATH });
 });
 

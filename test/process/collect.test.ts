@@ -156,7 +156,7 @@ function sshMachine(
   };
   for (const [name, text] of Object.entries(programs(host, failed)))
     place(`bin/${name}`, `#!/bin/sh\n${text}\n`, 0o755);
-  const path = `${join(folder, 'bin')}:${host.environment['PATH'] ?? ''}`;
+  const path = `${join(folder, 'bin')}:${host.environment.PATH}`;
   const shell = place('shell', `#!/bin/sh\nexport PATH=${path}\nexec /bin/sh "$@"\n`, 0o755);
   const home = join(folder, 'home');
   const passwd = `root:x:0:0::${join(folder, 'none')}:/bin/sh\ncore:x:0:0::${home}:${shell}\n`;

@@ -21,7 +21,7 @@ const open = (plan: Partial<SingleHostPlan>): Promise<SingleHost> =>
     ...plan,
   });
 
-const start = (host: SingleHost, path = host.environment['PATH'] ?? ''): AgentProcess =>
+const start = (host: SingleHost, path = host.environment.PATH): AgentProcess =>
   startAgent({
     bundle,
     args: host.words,
@@ -78,7 +78,7 @@ echo $$ >${writerPid}
 while :; do sleep 0.1; done
 `;
     writeFileSync(join(folder, 'nsenter'), nsenter, { mode: 0o755 });
-    const agent = start(host, `${folder}:${host.environment['PATH'] ?? ''}`);
+    const agent = start(host, `${folder}:${host.environment.PATH}`);
     await becomes(() => hasWritten(host));
     await stopped(agent);
     const lines = readFileSync(order, 'utf8').split('\n');
