@@ -3,6 +3,8 @@ import { basename, join } from 'node:path';
 import { type BuildSite, type CachedPart } from '../part.ts';
 import { buildGoPrograms, downloadGoModule, goToolchain } from '../toolchain.ts';
 
+const version = '1.14.2';
+const source = join(import.meta.dirname, 'capi');
 const coreModule = 'sigs.k8s.io/cluster-api';
 const testModule = `${coreModule}/test`;
 
@@ -10,52 +12,35 @@ const testModule = `${coreModule}/test`;
  * Cluster API with its infrastructure provider in memory: `bin/{capi-core,capd,clusterctl}`, definitions in `crds/{core,dev}/<plural>.<group>.yaml`,
  * webhooks in `webhooks/{core,dev}.yaml`, and the rights of core in `rbac`.
  */
-export const capi = clusterApi({
-  ...{ name: 'capi', version: '1.14.2', cost: '12 minutes, 160 MB' },
-  purpose: 'core, clusterctl and infrastructure in memory',
-  programs: { core: `${coreModule}/core`, dev: `${testModule}/infrastructure/docker` },
-  others: [`${coreModule}/cmd/clusterctl`],
-});
-
-/** The core of the minor version before, in the same folders. */
-export const capi113 = clusterApi({
-  ...{ name: 'capi-1.13', version: '1.13.4', cost: '9 minutes, 60 MB' },
-  ...{ purpose: 'core of the minor version before', programs: { core: coreModule } },
-});
-
-interface Release {
-  /** Of the part, and of the folder with its go.mod and go.sum. */
-  readonly name: string;
-  readonly version: string;
-  readonly purpose: string;
-  readonly cost: string;
-  /** Main packages that have manifests in their folders. */
-  readonly programs: { readonly core: string; readonly dev?: string };
-  readonly others?: readonly string[];
-}
-
-function clusterApi({ name, version, purpose, cost, programs, others = [] }: Release): CachedPart {
-  const source = join(import.meta.dirname, name);
-  return {
-    ...{ kind: 'cached', name, pin: version, cost, tools: [goToolchain], inputs: [] },
-    purpose: `Cluster API ${version}: ${purpose}`,
-    files: [import.meta.filename, ...['go.mod', 'go.sum'].map((file) => join(source, file))],
-    build: async (site) => {
-      for (const [to, program] of Object.entries(programs))
-        await takeManifests(site, to, { source, version, program });
-      rmSync(join(site.folder, 'modules'), { recursive: true });
-      const packages = [...Object.values(programs), ...others];
-      await buildGoPrograms(site, { source, packages, linkerFlags: linkerFlags(version) });
-      // Go names a program after its folder.
-      const bin = (program: string): string => join(site.folder, 'bin', basename(program));
-      renameSync(bin(programs.core), bin('capi-core'));
-      if (programs.dev !== undefined) renameSync(bin(programs.dev), bin('capd'));
-    },
-  };
-}
+export const capi: CachedPart = {
+  kind: 'cached',
+  name: 'capi',
+  purpose: `Cluster API ${version}: core, clusterctl and infrastructure in memory`,
+  pin: version,
+  cost: '12 minutes, 160 MB',
+  tools: [goToolchain],
+  inputs: [],
+  files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
+  build: async (site) => {
+    await takeManifests(site);
+    await buildGoPrograms(site, {
+      source,
+      packages: [
+        `${coreModule}/core`,
+        `${testModule}/infrastructure/docker`,
+        `${coreModule}/cmd/clusterctl`,
+      ],
+      linkerFlags: linkerFlags(),
+    });
+    // Go names a program after its folder.
+    const bin = join(site.folder, 'bin');
+    renameSync(join(bin, 'core'), join(bin, 'capi-core'));
+    renameSync(join(bin, 'docker'), join(bin, 'capd'));
+  },
+};
 
 /** clusterctl refuses files of a provider that it is too old for, and a plain build has no version. */
-function linkerFlags(version: string): string {
+function linkerFlags(): string {
   const [major = '', minor = ''] = version.split('.');
   const values = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor };
   const set = Object.entries(values).map(
@@ -64,25 +49,22 @@ function linkerFlags(version: string): string {
   return ['-s', '-w', ...set].join(' ');
 }
 
-interface Program {
-  readonly source: string;
-  readonly version: string;
-  readonly program: string;
-}
-
-async function takeManifests(
-  site: BuildSite,
-  to: string,
-  { source, version, program }: Program,
-): Promise<void> {
-  const module = program.startsWith(testModule) ? testModule : coreModule;
-  await downloadGoModule(site, source, module);
-  const folder = program.replace(module, `${module}@v${version}`);
-  const config = join(site.folder, 'modules', folder, 'config');
-  take(globSync(join(config, 'crd/bases/*.yaml')), join(site.folder, 'crds', to), crdFile);
-  take([join(config, 'webhook/manifests.yaml')], join(site.folder, 'webhooks'), () => `${to}.yaml`);
-  const roles = ['role', 'aggregated_role'].map((role) => join(config, 'rbac', `${role}.yaml`));
-  if (to === 'core') take(roles, join(site.folder, 'rbac'));
+async function takeManifests(site: BuildSite): Promise<void> {
+  for (const module of [coreModule, testModule]) await downloadGoModule(site, source, module);
+  const modules = join(site.folder, 'modules');
+  const core = join(modules, `${coreModule}@v${version}`, 'core', 'config');
+  const dev = join(modules, `${testModule}@v${version}`, 'infrastructure', 'docker', 'config');
+  for (const [name, from] of [
+    ['core', core],
+    ['dev', dev],
+  ] as const) {
+    take(globSync(join(from, 'crd/bases/*.yaml')), join(site.folder, 'crds', name), crdFile);
+    mkdirSync(join(site.folder, 'webhooks'), { recursive: true });
+    copyFileSync(join(from, 'webhook/manifests.yaml'), join(site.folder, `webhooks/${name}.yaml`));
+  }
+  const roles = ['role', 'aggregated_role'].map((role) => join(core, 'rbac', `${role}.yaml`));
+  take(roles, join(site.folder, 'rbac'));
+  rmSync(modules, { recursive: true });
 }
 
 /** controller-gen writes `<group>_<plural>.yaml`. */
