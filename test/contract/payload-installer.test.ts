@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -20,6 +21,7 @@ const stub = async (last: string): Promise<void> => {
 set -e
 cd "$4"
 echo "$2 $(find . -type f | sort | tr '\\n' ' ')$(stat -c %a .)" >>${folder}/runs
+pwd >>${folder}/folders
 rm -rf install-config.yaml
 mkdir -p auth manifests
 for file in bootstrap.ign master.ign worker.ign metadata.json auth/kubeconfig auth/kubeadmin-password; do echo "{}" >$file; done
@@ -54,8 +56,8 @@ describe('the installer as a program', () => {
     expect(runs).toMatch(
       /^manifests \.\/install-config\.yaml 700\nignition-configs .*\.\/openshift\/a\.yaml 700\n$/s,
     );
-    const left = await readdir(tmpdir());
-    expect(left.filter((name) => name.startsWith('bootwright-installer-'))).toEqual([]);
+    const folders = (await readFile(join(folder, 'folders'), 'utf8')).trim().split('\n');
+    expect(folders.map((one) => existsSync(one))).toEqual([false, false]);
   });
 
   it.each([
