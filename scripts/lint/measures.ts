@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_080],
   reporting: [7, 1_100],
   roles: [9, 433],
-  steps: [104, 18_122],
+  steps: [104, 18_161],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
@@ -57,7 +57,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 137, sharedNames: 7, median: 90 },
   mocks: { lines: 17_149 },
-  scripts: { lines: 7_965 },
+  scripts: { lines: 7_990 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),

@@ -14,6 +14,7 @@ import { keyfileProblems } from '../lib/keyfiles.ts';
 import { minutes } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import { imageFailure } from '../steps/image/failures.ts';
+import { scriptProblem } from '../steps/image/hooks.ts';
 import { badAuthorities } from '../steps/ignition/registries.ts';
 import { renderFindings, withRefusals } from './config.ts';
 import { disksOf, type Medium, type MediumFileKey, mediumFileKeys, mediumOf } from './medium.ts';
@@ -166,7 +167,7 @@ async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, Bu
     const { origin } = settings.get(key) ?? {};
     if (path === '' || origin === undefined) continue;
     const text = await readNamedBytes({ path, kind: 'host', origin: `${origin}: ${key}` });
-    const problem = key.startsWith('hooks.') ? scriptProblem(text) : undefined;
+    const problem = key.startsWith('hooks.') ? hookProblem(text.toString('latin1')) : undefined;
     if (problem !== undefined)
       throw mediaFailure('media.no-script', `${origin}: ${key}: ${path} ${problem}`);
     texts.set(key, text);
@@ -180,11 +181,8 @@ async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, Bu
   return texts;
 }
 
-function scriptProblem(bytes: Buffer): string | undefined {
-  const [line = ''] = bytes.toString('latin1').split('\n', 1);
-  if (!line.startsWith('#!')) return 'does not begin with #!';
-  return line.endsWith('\r') ? 'has lines that end as those of Windows: run dos2unix' : undefined;
-}
+const hookProblem = (text: string): string | undefined =>
+  text.startsWith('#!') ? scriptProblem(text) : 'does not begin with #!';
 
 async function readKeyfiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();

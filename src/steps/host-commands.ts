@@ -1,4 +1,4 @@
-import { seconds } from '../model/duration.ts';
+import { minutes, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import { argumentsIn } from '../os/driver.ts';
 import { hostFailure } from '../ports/host-failures.ts';
@@ -50,6 +50,33 @@ export async function readArchitecture({
 /** What a command printed that ended well is not what it prints; nothing may be read out of it. */
 export const unreadableOutput = (program: string, wanted: string, stdout: string): AgentError =>
   hostFailure('command.unreadable', `${program} printed no ${wanted}: ${stdout.slice(0, 100)}`);
+
+/** A part of a file, in bytes. */
+interface BytePart {
+  readonly from?: number;
+  readonly most: number;
+}
+
+/** Prints a part of a file as hexadecimal bytes. */
+export const bytesArgv = (path: string, { from = 0, most }: BytePart): readonly string[] => [
+  ...['od', '--address-radix=n', '--format=x1', '--output-duplicates', '--width=64'],
+  ...(from === 0 ? [] : [`--skip-bytes=${from}`]),
+  ...[`--read-bytes=${most}`, path],
+];
+
+/**
+ * A part of a file of the host, shorter where the file ends.
+ * @throws AgentError `command.*`
+ */
+export async function readBytes(
+  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  path: string,
+  part: BytePart,
+): Promise<Buffer> {
+  const { stdout } = await host.exec(bytesArgv(path, part), { signal, limit: minutes(1) });
+  if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
+  return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
+}
 
 /**
  * The kernel arguments that a command printed, without those of the boot loader.

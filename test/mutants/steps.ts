@@ -109,6 +109,16 @@ export const stepMutants: MutantsByFile = {
       to: 'http: proxy.http.reveal()',
     },
     {
+      means: 'a hook whose interpreter the host lacks is found after the disk was wiped',
+      from: 'return isThere ? undefined : `needs',
+      to: "return isThere || text !== '' ? undefined : `needs",
+    },
+    {
+      means: 'a hook from Windows is found after the disk was wiped',
+      from: 'if (problem !== undefined) return problem;',
+      to: '',
+    },
+    {
       means: 'a hook that is no file is found after the disk was wiped',
       from: "['test', '-f', path],",
       to: '',

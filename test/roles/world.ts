@@ -74,6 +74,7 @@ const files: Readonly<Record<string, string | Uint8Array>> = {
   'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
   'opt/network.yaml': 'interfaces:\n  - name: eno1\n    type: ethernet\n    state: up\n',
   'opt/ca.pem': authority,
+  'bin/sh': '',
   'opt/hooks/before': '#!/bin/sh\necho $INSTALL_DISK\n',
   'opt/hooks/after': '#!/bin/sh\necho $INSTALL_IMAGE\n',
 };
@@ -89,7 +90,7 @@ function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(join(root, dirname(path)), { recursive: true });
     writeFileSync(join(root, path), content, {
-      mode: path.startsWith('opt/hooks/') ? 0o755 : 0o644,
+      mode: /^(?:bin|opt\/hooks)\//.test(path) ? 0o755 : 0o644,
     });
   }
   const machine = buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import type { TargetDisk } from '../disk/facts.ts';
@@ -26,19 +26,43 @@ const image = {
 const facts = { disk, image };
 
 describe('host/check-hooks', () => {
-  it.each([
-    ['is a program', [0, 0], undefined],
-    ['is no file', [1, 0], '/opt/raid is not a file on the host'],
-    ['may not be run', [0, 1], '/opt/raid is not executable'],
-  ] as const)('a hook that %s', async (_, [file, executable], message) => {
+  it.each<[string, readonly [number, number], string, string?]>([
+    ['is a program', [0, 0], '\x7fELF\x02'],
+    ['is a script', [0, 0], '#! /usr/bin/bash -e\nset -u\n'],
+    ['is no file', [1, 0], '', 'is not a file on the host'],
+    ['may not be run', [0, 1], '', 'is not executable'],
+    ['is given to a shell', [0, 0], 'echo x\r\n'],
+    ['names no interpreter', [0, 0], '#! \ntrue\n', 'names no program behind #!'],
+    [
+      'was written on Windows',
+      [0, 0],
+      '#!/bin/sh\r\ntrue\r\n',
+      'has lines that end as those of Windows: run dos2unix',
+    ],
+    [
+      'names one that the live system lacks',
+      [0, 0],
+      '#!/usr/bin/python3 -u\n',
+      'needs /usr/bin/python3, which is not on the host',
+    ],
+  ])('a hook that %s', async (...[, [file, executable], content, problem]) => {
     const host = fakeHost()
       .on(['test', '-f', hook])
       .fails(file)
       .on(['test', '-x', hook])
-      .fails(executable);
+      .fails(executable)
+      .on(['od', rest])
+      .prints(Buffer.from(content, 'latin1').toString('hex'))
+      .on(['test', '-x', '/usr/bin/bash'])
+      .prints('')
+      .on(['test', '-x', '/usr/bin/python3'])
+      .fails(1);
     const { failure } = await tryStep(checkHooks, { config, host });
-    if (message === undefined) expect(failure).toBeUndefined();
-    else expect(failure).toMatchObject({ code: 'hook.not-executable', message });
+    if (problem === undefined) expect(failure).toBeUndefined();
+    else
+      expect(failure).toMatchObject({
+        ...{ code: 'hook.not-executable', message: `${hook} ${problem}` },
+      });
   });
 });
 

@@ -7,7 +7,7 @@ import { hours, minutes } from '../../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { isTrue } from '../host-commands.ts';
+import { bytesArgv, isTrue, readBytes } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage } from './facts.ts';
 
@@ -16,7 +16,7 @@ export const hookFailures = {
   'hook.not-executable': {
     kind: 'input',
     title: 'A hook is no executable file on the host',
-    hint: 'check hooks.before and hooks.after: paths on the host, not in the container, of files with mode 0755',
+    hint: 'check hooks.before and hooks.after: paths on the host, not in the container, with mode 0755, and for a script a program of the live system behind #!',
   },
   'hook.failed': {
     kind: 'host',
@@ -45,6 +45,9 @@ const testArgvs = (path: string): readonly (readonly string[])[] => [
   ['test', '-x', path],
 ];
 
+/** As much of a file as the kernel reads of it for its interpreter (execve(2)). */
+const head = { most: 256 };
+
 /** Checks that each hook can be run, while the disk is unchanged. */
 export const checkHooks = step({
   id: 'host/check-hooks',
@@ -53,17 +56,42 @@ export const checkHooks = step({
   when: condition<Config>('a hook is set', (config) => pathsOf(config).length > 0),
   preflight: true,
   limit: minutes(2),
-  preview: (config) => pathsOf(config).flatMap(testArgvs),
+  preview: (config) =>
+    pathsOf(config).flatMap((path) => [...testArgvs(path), bytesArgv(path, head)]),
   run: async (scope) => {
     for (const path of pathsOf(scope.config)) {
-      for (const argv of testArgvs(path)) {
-        if (await isTrue(scope, argv)) continue;
-        const what = argv.includes('-f') ? 'is not a file on the host' : 'is not executable';
-        throw hookFailure('hook.not-executable', `${path} ${what}`, { context: { path } });
-      }
+      const problem = await problemOf(scope, path);
+      if (problem === undefined) continue;
+      throw hookFailure('hook.not-executable', `${path} ${problem}`, { context: { path } });
     }
   },
 });
+
+async function problemOf(scope: StepScope<'host'>, path: string): Promise<string | undefined> {
+  const [isFile = [], isExecutable = []] = testArgvs(path);
+  if (!(await isTrue(scope, isFile))) return 'is not a file on the host';
+  if (!(await isTrue(scope, isExecutable))) return 'is not executable';
+  const text = (await readBytes(scope, path, head)).toString('latin1');
+  // What begins otherwise is a program, or is given to /bin/sh (execvp(3)).
+  if (!text.startsWith('#!')) return undefined;
+  const problem = scriptProblem(text);
+  if (problem !== undefined) return problem;
+  const interpreter = interpreterOf(text);
+  const isThere = await isTrue(scope, ['test', '-x', interpreter]);
+  return isThere ? undefined : `needs ${interpreter}, which is not on the host`;
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
+
+/** The program that a script names for itself; empty where it names none. */
+const interpreterOf = (text: string): string =>
+  firstLine(text).slice('#!'.length).trim().split(/\s/, 1)[0] ?? '';
+
+/** Why the kernel does not run a script, which begins with #!; undefined where it may. */
+export function scriptProblem(text: string): string | undefined {
+  if (firstLine(text).endsWith('\r')) return 'has lines that end as those of Windows: run dos2unix';
+  return interpreterOf(text) === '' ? 'names no program behind #!' : undefined;
+}
 
 /** Of a system that goes onto a disk. */
 const needs = { disk: ifGiven(TargetDisk), image: ifGiven(ChosenImage) };

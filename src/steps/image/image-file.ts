@@ -5,23 +5,11 @@ import { AgentError } from '../../model/failure.ts';
 import { imageRelayFailure } from '../../ports/image-relay.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
-import { unreadableOutput } from '../host-commands.ts';
+import { readBytes, unreadableOutput } from '../host-commands.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { imageFailure } from './failures.ts';
 
 const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
-
-/** Prints the beginning of an image file on the host, or another part of it, as hexadecimal bytes. */
-const headArgv = (path: string, from = 0): readonly string[] => [
-  'od',
-  '--address-radix=n',
-  '--format=x1',
-  '--output-duplicates',
-  '--width=64',
-  ...(from === 0 ? [] : [`--skip-bytes=${from}`]),
-  `--read-bytes=${headBytes}`,
-  path,
-];
 
 const sizeArgv = (path: string): readonly string[] => [
   ...['stat', '--dereference', '--format=%s', '--', path],
@@ -44,11 +32,7 @@ export async function sampleFile(
   path: string,
   signal: AbortSignal,
 ): Promise<ImageSample> {
-  const part = async (from?: number): Promise<Uint8Array> => {
-    const { stdout } = await host.exec(headArgv(path, from), { signal, limit: minutes(1) });
-    if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
-    return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
-  };
+  const part = (from = 0) => readBytes({ host, signal }, path, { from, most: headBytes });
   const head = await part();
   const { stdout } = await host.exec(sizeArgv(path), { signal, limit: minutes(1) });
   if (!/^\d+$/.test(stdout)) throw unreadableOutput('stat', 'size', stdout);
