@@ -13,7 +13,7 @@ export const capi113: CachedPart = {
   name: 'capi-1.13',
   purpose: `Cluster API ${version}: core of the minor version before`,
   pin: version,
-  cost: '9 minutes, 60 MB',
+  cost: '4 minutes, 60 MB',
   tools: [goToolchain],
   inputs: [],
   files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
