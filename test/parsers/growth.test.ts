@@ -78,6 +78,7 @@ const makers = new Set([
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
   'steps/heartbeat.ts#withHeartbeat',
+  'steps/host-commands.ts#bytesArgv',
 ]);
 
 /** Readers whose further arguments are not told by their types. */
