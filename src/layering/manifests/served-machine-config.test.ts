@@ -65,6 +65,8 @@ describe('servedMachineConfig', () => {
     ['in JSON', '{"metadata":{"annotations":{"a":"b"},"name":"r"},"spec":{"osImageURL":"a"}}'],
     ['with Windows lines', 'metadata:\r\n  name: r\r\nspec:\r\n  osImageURL: a\r\n'],
     ['with a key in quotes', "metadata:\n  'name': r\nspec:\n  'osImageURL': 'a'\n"],
+    ['with what merges in quotes', '{"metadata":{"name":"r"},"spec":{"<<":"","osImageURL":"a"}}'],
+    ['with what merges', 'a: &a {b: c}\nmetadata: {name: r}\nspec: {<<: *a, osImageURL: a}\n'],
   ])('edits one %s', (...[, text]) => {
     expect(parse(served(text))).toMatchObject({
       metadata: { name: 'r', annotations: { [key]: image } },
