@@ -15,7 +15,7 @@ interface Reading<Name> {
 }
 
 /** The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some 100 KiB. */
-const mostBytes = 128 * 1024 ** 2;
+const mostMebibytes = (record: keyof Records): number => (record === 'operators' ? 16 : 128);
 
 /**
  * Reads the answer of the service to a request for a record.
@@ -41,8 +41,8 @@ export async function readAnswer<Name extends keyof Records>(
   };
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > mostBytes) {
-      const most = `${mostBytes / 1024 ** 2} MiB`;
+    if (length > mostMebibytes(record) * 1024 ** 2) {
+      const most = `${mostMebibytes(record)} MiB`;
       throw inventoryFailure(
         'inventory.unreadable',
         `the answer of ${url} is longer than ${most}`,
