@@ -50,13 +50,11 @@ export function servedMachineConfig(text: string, { image, path }: ServedImage):
   throw invalid(`${path}: its annotations and spec.osImageURL cannot be changed`);
 }
 
-const mergeTag = 'tag:yaml.org,2002:merge';
-
 /** A key `<<` in quotes is an ordinary one to Kubernetes, and would be written without its quotes, as a merge. */
 const parsed = (text: string) =>
   parseYaml(text, {
     ...{ version: '1.1', hasAliases: true },
-    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || tag.tag !== mergeTag),
+    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !/:merge$/.test(tag.tag)),
   });
 
 /**
