@@ -54,7 +54,8 @@ export function servedMachineConfig(text: string, { image, path }: ServedImage):
 const parsed = (text: string) =>
   parseYaml(text, {
     ...{ version: '1.1', hasAliases: true },
-    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !/:merge$/.test(tag.tag)),
+    customTags: (tags) =>
+      tags.filter((tag) => typeof tag === 'string' || !tag.tag.endsWith(':merge')),
   });
 
 /**
