@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiCondition, BootstrapConfigStatus } from './api.ts';
-import { changeLines, clusterEnd, failureLines } from './changes.ts';
-import type { ClusterObjects } from './cluster-objects.ts';
+import { changeLines, clusterEnd, type ClusterObjects, failureLines } from './cluster-objects.ts';
 
 const at = (second: number): string => `2026-11-27T06:00:${String(second).padStart(2, '0')}Z`;
 const condition = (

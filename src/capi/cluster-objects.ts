@@ -1,14 +1,19 @@
 import { gapIn } from '../ports/kube-failures.ts';
 import type { Kube, KubeKind, KubeObject, KubeSelection, KubeView } from '../ports/kube.ts';
 import {
+  type ApiCondition,
   type BootstrapConfig,
   bootstrapConfigs,
   capiNames,
   clusters,
-  type OpenShiftControlPlane,
   controlPlanes,
+  type HostProgress,
+  type OpenShiftControlPlane,
 } from './api.ts';
-import { isConditionTrue } from './conditions.ts';
+import { findCondition, hintOf, isConditionTrue, isFailure } from './conditions.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { railOfRole } from '../page/service.ts';
+import type { PageUpdate, Tone } from '../page/state.ts';
 
 /** The objects of one Cluster, as they were last seen. */
 export interface ClusterObjects {
@@ -81,4 +86,203 @@ export async function followCluster(
     follow('controlPlane', controlPlanes, { labelSelector }),
     follow('configs', bootstrapConfigs, { labelSelector }),
   ]);
+}
+
+/** Longest line of a change: a condition has at most 1,024 characters. */
+const longestLine = 2048;
+
+/** A condition of an object, as a person reads it. */
+interface State {
+  /** Of the object and the type: by this a state is the same one as before. */
+  readonly key: string;
+  readonly subject: string;
+  readonly condition: ApiCondition;
+  readonly text: string;
+  /** Said also where the first thing that is seen is that it is not so yet. */
+  readonly isStage: boolean;
+}
+
+/**
+ * What has changed between two views of a Cluster, a line for each: stages of hosts, conditions of the control plane, failures with what to
+ * do. Percentages change nothing. From nothing to the first view it is what has been reached, in the order in which it was.
+ */
+export function changeLines(
+  before: ClusterObjects | undefined,
+  after: ClusterObjects,
+): readonly string[] {
+  const known = new Map(
+    (before === undefined ? [] : statesOf(before)).map((one) => [one.key, one]),
+  );
+  return statesOf(after)
+    .filter((state) => isNews(known.get(state.key)?.condition, state))
+    .toSorted((one, other) => (sinceOf(one) < sinceOf(other) ? -1 : 1))
+    .map(lineOf);
+}
+
+/** The failures that stand, a line for each. */
+export const failureLines = (objects: ClusterObjects): readonly string[] =>
+  statesOf(objects)
+    .filter(({ condition }) => isFailure(condition))
+    .map(lineOf);
+
+/** How the installation of a Cluster has ended; undefined while it has not. */
+export type ClusterEnd = 'installed' | 'deleted' | 'not-found';
+
+/** Compares a view with the first one: a Cluster of the name with another uid is another one. */
+export function clusterEnd(
+  first: ClusterObjects | undefined,
+  now: ClusterObjects,
+): ClusterEnd | undefined {
+  if (first === undefined && now.cluster === undefined) return 'not-found';
+  if (first !== undefined && first.cluster?.metadata.uid !== now.cluster?.metadata.uid)
+    return 'deleted';
+  const isDeleting = now.cluster?.metadata.deletionTimestamp !== undefined;
+  return !isDeleting && isInstalled(now) ? 'installed' : undefined;
+}
+
+const sinceOf = ({ condition }: State): string => condition.lastTransitionTime;
+
+function isNews(before: ApiCondition | undefined, { condition, isStage }: State): boolean {
+  const { status, reason, message } = condition;
+  if (before === undefined) return isStage || status === 'True' || isFailure(condition);
+  if (before.status !== status || before.reason !== reason) return true;
+  return isFailure(condition) && before.message !== message;
+}
+
+function lineOf({ subject, text, condition }: State): string {
+  const line = `${subject}: ${text}`;
+  const shown = isFailure(condition) ? `failed: ${line}; next: ${hintOf(condition)}` : line;
+  return plainLine(shown, longestLine);
+}
+
+const statesOf = ({ controlPlane, configs }: ClusterObjects): readonly State[] => [
+  ...(controlPlane?.status?.conditions ?? []).map((condition): State => {
+    const { type, status, reason, message = '' } = condition;
+    const { name, uid = '' } = controlPlane?.metadata ?? { name: '' };
+    const why = message === '' ? reason : `${reason}: ${message}`;
+    return {
+      ...{ key: `${uid}/${type}`, subject: `control plane ${name}`, condition },
+      ...{ text: `${type} ${status} ${why}`, isStage: type === 'Available' },
+    };
+  }),
+  ...configs.flatMap(hostStates),
+];
+
+/** Of a host its stage, by `Ready`, and whether it is paused: the other conditions say no more. */
+function hostStates({ metadata, status = {} }: BootstrapConfig): readonly State[] {
+  const role = status.role === undefined ? '' : ` (${status.role})`;
+  const subject = `host ${hostName(metadata)}${role}`;
+  return ['Ready', 'Paused'].flatMap((type) => {
+    const condition = findCondition(status.conditions, type);
+    if (condition === undefined) return [];
+    const { reason, message = '' } = condition;
+    const text = message === '' ? reason : message;
+    const key = `${metadata.uid ?? metadata.name}/${type}/${status.progress?.attempt ?? 1}`;
+    return [{ key, subject, condition, text, isStage: type === 'Ready' }];
+  });
+}
+
+/** What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing there. */
+export function pageUpdates(
+  { cluster, controlPlane, configs }: ClusterObjects,
+  at: number,
+): readonly PageUpdate[] {
+  if (cluster === undefined) return [];
+  const { spec, status } = controlPlane ?? {};
+  const conditions = status?.conditions ?? [];
+  const available = findCondition(conditions, 'Available');
+  const { reason = 'waiting for the control plane', message = '' } = available ?? {};
+  const isSingleNode = spec?.replicas === 1;
+  return [
+    beginOf(cluster, spec?.distributionVersion, at),
+    { kind: 'cluster', at, status: reason, info: message },
+    ...conditions.map((one) => conditionUpdate(one, at)),
+    ...configs.flatMap((config) => hostUpdates(config, { isSingleNode, at })),
+    ...(isInstalled({ controlPlane, configs }) ? [endOf(available, configs, at)] : []),
+  ];
+}
+
+function beginOf({ metadata }: KubeObject, version: string | undefined, at: number): PageUpdate {
+  const { name, namespace = '', creationTimestamp } = metadata;
+  const title = `Cluster ${namespace}/${name}${version === undefined ? '' : `, OpenShift ${version}`}`;
+  return { kind: 'begin', at, startedAt: timeOf(creationTimestamp, at), title };
+}
+
+/** A condition of the control plane as an object of the page. */
+function conditionUpdate(condition: ApiCondition, at: number): PageUpdate {
+  const { type: name, reason, message = '' } = condition;
+  const state = message === '' ? reason : `${reason}: ${message}`;
+  return {
+    kind: 'object',
+    at,
+    object: { kind: 'Condition', name, state, tone: toneOf(condition) },
+  };
+}
+
+/** Conditions that are good while they are False (Cluster API, `Paused` and the ones of scaling). */
+const goodWhenFalse: ReadonlySet<string> = new Set(['Paused', 'Deleting', 'Upgrading']);
+
+function toneOf(condition: ApiCondition): Tone {
+  if (isFailure(condition)) return 'bad';
+  if (condition.status === 'Unknown') return 'idle';
+  const good = goodWhenFalse.has(condition.type) ? 'False' : 'True';
+  return condition.status === good ? 'good' : 'busy';
+}
+
+function hostUpdates(
+  { metadata, status = {} }: BootstrapConfig,
+  { isSingleNode, at }: { readonly isSingleNode: boolean; readonly at: number },
+): readonly PageUpdate[] {
+  const { uid: id = metadata.name } = metadata;
+  const { role = '', progress } = status;
+  const ready = findCondition(status.conditions, 'Ready');
+  const rail = railOfRole(role, isSingleNode);
+  const since = timeOf(progress?.stageStartedAt, at);
+  return [
+    { kind: 'host', at, id, name: hostName(metadata), role, rail },
+    {
+      kind: 'stage',
+      at,
+      host: id,
+      stage: progress?.stage ?? '',
+      since,
+      ...stateOf(ready, progress),
+    },
+    ...(ready?.status === 'True' ? [installedAt(id, timeOf(ready.lastTransitionTime, at))] : []),
+  ];
+}
+
+function stateOf(
+  ready: ApiCondition | undefined,
+  progress: HostProgress | undefined,
+): { readonly info: string; readonly status: string } {
+  if (ready !== undefined && isFailure(ready))
+    return { info: ready.message ?? '', status: 'error' };
+  const { percent, message = '' } = progress ?? {};
+  const parts = [percent === undefined ? '' : `${percent}%`, message];
+  return { info: parts.filter((part) => part !== '').join(' '), status: ready?.reason ?? '' };
+}
+
+const installedAt = (host: string, at: number): PageUpdate => ({
+  ...{ kind: 'host-end', at, host, isGood: true, text: 'installed' },
+});
+
+/** It ends well only: a host that failed may be tried again, and an object may be put right. */
+function endOf(
+  available: ApiCondition | undefined,
+  configs: readonly BootstrapConfig[],
+  at: number,
+): PageUpdate {
+  const changed = [
+    available,
+    ...configs.map(({ status }) => findCondition(status?.conditions, 'Ready')),
+  ];
+  const last = Math.max(...changed.map((one) => timeOf(one?.lastTransitionTime, at)));
+  return { kind: 'end', at: last, isGood: true, text: 'installed', details: [] };
+}
+
+/** A time of the API server, in milliseconds since the epoch; one that is missing, or is still to come, is now. */
+function timeOf(text: string | undefined, at: number): number {
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? at : Math.min(time, at);
 }

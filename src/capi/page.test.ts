@@ -6,14 +6,13 @@ import { viewOf } from '../page/host-view.ts';
 import { emptyPage, type PageState } from '../page/state.ts';
 import {
   type ApiCondition,
-  type BootstrapConfigStatus,
   bootstrapConfigs,
+  type BootstrapConfigStatus,
   capiNames,
   clusters,
   controlPlanes,
 } from './api.ts';
-import { type ClusterObjects, followCluster } from './cluster-objects.ts';
-import { pageUpdates } from './page.ts';
+import { type ClusterObjects, followCluster, pageUpdates } from './cluster-objects.ts';
 
 const labels = { [capiNames.clusterName]: 'demo' };
 const cluster = (name = 'demo', namespace = 'demo') => ({

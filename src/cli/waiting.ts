@@ -1,5 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { readDuration } from '../capi/control-plane/facts.ts';
+import { readDuration } from '../capi/control-plane/view.ts';
 import { flagFailure } from '../config/failures.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { type Millis, renderDuration, seconds } from '../model/duration.ts';

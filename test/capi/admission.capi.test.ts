@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeRefusal, openTransport } from '../../mocks/kube/transport.ts';
 import { serveRoutes } from '../../src/adapters/route-server.ts';
-import { findingInSecret } from '../../src/capi/admission/finding.ts';
+import { findingInSecret } from '../../src/capi/admission/manifests.ts';
 import { checkManifests } from '../../src/capi/admission/manifests.ts';
 import {
   bootstrapAdmissionRoutes,

@@ -24,7 +24,7 @@ import {
   imagesJob,
   installerJob,
   type JobFor,
-} from '../../src/capi/control-plane/assets-job.ts';
+} from '../../src/capi/control-plane/installer-jobs.ts';
 import { jobs, secrets, serviceAccounts } from '../../src/cluster/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { hostClient, roleBindings, roles } from '../kube/rig.ts';

@@ -8,8 +8,18 @@ export const capiMutants: MutantsByFile = {
       from: 'if (controlPlane?.metadata.uid !== uid || controlPlane === undefined) return undefined;',
       to: 'if (controlPlane === undefined) return undefined;',
     },
+    {
+      means: 'files of an earlier control plane of the name are used',
+      from: 'ownerReferences.some((owner) => owner.uid === uid)',
+      to: 'ownerReferences.some((owner) => owner.uid !== undefined)',
+    },
+    {
+      means: 'the files of a cluster that was moved are made again',
+      from: "wasReady: isPublished || isConditionTrue(conditions, 'BootstrapReady')",
+      to: "wasReady: isConditionTrue(conditions, 'BootstrapReady')",
+    },
   ],
-  'src/capi/inventory/downloads.ts': [
+  'src/capi/inventory/routes.ts': [
     {
       means: 'a host gets its Ignition although masters contradict each other',
       from: "if (status === 'False') throw new RefusedCall(409, message, later);",
@@ -24,6 +34,16 @@ export const capiMutants: MutantsByFile = {
       means: 'the bootstrap host begins although masters contradict each other',
       from: 'if (key === assetKeys.bootstrapIgnition) await requireValidHosts(scope);',
       to: 'if (key === assetKeys.masterIgnition) await requireValidHosts(scope);',
+    },
+    {
+      means: 'a Secret of somebody else gets the log of a host',
+      from: 'if (before !== undefined && !isControlledBy(before, config.metadata.uid))',
+      to: "if (before !== undefined && before.metadata.name === '')",
+    },
+    {
+      means: 'a host uploads the log of another',
+      from: "if (type === 'host') requireOwn(caller, { host: of });",
+      to: "if (type === '') requireOwn(caller, { host: of });",
     },
   ],
   'src/capi/host-checks.ts': [
@@ -46,30 +66,6 @@ export const capiMutants: MutantsByFile = {
       means: 'masters wait for names that are resolved on them',
       from: "name === '' || name.includes('$') ? undefined : name",
       to: "name === '' ? undefined : name",
-    },
-  ],
-  'src/capi/inventory/routes.ts': [
-    {
-      means: 'a Secret of somebody else gets the log of a host',
-      from: 'if (before !== undefined && !isControlledBy(before, config.metadata.uid))',
-      to: "if (before !== undefined && before.metadata.name === '')",
-    },
-    {
-      means: 'a host uploads the log of another',
-      from: "if (type === 'host') requireOwn(caller, { host: of });",
-      to: "if (type === '') requireOwn(caller, { host: of });",
-    },
-  ],
-  'src/capi/control-plane/facts.ts': [
-    {
-      means: 'files of an earlier control plane of the name are used',
-      from: 'ownerReferences.some((owner) => owner.uid === uid)',
-      to: 'ownerReferences.some((owner) => owner.uid !== undefined)',
-    },
-    {
-      means: 'the files of a cluster that was moved are made again',
-      from: "wasReady: isPublished || isConditionTrue(conditions, 'BootstrapReady')",
-      to: "wasReady: isConditionTrue(conditions, 'BootstrapReady')",
     },
   ],
   'src/capi/objects.ts': [

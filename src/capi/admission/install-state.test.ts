@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
-import { findingText } from './finding.ts';
+import { findingText } from './manifests.ts';
 import { checkInstallState, installConfigText } from './install-state.ts';
 
 const config = [

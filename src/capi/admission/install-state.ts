@@ -5,8 +5,7 @@ import { readDocuments, type SourceObject } from '../../layering/api/source-obje
 import { decodeSource, isSourceFinding, type SourceFile } from '../../layering/api/source-text.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { findingAt, type InputFinding } from './finding.ts';
-import { filesOfSecret } from './manifests.ts';
+import { filesOfSecret, findingAt, type InputFinding } from './manifests.ts';
 import { masterCounts } from './specs.ts';
 
 /** Keys of the Secret with what the installer starts from (openshift/installer, `pkg/asset/store`, `pkg/asset/installconfig`). */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
-import { findingInSecret, findingText } from './finding.ts';
-import { checkManifests, checkReferences } from './manifests.ts';
+import { checkManifests, checkReferences, findingInSecret, findingText } from './manifests.ts';
 
 const secret = (
   name: string,

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { parseJson } from '../../ignition/json.ts';
 import { referenceFindings } from '../../layering/api/os-config-findings.ts';
 import { readMachineOSConfig, segmentsOf } from '../../layering/api/os-config.ts';
-import { type Fields, fieldsOf, isFields, textOf } from '../../layering/api/schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from '../../layering/api/schema.ts';
 import {
   itemsOf,
   type Path,
@@ -19,8 +19,57 @@ import { operatorPools, withoutMadeSecret } from '../../layering/manifests/check
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ownNames } from '../api.ts';
-import { findingAt, type InputFinding } from './finding.ts';
-import { knownKindFindings, type PlacedFinding, textMembers } from './known-kinds.ts';
+import { parseMachineConfig } from '../../ignition/parse.ts';
+import { validateConfig } from '../../ignition/validate.ts';
+import { lintObject } from '../../layering/build/lint.ts';
+
+/** What is wrong with an object that a user gives, and where. */
+export interface InputFinding {
+  /** Name of the Secret; empty for an object that is none. */
+  readonly secret: string;
+  /** Key of the Secret, which is the name of a file. */
+  readonly file?: string;
+  /** From 1, both. */
+  readonly line?: number;
+  readonly column?: number;
+  /** What is wrong, and what to write instead. Content is never quoted: it may be secret. */
+  readonly why: string;
+  /** It is taken all the same. */
+  readonly isWarning?: true;
+  /** Something is there twice. */
+  readonly isDuplicate?: true;
+}
+
+/** The findings for a condition: the first of them, and how many more there are. */
+export function findingsLine(findings: readonly InputFinding[]): string {
+  const more = findings.length > mostShown ? `; and ${findings.length - mostShown} more` : '';
+  return `${findings.slice(0, mostShown).map(findingInSecret).join('; ')}${more}`;
+}
+
+const mostShown = 5;
+
+/** `data[FILE]:LINE:COLUMN: WHY`, as the API server shows it. */
+export function findingText({ file, line, column, why }: InputFinding): string {
+  if (file === undefined) return why;
+  return `data[${file}]${line === undefined ? '' : `:${line}:${column ?? 1}`}: ${why}`;
+}
+
+/** `SECRET/FILE:LINE:COLUMN: WHY`, for whoever has several Secrets before them. */
+export function findingInSecret({ secret, file, line, column, why }: InputFinding): string {
+  const place = [file === undefined ? secret : `${secret}/${file}`];
+  if (line !== undefined) place.push(String(line), String(column ?? 1));
+  return `${place.join(':')}: ${why}`;
+}
+
+/** A place as layering writes it, `FILE:LINE:COLUMN`, and what is wrong there, as a finding of a Secret. */
+export function findingAt(
+  { secret, file }: { readonly secret: string; readonly file: string },
+  place: string,
+  why: string,
+): InputFinding {
+  const [, line = '1', column = '1'] = /:(\d+)(?::(\d+))?$/.exec(place.slice(file.length)) ?? [];
+  return { secret, file, line: Number(line), column: Number(column), why };
+}
 
 /** Folders of the installer that take manifests. */
 export const installerFolders = ['manifests', 'openshift'] as const;
@@ -275,3 +324,94 @@ export function checkReferences(secrets: readonly KubeObject[]): readonly InputF
       );
     });
 }
+
+/** What is wrong at a place, `FILE:LINE:COLUMN`. */
+export interface PlacedFinding {
+  readonly place: string;
+  readonly why: string;
+  readonly isWarning?: true;
+}
+
+const operatorGroup = 'machineconfiguration.openshift.io';
+
+/** What is wrong with an object of a kind that is known here; nothing for another one. */
+export function knownKindFindings(source: SourceObject): readonly PlacedFinding[] {
+  const { apiVersion, kind } = source.value;
+  const [group = '', version] = textOf(apiVersion).split('/');
+  if (group === operatorGroup && version !== undefined) {
+    if (kind === 'MachineConfig') return machineConfigFindings(source);
+    if (kind === 'MachineOSConfig') return osConfigFindings(source);
+  }
+  if (apiVersion !== 'v1') return [];
+  if (kind === 'Secret')
+    return [...textMembers(source, 'stringData'), ...encodedMembers(source, 'data')];
+  if (kind === 'ConfigMap')
+    return [...textMembers(source, 'data'), ...encodedMembers(source, 'binaryData')];
+  return [];
+}
+
+const roleLabel = `${operatorGroup}/role`;
+
+/** Its Ignition as the Machine Config Operator reads it, and the pool that it is for. */
+function machineConfigFindings({ value, place }: SourceObject): readonly PlacedFinding[] {
+  const { metadata, spec } = value;
+  const role = fieldsOf(fieldsOf(metadata)['labels'])[roleLabel];
+  const why = `no pool takes this MachineConfig: give it the label ${roleLabel}`;
+  const unused: PlacedFinding = { place: place(['metadata', 'labels']), why, isWarning: true };
+  const warnings = textOf(role) === '' ? [unused] : [];
+  const config = fieldsOf(spec)['config'];
+  if (config === undefined || config === null) return warnings;
+  if (!isFields(config))
+    return [{ place: place(['spec', 'config']), why: 'spec.config is no Ignition config' }];
+  return [...warnings, ...ignitionFindings(config, (path) => place(['spec', 'config', ...path]))];
+}
+
+function ignitionFindings(config: Fields, place: (path: Path) => string): readonly PlacedFinding[] {
+  try {
+    const parsed = parseMachineConfig(JSON.stringify(config));
+    return validateConfig(parsed.config)
+      .filter(({ severity }) => severity === 'error')
+      .map(({ path, message }) => ({ place: place(segmentsOfMember(path)), why: message }));
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    const { path } = error.context;
+    return [
+      { place: place(typeof path === 'string' ? segmentsOfMember(path) : []), why: error.message },
+    ];
+  }
+}
+
+const segmentsOfMember = (path: string): Path => (path === '' ? [] : segmentsOf(path));
+
+const osConfigFindings = (source: SourceObject): readonly PlacedFinding[] =>
+  lintObject(source).map(({ place, message, severity }) => ({
+    ...{ place, why: message },
+    ...(severity === 'warning' ? { isWarning: true } : {}),
+  }));
+
+/** Words such as `on` and numbers are no texts, and the API server takes nothing else. */
+export function textMembers(
+  { value, place }: Pick<SourceObject, 'value' | 'place'>,
+  member: string,
+  above: readonly string[] = [],
+): readonly PlacedFinding[] {
+  return membersOf(value[member]).flatMap(([key, one]) => {
+    if (typeof one === 'string' || one === null) return [];
+    const why = `${[...above, member].join('.')} ${key} must be a text: write it in quotes`;
+    return [{ place: place([member, key]), why }];
+  });
+}
+
+/** Base64 as Go's decoder takes it: with its padding, and with line breaks. */
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function encodedMembers({ value, place }: SourceObject, member: string): readonly PlacedFinding[] {
+  return membersOf(value[member]).flatMap(([key, one]) => {
+    if (one === null) return [];
+    if (typeof one === 'string' && base64.test(one.replace(/[\r\n]/g, ''))) return [];
+    return [{ place: place([member, key]), why: `${member} ${key} must be base64` }];
+  });
+}
+
+const membersOf = (value: Value | undefined): readonly (readonly [string, Value])[] =>
+  Object.entries(fieldsOf(value));

@@ -1,15 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { HttpAnswer, RouteRequest, HttpRoute } from '../../ports/http-route.ts';
-import { HttpRefusal, jsonAnswer } from '../../ports/http-route.ts';
+import {
+  type HttpAnswer,
+  HttpRefusal,
+  type HttpRoute,
+  jsonAnswer,
+  type RouteRequest,
+} from '../../ports/http-route.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
 import { partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { isSelectedBy } from '../../layering/hand-over/pool-status.ts';
 import { capiNames, ownNames, webhookPaths } from '../api.ts';
-import { findingText, type InputFinding } from './finding.ts';
+import { checkManifests, findingText, type InputFinding } from './manifests.ts';
 import { checkInstallState } from './install-state.ts';
-import { checkManifests } from './manifests.ts';
 import {
   bootstrapConfigFindings,
   controlPlaneFindings,

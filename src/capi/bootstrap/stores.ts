@@ -8,16 +8,16 @@ import {
   type BootstrapConfig,
   bootstrapConfigs,
   bootstrapConfigType,
+  capiMachines,
   capiNames,
-  type OpenShiftControlPlane,
+  clusters,
   controlPlanes,
   controlPlaneType,
-  clusters,
-  capiMachines,
+  type OpenShiftControlPlane,
   ownNames,
 } from '../api.ts';
 import { coreOwner, placed } from '../objects.ts';
-import type { MachineRole } from './machine-ignition.ts';
+import type { MachineRole } from './ignition.ts';
 
 /** What the provider follows, all of it found within its own namespace. */
 export interface BootstrapStores {

@@ -9,12 +9,20 @@ import { performActions } from '../../reconcile/actions.ts';
 import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
-import { assetKeys, capiNames, type OpenShiftControlPlane, controlPlanes } from '../api.ts';
+import { assetKeys, capiNames, controlPlanes, type OpenShiftControlPlane } from '../api.ts';
 import { type CheckResult, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
-import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
-import { controlPlaneFacts } from './facts.ts';
+import { type ControlPlaneAction, decideControlPlane, type Seen, upgradeOf } from './decide.ts';
+import {
+  clusterOwner,
+  controlPlaneFacts,
+  type ControlPlaneStores,
+  type ControlPlaneView,
+  readAsset,
+  readControlPlane,
+  storedControlPlane,
+} from './view.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 import {
   configServerCaIn,
@@ -28,17 +36,8 @@ import {
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
 import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { isMarked } from './remediate.ts';
-import { renewController } from './renew-kubeconfig.ts';
-import { type Findings, controlPlaneStatus } from './status.ts';
-import { upgradeOf } from './upgrade.ts';
-import {
-  clusterOwner,
-  type ControlPlaneStores,
-  type ControlPlaneView,
-  readAsset,
-  readControlPlane,
-  storedControlPlane,
-} from './view.ts';
+import { renewController } from './kubeconfig.ts';
+import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 

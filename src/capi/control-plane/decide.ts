@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type OpenShiftControlPlane, type Machine, ownNames } from '../api.ts';
-import { isConditionTrue } from '../conditions.ts';
-import { type ControlPlaneFacts, controlPlaneFacts } from './facts.ts';
+import { type Machine, type OpenShiftControlPlane, ownNames } from '../api.ts';
+import { type CheckResult, isConditionTrue } from '../conditions.ts';
+import { type ControlPlaneFacts, controlPlaneFacts, type ControlPlaneView } from './view.ts';
 import {
   type Approval,
   approvals,
@@ -11,8 +11,9 @@ import {
 } from './guest-hosts.ts';
 import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
 import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
-import { upgradeOf } from './upgrade.ts';
-import type { ControlPlaneView } from './view.ts';
+import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { releaseVersion } from '../../cluster/release-version.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 
 /** What is decided by: objects of the management cluster, and what was found out beside them. */
 export interface Seen {
@@ -165,4 +166,66 @@ export function areAssetsDue({ view, now, hasTemplate }: Seen): boolean {
   const facts = controlPlaneFacts(view, now);
   const mayWork = !facts.isPaused && !facts.isDeleting && hasFinalizer(view.controlPlane);
   return mayWork && hasTemplate && facts.isInfrastructureReady && view.assets === undefined;
+}
+
+/** How the version of a cluster is, by its own operator, and what it is to be told. */
+export interface UpgradeVerdict {
+  /** The version that is there as a whole; undefined while it is installed. */
+  readonly version?: string;
+  /** How an upgrade is; undefined while the cluster is installed. */
+  readonly finding?: CheckResult;
+  /** What its operator is to be told. */
+  readonly update?: { readonly version: string; readonly image: string; readonly force: false };
+}
+
+const digestOf = (image: string): string => image.split('@')[1] ?? '';
+
+/**
+ * Decides about the version of a cluster: once it is installed, another release in the control plane becomes the update that its
+ * cluster-version operator is told, by digest, and never against its own checks.
+ */
+export function upgradeOf(
+  { spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
+  clusterVersion: KubeObject | undefined,
+): UpgradeVerdict {
+  const history = listAt(clusterVersion, 'status', 'history') as readonly KubeObject[];
+  const done = history.find((one) => partOf(one, 'state') === 'Completed');
+  if (clusterVersion === undefined || done === undefined) return {};
+  const version = textAt(done, 'version');
+  const wanted = digestOf(releaseImage);
+  const is = (isRight: boolean, reason: string, message?: string): UpgradeVerdict => ({
+    version,
+    finding: { isRight, reason, message },
+  });
+  if (wanted === '') return is(false, 'NoDigest', 'spec.releaseImage has no digest');
+  if (digestOf(textAt(done, 'image')) === wanted && history[0] === done)
+    return is(false, 'UpToDate');
+  const isAsked = [
+    ['spec', 'desiredUpdate', 'image'],
+    ['status', 'desired', 'image'],
+  ].some((path) => digestOf(textAt(clusterVersion, ...path)) === wanted);
+  if (isAsked) return progressOf(clusterVersion, is);
+  const upgradeable = conditionOf(clusterVersion, 'Upgradeable');
+  if (upgradeable.status === 'False' && isOtherMinor(version, distributionVersion))
+    return is(false, 'NotUpgradeable', upgradeable.message);
+  const update = { version: distributionVersion, image: releaseImage, force: false } as const;
+  return { ...is(true, 'Requested', `${version} to ${distributionVersion}`), update };
+}
+
+/** In the operator's own words. */
+function progressOf(
+  clusterVersion: KubeObject,
+  is: (isRight: boolean, reason: string, message?: string) => UpgradeVerdict,
+): UpgradeVerdict {
+  const accepted = conditionOf(clusterVersion, 'ReleaseAccepted');
+  if (accepted.status === 'False') return is(false, 'ReleaseRefused', accepted.message);
+  const failing = conditionOf(clusterVersion, 'Failing');
+  if (failing.status === 'True') return is(true, 'Failing', failing.message);
+  return is(true, 'Progressing', conditionOf(clusterVersion, 'Progressing').message);
+}
+
+/** Only another minor version is held by `Upgradeable` (cluster-version-operator, `pkg/payload/precondition`). */
+function isOtherMinor(from: string, to: string): boolean {
+  const [one, other] = [releaseVersion(from), releaseVersion(to)];
+  return one?.[0] !== other?.[0] || one?.[1] !== other?.[1];
 }

@@ -4,13 +4,17 @@ import { secrets } from '../../cluster/kinds.ts';
 import { selectorText } from '../../cluster/label-selector.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { type InputFinding, findingsLine } from '../admission/finding.ts';
+import {
+  checkManifests,
+  checkReferences,
+  findingsLine,
+  type InputFinding,
+} from '../admission/manifests.ts';
 import {
   checkInstallState,
   installConfigText,
   installStateKeys,
 } from '../admission/install-state.ts';
-import { checkManifests, checkReferences } from '../admission/manifests.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { type CheckResult, wrong } from '../conditions.ts';
 import { secretText } from '../objects.ts';

@@ -19,27 +19,26 @@ import {
   bootstrapConfigs,
   type BootstrapConfigStatus,
   bootstrapConfigType,
-  capiNames,
   type CapiCluster,
-  type OpenShiftControlPlane,
+  capiMachines,
+  capiNames,
   controlPlanes,
   kubeconfigSecretName,
-  capiMachines,
   machineType,
-  ownNames,
+  type OpenShiftControlPlane,
   type OwnedMetadata,
+  ownNames,
 } from '../api.ts';
 import { type CheckResult, withConditions, wrong } from '../conditions.ts';
-import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
-import { decideProgress } from '../bootstrap/progress.ts';
+import { decideProgress, statusAfter, writeStatus } from '../bootstrap/status.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
-import { contractKind, type ContractKind } from '../contract-kinds.ts';
-import { type ControlPlaneAction, hashOf } from './decide.ts';
+import { contractKind, type ContractKind, createOnce, refTo, secretData } from '../objects.ts';
+import { type ControlPlaneAction, hashOf, upgradeOf } from './decide.ts';
 import { configServerAuthority, configServerCaIn, type Guest } from './guest.ts';
 import { type Approval, approvals, type NodeReport } from './guest-hosts.ts';
 import {
-  cloneOf,
   clonedKind,
+  cloneOf,
   configOf,
   machineOf,
   type NewMachine,
@@ -47,9 +46,7 @@ import {
   propagatedTo,
 } from './machines.ts';
 import { ownerRemediated, type RemediationAction } from './remediate.ts';
-import { upgradeOf } from './upgrade.ts';
 import { type ControlPlaneView, readAsset } from './view.ts';
-import { createOnce, refTo, secretData } from '../objects.ts';
 
 /** Failures of the control-plane provider. */
 export const controlPlaneFailures = {

@@ -6,9 +6,8 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { capiNames, type Machine, ownNames } from '../api.ts';
 import { findCondition, type NewCondition } from '../conditions.ts';
 import { reportedOf } from '../host-checks.ts';
-import type { ControlPlaneFacts, HostFact } from './facts.ts';
+import type { ControlPlaneFacts, ControlPlaneView, HostFact } from './view.ts';
 import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
-import type { ControlPlaneView } from './view.ts';
 
 /** The last replacement of a master. It is kept on the control plane before its Machine goes, and then on the one that follows. */
 const Remediation = z.object({

@@ -7,13 +7,13 @@ import {
   sharedConditions,
 } from '../api.ts';
 import {
+  type CheckResult,
   findCondition,
   isConditionTrue,
   type NewCondition,
   pausedCondition,
   withConditions,
   wrong,
-  type CheckResult,
 } from '../conditions.ts';
 import { hostsCondition } from '../host-checks.ts';
 import type { Seen } from './decide.ts';
@@ -23,7 +23,7 @@ import {
   controlPlaneFacts,
   type HostFact,
   readDuration,
-} from './facts.ts';
+} from './view.ts';
 import { ownSelector } from './machines.ts';
 
 /** What a status says that no object of the management cluster says. */

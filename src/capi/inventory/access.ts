@@ -10,17 +10,17 @@ import {
 } from '../../ports/http-route.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { OwnedMetadata } from '../api.ts';
-import { asConfig } from '../bootstrap/conditions.ts';
+import { asConfig } from '../bootstrap/status.ts';
 import { hashOfToken } from '../bootstrap/controller.ts';
-import type { MachineRole } from '../bootstrap/machine-ignition.ts';
+import type { MachineRole } from '../bootstrap/ignition.ts';
 import {
   type BootstrapStores,
   configNameOf,
   type ConfigView,
+  configView,
   roleOf,
   storedParts,
   tokenKeys,
-  configView,
 } from '../bootstrap/stores.ts';
 import { isControlledBy, placed } from '../objects.ts';
 

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { secrets } from '../../cluster/kinds.ts';
 import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
@@ -11,21 +11,37 @@ import { Secret } from '../../model/secret.ts';
 import { stages } from '../../model/stage.ts';
 import {
   type HttpAnswer,
-  type RouteRequest,
   type HttpRoute,
   jsonAnswer,
+  type RouteRequest,
 } from '../../ports/http-route.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type BootstrapConfig, bootstrapConfigs, logKey, logSecretName, ownNames } from '../api.ts';
-import { statusAfter, writeStatus } from '../bootstrap/conditions.ts';
-import { decideProgress, type ReportedStage } from '../bootstrap/progress.ts';
-import { hostLogBytes } from '../bootstrap/machine-ignition.ts';
+import {
+  assetKeys,
+  assetsSecretName,
+  type BootstrapConfig,
+  bootstrapConfigs,
+  logKey,
+  logSecretName,
+  type OpenShiftControlPlane,
+  ownNames,
+  sharedConditions,
+} from '../api.ts';
+import {
+  decideProgress,
+  failedStageOf,
+  type ReportedStage,
+  statusAfter,
+  writeStatus,
+} from '../bootstrap/status.ts';
+import { hostLogBytes, nodeIgnition } from '../bootstrap/ignition.ts';
 import {
   type BootstrapStores,
   configOwner,
   type ConfigView,
   hostLadder,
+  roleOf,
 } from '../bootstrap/stores.ts';
 import {
   type Caller,
@@ -37,9 +53,19 @@ import {
   requireBootstrap,
   requireOwn,
 } from './access.ts';
-import { clusterFile, hostIgnition } from './downloads.ts';
-import { listedRole, shownCluster, shownHost } from './records.ts';
-import { isClusterPaused, isControlledBy, refTo, secretData } from '../objects.ts';
+import {
+  isClusterPaused,
+  isControlledBy,
+  refTo,
+  secretBytes,
+  secretData,
+  secretValue,
+} from '../objects.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { readControlPlane } from '../control-plane/view.ts';
+import { givenName, hostsCondition, reportedOf } from '../host-checks.ts';
+import { isConditionTrue } from '../conditions.ts';
 
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
@@ -77,7 +103,7 @@ const own =
 
 const noContent = own(() => ({ status: 204 }));
 
-const download = (area: 'files' | 'credentials'): Rule => ({
+const downloads = (area: 'files' | 'credentials'): Rule => ({
   ...{ method: 'GET', path: `${cluster}/downloads/${area}` },
   reply: own(({ kube, caller, request: { signal, query } }) =>
     clusterFile({ kube, caller, signal }, area, query.get('file_name') ?? ''),
@@ -95,8 +121,8 @@ const rules: readonly Rule[] = [
     ...{ method: 'GET', path: `${base}/infra-env/{infraEnv}/hosts/{host}/downloads/ignition` },
     reply: own(({ kube, caller, request: { signal } }) => hostIgnition({ kube, caller, signal })),
   },
-  download('files'),
-  download('credentials'),
+  downloads('files'),
+  downloads('credentials'),
   { method: 'GET', path: cluster, reply: own(showCluster) },
   { method: 'GET', path: `${cluster}/hosts`, reply: own(listHosts) },
   { method: 'PUT', path: `${host}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
@@ -264,4 +290,192 @@ function textOfUpload(upload: Buffer): string | undefined {
   const end = upload.lastIndexOf('\r\n--');
   const file = upload.subarray(isWhole ? start + 4 : 0, end < 0 ? undefined : end);
   return file.includes(0) ? undefined : file.toString();
+}
+
+interface DownloadScope {
+  readonly kube: Pick<Kube, 'get' | 'list'>;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+/** How long a host waits before it asks again for what will be there. */
+const later = { 'retry-after': '10' } as const;
+
+/**
+ * The Ignition that the host puts on its disk. A worker gets it once the cluster runs: the config server of a bootstrap host
+ * serves no workers (openshift/installer, pull request 10590). A master gets none while hosts of the control plane contradict each other.
+ * @throws RefusedCall 409 with Retry-After until then
+ */
+export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
+  const { role, controlPlane, config, machine } = scope.caller;
+  const isWorker = role === 'worker';
+  if (isWorker && !servesWorkers(controlPlane))
+    throw new RefusedCall(409, 'the control plane of the cluster is not initialized yet', later);
+  const assets = await assetsOf(scope);
+  const key = isWorker ? assetKeys.workerIgnition : assetKeys.masterIgnition;
+  const pointer = secretValue(assets, key);
+  if (pointer === undefined) throw new RefusedCall(409, `${key} is not there yet`, later);
+  const text = nodeIgnition({
+    ...{ pointer, configServerCa: secretValue(assets, assetKeys.configServerCa) },
+    ...(config.spec.nodeRegistration && { nodeRegistration: config.spec.nodeRegistration }),
+    providerID: textAt(machine, 'spec', 'providerID'),
+  });
+  if (!isWorker) await requireValidHosts(scope);
+  return download(`${isWorker ? 'worker' : 'master'}.ign`, text);
+}
+
+/**
+ * The hosts are read again: what a disk is written with cannot be taken back.
+ * @throws RefusedCall 409 with Retry-After while those of the control plane contradict each other
+ */
+async function requireValidHosts({ kube, caller, signal }: DownloadScope): Promise<void> {
+  const { controlPlane } = caller;
+  const view = controlPlane && (await readControlPlane(kube, controlPlane, signal));
+  const { status, message = '' } = view === undefined ? {} : hostsCondition(view);
+  if (status === 'False') throw new RefusedCall(409, message, later);
+}
+
+type Offered = Readonly<Record<string, string>>;
+
+/** Files that hosts ask for by name, and where they are among the assets. */
+const offered: Readonly<Record<'files' | 'credentials', Offered>> = {
+  files: {
+    'bootstrap.ign': assetKeys.bootstrapIgnition,
+    'master.ign': assetKeys.masterIgnition,
+    'worker.ign': assetKeys.workerIgnition,
+  },
+  credentials: {
+    kubeconfig: assetKeys.kubeconfig,
+    'kubeconfig-noingress': assetKeys.kubeconfigNoIngress,
+  },
+};
+
+/**
+ * A file of the cluster: for the bootstrap host alone, as it holds all keys of the cluster.
+ * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet, and for bootstrap.ign as `requireValidHosts`
+ */
+export async function clusterFile(
+  scope: DownloadScope,
+  area: keyof typeof offered,
+  name: string,
+): Promise<HttpAnswer> {
+  requireBootstrap(scope.caller);
+  const keys = offered[area];
+  const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
+  if (key === undefined)
+    throw new RefusedCall(
+      422,
+      `file_name in query should be one of [${Object.keys(keys).join(' ')}]`,
+    );
+  const bytes = secretBytes(await assetsOf(scope), key);
+  if (bytes === undefined || bytes.length === 0)
+    throw new RefusedCall(409, `${name} is not there yet`, later);
+  if (key === assetKeys.bootstrapIgnition) await requireValidHosts(scope);
+  return download(name, key.endsWith('.gz') ? unpacked(bytes) : bytes);
+}
+
+/** An Ignition is far smaller; a Secret that unpacks to more is none of ours. */
+const largestFile = 64 * 1024 * 1024;
+
+const unpacked = (bytes: Uint8Array): Buffer => gunzipSync(bytes, { maxOutputLength: largestFile });
+
+async function assetsOf({ kube, caller, signal }: DownloadScope): Promise<KubeObject> {
+  const { controlPlane } = caller;
+  if (controlPlane === undefined)
+    throw new RefusedCall(409, 'the cluster has no control plane yet', later);
+  const { name, namespace = '' } = controlPlane.metadata;
+  const ref = { kind: secrets, namespace, name: assetsSecretName(name) };
+  const assets = await kube.get(ref, signal);
+  if (assets === undefined)
+    throw new RefusedCall(409, 'the files of the installer are not there yet', later);
+  return assets;
+}
+
+const download = (name: string, body: string | Uint8Array): HttpAnswer => ({
+  status: 200,
+  headers: {
+    'content-type': 'application/octet-stream',
+    'content-disposition': `attachment; filename="${name}"`,
+  },
+  body,
+});
+
+/** A record as the service shows it. */
+type Shown = Readonly<Record<string, unknown>>;
+
+/** Whether workers may have their Ignition: then hosts are added to a cluster that runs. */
+export const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
+  controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
+  isConditionTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
+
+/** A cluster as assisted-service shows it, as far as an agent reads it. */
+export function shownCluster(
+  { cluster, controlPlane }: Pick<ConfigView, 'cluster' | 'controlPlane'>,
+  { isWorker, hosts }: { readonly isWorker: boolean; readonly hosts?: readonly Shown[] },
+): Shown {
+  const { name, uid = '' } = cluster.metadata;
+  const isAdded = isWorker && servesWorkers(controlPlane);
+  return {
+    ...{ id: uid, kind: isAdded ? 'AddHostsCluster' : 'Cluster', name },
+    href: `/api/assisted-install/v2/clusters/${uid}`,
+    ...{ status: 'installing', status_info: 'Installation in progress' },
+    openshift_version: controlPlane?.spec.distributionVersion ?? '',
+    control_plane_count: controlPlane?.spec.replicas ?? 3,
+    monitored_operators: [],
+    hosts: hosts ?? null,
+  };
+}
+
+/** The role by which the service lists a host: the bootstrap host is a master. */
+export const listedRole = ({ machine }: ConfigView): 'master' | 'worker' =>
+  roleOf(machine) === 'worker' ? 'worker' : 'master';
+
+/** A host as assisted-service shows it, as far as an agent reads it. */
+export function shownHost(view: ConfigView, withInventory: boolean): Shown {
+  const { config, machine, cluster } = view;
+  const { progress } = config.status ?? {};
+  const { uid = '' } = config.metadata;
+  const clusterId = cluster.metadata.uid ?? '';
+  return {
+    ...{ id: uid, kind: 'Host', infra_env_id: clusterId, cluster_id: clusterId },
+    href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${uid}`,
+    ...{ requested_hostname: nameOf(view), role: listedRole(view) },
+    ...(roleOf(machine) === 'bootstrap' ? { bootstrap: true } : {}),
+    ...{ status: statusOf(progress?.stage), status_info: progress?.message ?? '' },
+    ...(progress === undefined ? {} : { progress: shownProgress(progress) }),
+    ...(withInventory ? { inventory: inventoryOf(view) } : {}),
+  };
+}
+
+type Progress = NonNullable<NonNullable<ConfigView['config']['status']>['progress']>;
+
+/** A host that failed stays at the stage where it did. */
+function shownProgress(progress: Progress): Shown {
+  const { stage, percent, message, stageStartedAt, updatedAt } = progress;
+  const current = stage === 'Failed' ? failedStageOf(progress) : stage;
+  return {
+    ...(current === undefined ? {} : { current_stage: current }),
+    progress_info: percent === undefined ? message : `${percent}%`,
+    ...{ stage_started_at: stageStartedAt, stage_updated_at: updatedAt },
+  };
+}
+
+function statusOf(stage: string | undefined): string {
+  if (stage === undefined) return 'installing';
+  if (stage === 'Done') return 'installed';
+  return stage === 'Failed' ? 'error' : 'installing-in-progress';
+}
+
+/** The name of the node of a host: as its config has it, as its infrastructure names it, or that of its Machine. */
+function nameOf({ config, machine }: ConfigView): string {
+  return givenName(config) ?? reportedOf(machine).names[0] ?? machine.metadata.name;
+}
+
+/** What the discovery agent of the service would have found: name and addresses, from the infrastructure. */
+function inventoryOf(view: ConfigView): string {
+  const { addresses } = reportedOf(view.machine);
+  const of = (isV6: boolean): readonly string[] =>
+    addresses.filter((one) => one.includes(':') === isV6).map((one) => `${one}/${isV6 ? 64 : 24}`);
+  const eth0 = { name: 'eth0', ipv4_addresses: of(false), ipv6_addresses: of(true) };
+  return JSON.stringify({ hostname: nameOf(view), interfaces: [eth0] });
 }

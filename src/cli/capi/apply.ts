@@ -7,7 +7,7 @@ import {
 } from '../../capi/admission/specs.ts';
 import { checkManifests, checkReferences } from '../../capi/admission/manifests.ts';
 import { ownNames } from '../../capi/api.ts';
-import { type InstallFolder, wrappedSecrets } from '../../capi/render/wrap.ts';
+import { type InstallFolder, wrappedSecrets } from '../../capi/render.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { readDocuments } from '../../layering/api/source-object.ts';

@@ -6,19 +6,18 @@ import {
   bootstrapConfigs,
   capiMachines,
   capiNames,
-  type ContractRef,
   clusters,
+  type ContractRef,
   controlPlanes,
   logKey,
   machineHealthChecks,
   ownNames,
   providerNames,
 } from '../../capi/api.ts';
-import { contractKind } from '../../capi/contract-kinds.ts';
-import { assetsApp } from '../../capi/control-plane/assets-job.ts';
+import { contractKind, secretBytes } from '../../capi/objects.ts';
+import { assetsApp } from '../../capi/control-plane/installer-jobs.ts';
 import { secretsIn } from '../../capi/known-secrets.ts';
 import { namespaceOf, providers } from '../../capi/manager.ts';
-import { secretBytes } from '../../capi/objects.ts';
 import { events, jobs, pods, secrets } from '../../cluster/kinds.ts';
 import { momentOf } from '../../config/complete.ts';
 import { asAgentError } from '../../engine/failures.ts';

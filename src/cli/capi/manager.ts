@@ -8,7 +8,7 @@ import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemRandom } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
 import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
-import { asConfig } from '../../capi/bootstrap/conditions.ts';
+import { asConfig } from '../../capi/bootstrap/status.ts';
 import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
 import {
   bootstrapAdmissionRoutes,
@@ -33,7 +33,7 @@ import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
 import { type EventHub, withoutJournal } from '../run-context.ts';
-import { type WatchedCall, watchedBy } from '../watchers.ts';
+import { watchedBy, type WatchedCall } from '../watchers.ts';
 
 /** Arguments of `capi manager`. */
 interface ManagerCall extends WatchedCall {

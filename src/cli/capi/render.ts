@@ -2,9 +2,14 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { installConfigText } from '../../capi/admission/install-state.ts';
-import { installSettings } from '../../capi/render/install-config.ts';
-import { type RenderChoices, type RenderedFile, renderedFiles } from '../../capi/render/objects.ts';
-import { type InstallFolder, wrappedSecrets } from '../../capi/render/wrap.ts';
+import {
+  type InstallFolder,
+  installSettings,
+  type RenderChoices,
+  type RenderedFile,
+  renderedFiles,
+  wrappedSecrets,
+} from '../../capi/render.ts';
 import { type DiskHints, givenHints, readDiskHints } from '../../lib/disk-hints.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { readObjects } from '../../layering/api/source-object.ts';

@@ -1,6 +1,11 @@
 import { systemClock } from '../../adapters/clock.ts';
-import { changeLines, clusterEnd, failureLines } from '../../capi/changes.ts';
-import { type ClusterObjects, followCluster } from '../../capi/cluster-objects.ts';
+import {
+  changeLines,
+  clusterEnd,
+  type ClusterObjects,
+  failureLines,
+  followCluster,
+} from '../../capi/cluster-objects.ts';
 import { renderDuration } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { type ClusterCall, clusterTarget } from '../cluster.ts';

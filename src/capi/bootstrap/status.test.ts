@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { LadderName, Stage } from '../../model/stage.ts';
 import type { HostProgress } from '../api.ts';
-import { deriveConditions, shownProgress } from './conditions.ts';
-import { decideProgress, lostAt } from './progress.ts';
+import { decideProgress, deriveConditions, lostAt, shownProgress } from './status.ts';
 
 const now = Date.UTC(2026, 10, 27);
 const at = (time: number): string => new Date(time).toISOString();

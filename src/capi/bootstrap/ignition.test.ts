@@ -3,8 +3,7 @@ import { readFlags } from '../../config/flags.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { unitWord } from '../../ignition/live-agent.ts';
-import { machineIgnition, type MachineInput } from './machine-ignition.ts';
-import { nodeIgnition } from './node-ignition.ts';
+import { machineIgnition, type MachineInput, nodeIgnition } from './ignition.ts';
 
 const input: MachineInput = {
   role: 'worker',

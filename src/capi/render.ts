@@ -1,5 +1,5 @@
-import type { DiskHints } from '../../lib/disk-hints.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { DiskHints } from '../lib/disk-hints.ts';
+import type { KubeObject } from '../ports/kube.ts';
 import {
   type BootstrapConfigSpec,
   bootstrapConfigType,
@@ -9,8 +9,12 @@ import {
   controlPlaneType,
   machineType,
   ownNames,
-} from '../api.ts';
-import type { InstallSettings } from './install-config.ts';
+} from './api.ts';
+import { type ImageMirrors, renderMirrors } from '../lib/image-mirrors.ts';
+import { type Fields, fieldsOf, listOf, textOf, type Value } from '../layering/api/schema.ts';
+import { installStateKeys } from './admission/install-state.ts';
+import type { installerFolders } from './admission/manifests.ts';
+import { secretData } from './objects.ts';
 
 /** What no install-config says. */
 export interface RenderChoices {
@@ -208,4 +212,145 @@ function workersOf(scope: Scope): readonly KubeObject[] {
       },
     }),
   ];
+}
+
+/** What an install-config says that Cluster API needs too. */
+export interface InstallSettings {
+  readonly name: string;
+  readonly baseDomain: string;
+  readonly masters: number;
+  readonly workers: number;
+  /** The key below `platform`. */
+  readonly platform: string;
+  readonly podNetworks: readonly string[];
+  readonly serviceNetworks: readonly string[];
+  /** Where the API will be. */
+  readonly apiHost: string;
+  readonly pullSecret: string;
+  readonly sshKeys: readonly string[];
+  readonly proxy?: Readonly<Record<'httpProxy' | 'httpsProxy' | 'noProxy', string>>;
+  readonly trustBundle: string;
+  /** A file below /etc/containers/registries.conf.d; empty without mirrors. */
+  readonly registries: string;
+}
+
+/** Reads an install-config that was checked; what it does not say is as the installer takes it (openshift/installer, `pkg/types/defaults`). */
+export function installSettings(config: Fields): InstallSettings {
+  const name = textOf(fieldsOf(config['metadata'])['name']);
+  const baseDomain = textOf(config['baseDomain']);
+  const networking = fieldsOf(config['networking']);
+  const [platform = ''] = Object.keys(fieldsOf(config['platform']));
+  const settings = fieldsOf(fieldsOf(config['platform'])[platform]);
+  const [vip] = listOf(settings['apiVIPs']);
+  const proxy = fieldsOf(config['proxy']);
+  const proxied = { httpProxy: '', httpsProxy: '', noProxy: '' };
+  for (const key of ['httpProxy', 'httpsProxy', 'noProxy'] as const)
+    proxied[key] = textOf(proxy[key]);
+  const pods = listOf(networking['clusterNetwork']).map((one) => textOf(fieldsOf(one)['cidr']));
+  const services = listOf(networking['serviceNetwork']).map(textOf);
+  return {
+    ...{ name, baseDomain, platform },
+    masters: countOf(config['controlPlane']),
+    workers: listOf(config['compute']).reduce<number>((sum, pool) => sum + countOf(pool), 0),
+    podNetworks: pods.length === 0 ? ['10.128.0.0/14'] : pods,
+    serviceNetworks: services.length === 0 ? ['172.30.0.0/16'] : services,
+    apiHost: textOf(vip) || textOf(settings['apiVIP']) || `api.${name}.${baseDomain}`,
+    pullSecret: textOf(config['pullSecret']),
+    sshKeys: textOf(config['sshKey'])
+      .split('\n')
+      .filter((line) => line.trim() !== ''),
+    ...(Object.values(proxied).some((one) => one !== '') ? { proxy: proxied } : {}),
+    trustBundle: textOf(config['additionalTrustBundle']),
+    registries: renderMirrors(mirrorsOf(config)),
+  };
+}
+
+const countOf = (pool: Value | undefined): number => {
+  const { replicas = 3 } = fieldsOf(pool);
+  return typeof replicas === 'number' ? replicas : 3;
+};
+
+/** A source may have several entries (openshift/installer, `MergedMirrorSets`); of those in one file podman reads the first. */
+const mirrorsOf = (config: Fields): readonly ImageMirrors[] => {
+  const entries = listOf(config['imageDigestSources'] ?? config['imageContentSources']);
+  const bySource = Map.groupBy(entries.map(fieldsOf), ({ source }) => textOf(source));
+  return [...bySource].map(([source, all]) => ({
+    source,
+    mirrors: [...new Set(all.flatMap(({ mirrors }) => listOf(mirrors).map(textOf)))],
+  }));
+};
+
+/** A file of the installer's directory. */
+export interface InstallFile {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
+/** What the installer has left in its directory. */
+export interface InstallFolder {
+  readonly manifests: readonly InstallFile[];
+  readonly openshift: readonly InstallFile[];
+  readonly installConfig?: Uint8Array;
+  readonly state?: Uint8Array;
+}
+
+interface Owner {
+  readonly cluster: string;
+  readonly namespace: string;
+}
+
+/** Content of one Secret at most, in bytes; the API server takes 1 MiB with all else (core/v1, `MaxSecretSize`). */
+const mostBytes = 700 * 1024;
+
+/** The Secrets that the files of a directory become (R14, R15, R17), in the order of the files. */
+export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly KubeObject[] {
+  const { cluster, namespace } = owner;
+  const secret = (name: string, metadata: object, files: readonly InstallFile[]): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', type: 'Opaque' },
+    metadata: { name, namespace, ...metadata },
+    data: secretData(Object.fromEntries(files.map((one) => [one.name, one.content]))),
+  });
+  const labelled = (label: string) => ({
+    labels: { [capiNames.clusterName]: cluster, [capiNames.move]: '', [label]: cluster },
+  });
+  const { installConfig, state } = folder;
+  const stateFiles = [
+    ...(installConfig === undefined
+      ? []
+      : [{ name: installStateKeys.config, content: installConfig }]),
+    ...(state === undefined ? [] : [{ name: installStateKeys.state, content: state }]),
+  ];
+  const manifests = (name: (typeof installerFolders)[number]): readonly KubeObject[] =>
+    parts(folder[name]).map((files, at) =>
+      secret(
+        `${cluster}-${name}-${at}`,
+        {
+          ...labelled(ownNames.installManifests),
+          annotations: { [ownNames.manifestFolder]: name },
+        },
+        files,
+      ),
+    );
+  return [
+    secret(installStateName(cluster), labelled(ownNames.installState), stateFiles),
+    ...manifests('manifests'),
+    ...manifests('openshift'),
+  ];
+}
+
+/** Files in the order of their names, as many as fit into a Secret. One that is larger is alone: the API server has the last word. */
+function parts(files: readonly InstallFile[]): readonly (readonly InstallFile[])[] {
+  const all: InstallFile[][] = [];
+  let bytes = 0;
+  for (const file of files.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+    const last = all.at(-1);
+    if (last === undefined || bytes + file.content.length > mostBytes) {
+      all.push([file]);
+      bytes = file.content.length;
+    } else {
+      last.push(file);
+      bytes += file.content.length;
+    }
+  }
+  return all;
 }

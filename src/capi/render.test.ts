@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { yamlIn } from '../../lib/yaml-text.ts';
-import type { Fields } from '../../layering/api/schema.ts';
-import type { KubeObject } from '../../ports/kube.ts';
-import { bootstrapConfigFindings, controlPlaneFindings } from '../admission/specs.ts';
-import { installSettings } from './install-config.ts';
-import { type RenderChoices, renderedFiles } from './objects.ts';
-import { wrappedSecrets } from './wrap.ts';
+import { yamlIn } from '../lib/yaml-text.ts';
+import type { Fields } from '../layering/api/schema.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import { bootstrapConfigFindings, controlPlaneFindings } from './admission/specs.ts';
+import { installSettings, type RenderChoices, renderedFiles, wrappedSecrets } from './render.ts';
 
 const base = [
   'apiVersion: v1',
