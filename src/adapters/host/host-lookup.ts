@@ -1,7 +1,6 @@
 import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { setTimeout as pauseFor } from 'node:timers/promises';
 import { hostInUrl } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -33,15 +32,15 @@ const otherFamily: Millis = 300;
  */
 export function hostLookup(options: HostLookupOptions): LookupFunction {
   const files = hostFiles(options);
-  const find = async (name: string, family: 0 | 4 | 6): Promise<readonly LookupAddress[]> => {
+  const find = async (asked: string, family: 0 | 4 | 6): Promise<readonly LookupAddress[]> => {
     const { hosts, resolvConf } = await files();
-    const written = pick(addressesInHosts(hosts, name), family);
+    const written = pick(addressesInHosts(hosts, asked), family);
     if (written.length > 0) return written;
     const { nameservers, search } = readResolvConf(resolvConf);
     const resolver = resolverFor(nameservers, options);
     if (resolver === undefined) return [];
-    for (const asked of namesToAsk(name, search)) {
-      const found = pick(await ask(resolver, asked, family), family);
+    for (const name of namesToAsk(asked, search)) {
+      const found = pick(await ask(resolver, options.clock, { name, family }), family);
       if (found.length > 0) return found;
     }
     return [];
@@ -113,8 +112,8 @@ function resolverFor(
  */
 async function ask(
   resolver: Resolver,
-  name: string,
-  family: 0 | 4 | 6,
+  clock: Clock,
+  { name, family }: { readonly name: string; readonly family: 0 | 4 | 6 },
 ): Promise<readonly string[]> {
   const questions = [
     ...(family === 6 ? [] : [() => resolver.resolve4(name)]),
@@ -125,15 +124,17 @@ async function ask(
     found[index] = await question().catch(() => []);
   });
   const whole = Promise.all(answers);
+  const over = new AbortController();
   const enough = answers.map(async (answer, index) => {
     await answer;
     if (found[index]?.length === 0) await whole;
-    else await pauseFor(otherFamily, undefined, { ref: false });
+    else await clock.sleep(otherFamily, over.signal);
   });
   await Promise.race([whole, ...enough]);
   const addresses = found.flat();
-  // A question that is still open would keep the process from its end.
+  // A question that is still open would keep the process from its end, as a sleep would.
   resolver.cancel();
+  over.abort();
   return addresses;
 }
 
