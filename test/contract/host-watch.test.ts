@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { standInNsenter } from './real/host-subjects.ts';
 
@@ -50,7 +50,7 @@ async function watching(...paths: readonly string[]): Promise<{
   let heard = 0;
   watches.push(host.watch(paths, () => (count += 1), ending.signal));
   const notified = async (): Promise<void> => {
-    await vi.waitUntil(() => count > heard, { timeout: 10_000, interval: 5 });
+    await expect.poll(() => count, { interval: 5 }).toBeGreaterThan(heard);
     heard = count;
   };
   await notified();
@@ -146,7 +146,7 @@ describe('a path that is shared with the host', () => {
     await symlink(at('srv/target'), at('opt/dir/link'));
     const { notified } = await watching('/opt/dir/link');
     await writeFile(at('srv/target'), 'x');
-    await vi.waitUntil(() => notified().then(() => true), { timeout: 10_000 });
+    await notified();
     await rm(at('opt/dir/link'));
     await notified();
   });

@@ -1,5 +1,5 @@
 // The rendered MachineConfig of a pool on a real API server, which checks it by the real definitions.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
@@ -49,13 +49,13 @@ describe('the rendered MachineConfigs on a real API server', () => {
     await rig.client.create(machineConfigPools, pool);
     await rig.client.create(machineConfigs, source('00-worker', { osImageURL: 'r.test/os:1' }));
     const first = start();
-    await vi.waitFor(async () => expect(await configured()).not.toBe(''), 10_000);
+    await expect.poll(configured).not.toBe('');
     const before = await configured();
     await first();
     const spec = { kernelArguments: ['quiet'], extensions: ['usbguard'], fips: true };
     await rig.client.create(machineConfigs, source('50-worker', spec));
     const second = start();
-    await vi.waitFor(async () => expect(await configured()).not.toBe(before), 10_000);
+    await expect.poll(configured).not.toBe(before);
     const notes = await second();
     expect([...(await renderedNow())].sort()).toEqual([before, await configured()].sort());
     const name = await configured();

@@ -25,15 +25,11 @@ describe('the faults of a server', () => {
       cause: { code: 'ECONNREFUSED' },
     });
     await expect
-      .poll(
-        () =>
-          ask(`${url}${ignitionPath}`).then(
-            (a) => a.status,
-            () => 0,
-          ),
-        {
-          timeout: 5000,
-        },
+      .poll(() =>
+        ask(`${url}${ignitionPath}`).then(
+          (a) => a.status,
+          () => 0,
+        ),
       )
       .toBe(200);
     expect(requests[0]).not.toHaveProperty('status');

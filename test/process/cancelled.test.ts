@@ -1,17 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { InventoryServer } from '../../mocks/inventory/server.ts';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
-
-const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
-
-async function becomes(what: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 2000 && !what(); turn += 1) await pause(10);
-  expect(what()).toBe(true);
-}
+import { becomes, bundle } from './faulty-run.ts';
 
 interface InstallPlan extends Partial<SingleHostPlan> {
   readonly settings?: Readonly<Record<string, string>>;

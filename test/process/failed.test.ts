@@ -125,9 +125,10 @@ const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
     'run.unexpected',
     {
       env: {
-        NODE_OPTIONS: imports("setTimeout(() => { throw new Error('a bug'); }, 1500)"), // sleeps: the write is under way
+        NODE_OPTIONS: imports("process.on('SIGUSR2', () => { throw new Error('a bug'); })"),
       },
       plan: { write: { seconds: 30, lineMillis: 100 } },
+      before: (host) => interpose(host, 'coreos-installer install', 'kill -USR2 $PPID'),
     },
   ],
 };
@@ -157,7 +158,7 @@ const stops: Readonly<Record<string, readonly [number, string, Fault]>> = {
     143,
     'run.stopped',
     {
-      plan: { write: { seconds: 3, lineMillis: 20 } },
+      plan: { write: { seconds: 30, lineMillis: 100 } },
       before: ({ inventory }) =>
         inventory.faults.add({ kind: 'slow', delaySeconds: 0.7, on: 'progress' }),
       beside: onceRan('coreos-installer'),

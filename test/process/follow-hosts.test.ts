@@ -55,7 +55,7 @@ function start(hosts: number) {
     inventory,
   });
   const reported = (count: number): Promise<void> =>
-    expect.poll(() => inventory.reports.length, { interval: 1, timeout: 20_000 }).toBe(count);
+    expect.poll(() => inventory.reports.length, { interval: 1 }).toBe(count);
   return { inventory, end, reported };
 }
 

@@ -15,7 +15,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A real datagram socket, as a service manager has. */
+/** A real datagram socket, as a service manager has; `ended` is the message with which a program says that it ends. */
 async function managerAt(socket: string) {
   const messages: string[] = [];
   const receiver = spawn('perl', [probe('notify-socket.pl'), socket]);
@@ -27,6 +27,11 @@ async function managerAt(socket: string) {
   await becomes(() => text.startsWith('bound\n'));
   return {
     messages,
+    ended: async (): Promise<string> => {
+      const isLast = (message: string): boolean => message.split('|').includes('STOPPING=1');
+      await becomes(() => messages.some(isLast));
+      return messages.find(isLast) ?? '';
+    },
     [Symbol.dispose]: () => {
       receiver.kill();
     },
@@ -48,6 +53,7 @@ describe('a service manager', () => {
       env: { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '1000000' },
     });
     expect(exitCode).toBe(0);
+    await manager.ended();
     const { messages } = manager;
     // A watchdog that is slow to be heard may come first, or in the same message.
     const ready = messages.filter((message) => message.split('|').includes('READY=1'));
@@ -73,8 +79,7 @@ describe('a service manager', () => {
       },
       env: { NOTIFY_SOCKET: socket },
     });
-    const last = manager.messages.find((message) => message.includes('STOPPING=1')) ?? '';
-    expect(last.split('|').toSorted()).toEqual([
+    expect((await manager.ended()).split('|').toSorted()).toEqual([
       'EXTEND_TIMEOUT_USEC=1200000000',
       expect.stringMatching(/^STATUS=master: failed: image\/write: image\./) as string,
       'STOPPING=1',
@@ -93,8 +98,9 @@ describe('a service manager', () => {
   it('of a container is reached from the host, by the real nsenter', async () => {
     // Only the inner mount namespace has the socket, as only the container has that of its runtime.
     const inner = `mount -t tmpfs none /mnt
-      perl ${probe('notify-socket.pl')} /mnt/socket & sleep 1
-      NOTIFY_SOCKET=/mnt/socket ${process.execPath} ${probe('notify.ts')}; sleep 0.2; kill $!`;
+      perl ${probe('notify-socket.pl')} /mnt/socket >/mnt/heard & heard() { until grep -q "$1" /mnt/heard; do sleep 0.05; done; }
+      heard bound; NOTIFY_SOCKET=/mnt/socket ${process.execPath} ${probe('notify.ts')}
+      heard STOPPING; kill $!; cat /mnt/heard`;
     const { stdout } = await promisify(execFile)('unshare', [
       ...['--mount', '--pid', '--fork', '--mount-proc', '--', 'sh', '-c'],
       'unshare --mount sh -c "$0" & wait $!',
@@ -116,7 +122,7 @@ describe('a service manager', () => {
     await becomes(() => manager.messages.length > 0);
     agent.stop();
     expect((await agent.ended).exitCode).toBe(143);
-    await becomes(() => manager.messages.length > 1);
+    await manager.ended();
     expect(manager.messages).toEqual(['READY=1', expect.stringMatching(/^STATUS=.*\|STOPPING=1$/)]);
   });
 });

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { StatusDocument } from '../../src/cli/status.ts';
@@ -62,10 +61,11 @@ it('says how an agent stands while it runs, when it was killed, and at its end',
   expect(killed.text).toMatch(/^\S+Z image\/write: Write/m);
   expect(killed.text).toMatch(/^failed: cli\.not-installed: .*its process is gone/m);
 
-  host.machine.writer.seconds = 1;
   const again = start(host);
-  while ((await status(host)).agent !== 'running') await wait(50);
+  await expect.poll(async () => (await status(host)).agent).toBe('running');
   const ofInstalled = watching(host);
+  await ofInstalled.began;
+  host.machine.writer.seconds = 1;
   expect((await again.ended).exitCode).toBe(0);
   expect(await status(host)).toMatchObject({
     agent: 'gone',

@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
 import {
@@ -8,9 +7,7 @@ import {
   type SingleHost,
   type SingleHostPlan,
 } from '../../mocks/lab/single-host.ts';
-import { hasWritten } from './faulty-run.ts';
-
-const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
+import { becomes, bundle, hasWritten } from './faulty-run.ts';
 
 const open = (plan: Partial<SingleHostPlan>): Promise<SingleHost> =>
   openSingleHost({
@@ -28,10 +25,6 @@ const start = (host: SingleHost, path = host.environment.PATH): AgentProcess =>
     env: { ...host.environment, PATH: path },
     logFile: join(host.folder, 'agent.log'),
   });
-
-async function becomes(what: () => boolean): Promise<void> {
-  while (!what()) await pause(10);
-}
 
 /** Without its own end it would wait for the writer, the service or the control plane, longer than a test may take. */
 async function stopped(agent: AgentProcess): Promise<void> {
