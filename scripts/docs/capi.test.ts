@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/crds.ts';
+import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/components.ts';
 import { partAt } from '../../mocks/layering/objects.ts';
 
 const sample = resolve(import.meta.dirname, '../../deploy/capi/samples/metal3.yaml');

@@ -1,5 +1,15 @@
-import type { DiskHints } from '../lib/disk-hints.ts';
 import type { KubeKind, KubeMetadata, KubeObject } from '../ports/kube.ts';
+import type {
+  condition,
+  configSpec,
+  configStatus,
+  controlPlaneSpec,
+  controlPlaneStatus,
+  infrastructureRef,
+  madeMetadata,
+  progress,
+  ValueOf,
+} from './fields.ts';
 
 /** Kinds of the two providers and of Cluster API core, as the API server addresses them. */
 const bootstrapGroup = 'bootstrap.cluster.x-k8s.io';
@@ -92,132 +102,23 @@ export const ownNames = {
 } as const;
 
 /** A reference as the v1beta2 contract has it: within the own namespace. */
-export interface ContractRef {
-  readonly apiGroup: string;
-  readonly kind: string;
-  readonly name: string;
-}
-
+export type ContractRef = ValueOf<typeof infrastructureRef>;
 /** A condition (Kubernetes, `metav1.Condition`). */
-export interface ApiCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message?: string;
-  readonly lastTransitionTime: string;
-  readonly observedGeneration?: number;
-}
-
+export type ApiCondition = ValueOf<typeof condition>;
 /** How a host is installed; the same in a control plane (`configSpec`) and in a config of its own. */
-export interface BootstrapConfigSpec {
-  /** The agent that runs on the host. */
-  readonly agent: { readonly image: string; readonly args?: readonly string[] };
-  /** A path below /dev that names one disk; for `Disk`, it or `rootDeviceHints`. */
-  readonly installDevice?: string;
-  /** What one disk of the host is known by, as a BareMetalHost has it. */
-  readonly rootDeviceHints?: DiskHints;
-  /** `Disk` (default) writes an image; `ExistingRoot` installs into the system that runs. */
-  readonly writeMode?: 'Disk' | 'ExistingRoot';
-  /** Container image of the system for `ExistingRoot`; unset: that of the release, once it is known. */
-  readonly osImage?: string;
-  /** Ignition 3.x as JSON, merged over the config of the live system. */
-  readonly ignitionConfigOverride?: string;
-  /** Arguments of the installed system. */
-  readonly kernelArguments?: readonly string[];
-  /** A Secret of type kubernetes.io/dockerconfigjson. */
-  readonly pullSecretRef?: { readonly name: string };
-  readonly sshAuthorizedKeys?: readonly string[];
-  readonly proxy?: {
-    readonly httpProxy?: string;
-    readonly httpsProxy?: string;
-    readonly noProxy?: string;
-  };
-  /** PEM. */
-  readonly additionalTrustBundle?: string;
-  /** Text of a file below /etc/containers/registries.conf.d. */
-  readonly registries?: string;
-  /** NetworkManager keyfiles by the name of a Machine come from a Secret with a key for each file. */
-  readonly networkSecretRef?: { readonly name: string };
-  /** `Served` (default): the bootstrap provider answers the agent; `External`: another inventory service does. */
-  readonly inventory?: {
-    readonly mode?: 'Served' | 'External';
-    /** Of the other service. */
-    readonly url?: string;
-    /** A Secret with the key `token` for the other service. */
-    readonly tokenSecretRef?: { readonly name: string };
-    readonly clusterId?: string;
-    readonly infraEnvId?: string;
-  };
-  /** What the kubelet registers; `$METADATA_UUID` and `$METADATA_NAME` are resolved on the host. */
-  readonly nodeRegistration?: {
-    readonly name?: string;
-    readonly providerID?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
-}
-
+export type BootstrapConfigSpec = ValueOf<ReturnType<typeof configSpec>>;
 /** How far a host is, by its own reports. */
-export interface HostProgress {
-  /** A stage of the inventory service, as `Writing image to disk`. */
-  readonly stage: string;
-  readonly percent?: number;
-  readonly message?: string;
-  readonly stageStartedAt: string;
-  readonly updatedAt: string;
-  readonly attempt: number;
-}
-
-export interface BootstrapConfigStatus {
-  readonly initialization?: { readonly dataSecretCreated?: boolean };
-  /** As contract v1beta1 spells it. */
-  readonly ready?: boolean;
-  readonly dataSecretName?: string;
-  readonly role?: 'bootstrap' | 'master' | 'worker';
-  /** By which the inventory knows the host: the uid of the config. */
-  readonly hostID?: string;
-  readonly progress?: HostProgress;
-  /** The Secret with the end of its log after a failure. */
-  readonly logSecretName?: string;
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly ApiCondition[];
-}
+export type HostProgress = ValueOf<typeof progress>;
+export type BootstrapConfigStatus = ValueOf<typeof configStatus>;
+export type ControlPlaneSpec = ValueOf<typeof controlPlaneSpec>;
+export type ControlPlaneStatus = ValueOf<typeof controlPlaneStatus>;
+/** Labels and annotations that Machines, configs and infrastructure machines get. */
+export type MachineMetadata = ValueOf<typeof madeMetadata>;
 
 export interface BootstrapConfig extends KubeObject {
   readonly metadata: OwnedMetadata;
   readonly spec: BootstrapConfigSpec;
   readonly status?: BootstrapConfigStatus;
-}
-
-export interface ControlPlaneSpec {
-  /** 1, 3, 4 or 5. */
-  readonly replicas?: number;
-  /** Of OpenShift, as 4.19.7. */
-  readonly distributionVersion: string;
-  /** Pull spec of the release, with its digest. */
-  readonly releaseImage: string;
-  readonly machineTemplate: {
-    readonly metadata?: MachineMetadata;
-    readonly spec: {
-      readonly infrastructureRef: ContractRef;
-      readonly deletion?: {
-        readonly nodeDrainTimeoutSeconds?: number;
-        readonly nodeVolumeDetachTimeoutSeconds?: number;
-        readonly nodeDeletionTimeoutSeconds?: number;
-      };
-      readonly readinessGates?: readonly object[];
-      readonly taints?: readonly object[];
-    };
-  };
-  readonly installStateSecretRef: { readonly name: string };
-  /** A label selector over Secrets of the namespace. */
-  readonly manifestsSelector?: object;
-  readonly bootstrap?: {
-    readonly mode?: 'Pivot';
-    /** Durations, as 20m. */
-    readonly timeouts?: { readonly firstReport?: string; readonly bootstrapComplete?: string };
-  };
-  readonly remediation?: { readonly maxRetry?: number; readonly retryPeriodSeconds?: number };
-  readonly configSpec: BootstrapConfigSpec;
 }
 
 /** A Machine of Cluster API, as much of it as the providers read. */
@@ -254,39 +155,6 @@ export interface CapiCluster extends KubeObject {
       readonly controlPlane?: boolean;
     }[];
   };
-}
-
-/** Labels and annotations that Machines, configs and infrastructure machines get. */
-export interface MachineMetadata {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-export interface ControlPlaneStatus {
-  readonly initialization?: { readonly controlPlaneInitialized?: boolean };
-  /** As contract v1beta1 spells them. */
-  readonly initialized?: boolean;
-  readonly ready?: boolean;
-  readonly replicas?: number;
-  readonly readyReplicas?: number;
-  readonly availableReplicas?: number;
-  readonly upToDateReplicas?: number;
-  /** As contract v1beta1 spells them. */
-  readonly updatedReplicas?: number;
-  readonly unavailableReplicas?: number;
-  /** Label selector of its Machines, for the scale subresource. */
-  readonly selector?: string;
-  readonly distributionVersion?: string;
-  readonly assets?: {
-    readonly secretName: string;
-    readonly hash: string;
-    readonly generatedAt: string;
-    /** The installer's certificates of the bootstrap live for 24 hours. */
-    readonly expiresAt: string;
-  };
-  readonly bootstrapMachine?: string;
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly ApiCondition[];
 }
 
 export interface OpenShiftControlPlane extends KubeObject {

@@ -1,16 +1,156 @@
 import { type PolicyRule, restrictedPod, rule } from '../layering/manifests/service-account.ts';
-import type { KubeObject } from '../ports/kube.ts';
+import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import {
   bootstrapConfigs,
+  bootstrapConfigTemplates,
+  bootstrapConfigType,
   capiMachines,
+  capiNames,
   controlPlanes,
+  controlPlaneType,
   machineHealthChecks,
   ownNames,
   providerNames,
   webhookPaths,
 } from './api.ts';
-import { bootstrapCrds, controlPlaneCrd } from './crds.ts';
+import {
+  configSpec,
+  configStatus,
+  controlPlaneSpec,
+  controlPlaneStatus,
+  madeMetadata,
+  object,
+  rule as fieldRule,
+  type Schema,
+} from './fields.ts';
 import { namespaceOf } from './manager.ts';
+
+const column = (name: string, jsonPath: string, more: object = {}) => ({
+  ...{ type: 'string', name, jsonPath, ...more },
+});
+const count = (name: string, jsonPath: string) => column(name, jsonPath, { type: 'integer' });
+const conditionIn = (type: string, member: string): string =>
+  `.status.conditions[?(@.type=="${type}")].${member}`;
+const cluster = column(
+  'Cluster',
+  `.metadata.labels['${capiNames.clusterName.replaceAll('.', '\\.')}']`,
+);
+const wide = { priority: 10 };
+const paused = column('Paused', conditionIn('Paused', 'status'), wide);
+const age = column('Age', '.metadata.creationTimestamp', { type: 'date' });
+
+interface Definition {
+  readonly kind: string;
+  readonly plural: KubeKind;
+  readonly shortName: string;
+  readonly columns: readonly object[];
+  readonly schema: Schema;
+  readonly subresources?: object;
+}
+
+function definition(
+  of: keyof typeof providerNames,
+  { kind, plural, shortName, columns, schema, ...more }: Definition,
+): KubeObject {
+  const { group, version: name, plural: names } = plural;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${names}.${group}`,
+      labels: {
+        'cluster.x-k8s.io/provider': providerNames[of],
+        // Core chooses the version of a kind by its contract (Cluster API book, "API version labels").
+        'cluster.x-k8s.io/v1beta1': name,
+        'cluster.x-k8s.io/v1beta2': name,
+      },
+    },
+    spec: {
+      ...{ group, scope: 'Namespaced' },
+      names: {
+        ...{ kind, listKind: `${kind}List`, plural: names, singular: kind.toLowerCase() },
+        ...{ shortNames: [shortName], categories: ['cluster-api'] },
+      },
+      versions: [
+        {
+          ...{ name, served: true, storage: true, additionalPrinterColumns: columns, ...more },
+          schema: { openAPIV3Schema: schema },
+        },
+      ],
+    },
+  };
+}
+
+/** The definition of `OpenShiftControlPlane`. */
+export const controlPlaneCrd: KubeObject = definition('controlPlane', {
+  ...{ kind: controlPlaneType.kind, plural: controlPlanes, shortName: 'oscp' },
+  columns: [
+    cluster,
+    column('Available', conditionIn('Available', 'status')),
+    count('Desired', '.spec.replicas'),
+    count('Current', '.status.replicas'),
+    count('Ready', '.status.readyReplicas'),
+    count('Up-to-date', '.status.upToDateReplicas'),
+    column('Initialized', '.status.initialized', { type: 'boolean' }),
+    column('Reason', conditionIn('Available', 'reason')),
+    age,
+    column('Version', '.spec.distributionVersion'),
+    column('Bootstrap', '.status.bootstrapMachine', wide),
+    paused,
+  ],
+  schema: object(
+    'The control plane of an OpenShift cluster on hosts of any infrastructure provider.',
+    { 'spec!': controlPlaneSpec, status: controlPlaneStatus },
+  ),
+  subresources: {
+    status: {},
+    scale: {
+      specReplicasPath: '.spec.replicas',
+      statusReplicasPath: '.status.replicas',
+      labelSelectorPath: '.status.selector',
+    },
+  },
+});
+
+/** The definitions of `OpenShiftBootstrapConfig` and its template. */
+export const bootstrapCrds: readonly KubeObject[] = [
+  definition('bootstrap', {
+    ...{ kind: bootstrapConfigType.kind, plural: bootstrapConfigs, shortName: 'osbc' },
+    columns: [
+      cluster,
+      column('Role', '.status.role'),
+      column('Ready', conditionIn('Ready', 'status')),
+      column('Stage', '.status.progress.stage'),
+      count('Percent', '.status.progress.percent'),
+      age,
+      column('Attempt', '.status.progress.attempt', { type: 'integer', ...wide }),
+      column('Data Secret', '.status.dataSecretName', wide),
+      paused,
+    ],
+    schema: object(
+      'How one host is installed, and how far it is.',
+      { 'spec!': configSpec('How the host is installed.'), status: configStatus },
+      // What its host boots from was made of it.
+      fieldRule(
+        '!has(oldSelf.status) || !has(oldSelf.status.dataSecretName) || self.spec == oldSelf.spec',
+        'spec cannot be changed once the data Secret is there',
+      ),
+    ),
+    subresources: { status: {} },
+  }),
+  definition('bootstrap', {
+    ...{ kind: `${bootstrapConfigType.kind}Template`, plural: bootstrapConfigTemplates },
+    ...{ shortName: 'osbct', columns: [age] },
+    schema: object('What the configs of a MachineDeployment are made from.', {
+      'spec!': object('The template.', {
+        'template!': object('What a config is made from.', {
+          metadata: madeMetadata,
+          'spec!': configSpec('How a host is installed.'),
+        }),
+      }),
+    }),
+  }),
+];
 
 /** Port of the container for each server. */
 const ports = { webhook: 9443, inventory: 8443, health: 9440, metrics: 9110 } as const;
