@@ -14,6 +14,7 @@ import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import { furtherImages } from './parts/further-images.ts';
 import { ignitionConvert, ignitionMerge, layeringName } from './parts/oracles.ts';
 import { networkLive } from './parts/network-live.ts';
+import { nmstatectl } from './parts/nmstatectl.ts';
 import { olderNpm } from './parts/older-npm.ts';
 import { oldUserland } from './parts/old-userland.ts';
 import { osCommit } from './parts/os-commit.ts';
@@ -39,6 +40,7 @@ const allParts: readonly Part[] = [
   rustToolchain,
   goToolchain,
   coreosInstaller,
+  nmstatectl,
   ostreeContainer,
   tinyDisk,
   qemu,

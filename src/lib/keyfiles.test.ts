@@ -75,24 +75,35 @@ describe('the keyfiles that nmstatectl prints', () => {
       '[connection]\nid=a\n',
     ],
   ])('are read of %j', (printed, text) => {
-    expect(nmstateKeyfiles(printed)).toEqual(new Map([['a.nmconnection', text]]));
+    expect(nmstateKeyfiles(printed)).toEqual([['a.nmconnection', text]]);
   });
 
   it('are read of what nmstatectl 2.2.62 printed for a bond and a VLAN', () => {
     const log = new URL('../../mocks/logs/nmstatectl/bond-vlan.txt', import.meta.url);
     const files = nmstateKeyfiles(readFileSync(log, 'utf8'));
-    expect([...(files?.keys() ?? [])].map((name) => name.replace('.nmconnection', ''))).toEqual([
+    expect(files?.map(([name]) => name.replace('.nmconnection', ''))).toEqual([
       'bond0',
       'eno1',
       'eno2',
       'bond0.110',
     ]);
-    expect(files?.get('eno2.nmconnection')).toMatch(/^\[connection\]\n.*^master=bond0$/ms);
-    expect(keyfileProblems(files ?? new Map())).toEqual([]);
+    expect(new Map(files).get('eno2.nmconnection')).toMatch(/^\[connection\]\n.*^master=bond0$/ms);
+    expect(keyfileProblems(files ?? [])).toEqual([]);
   });
 
   it('may be none', () => {
-    expect(nmstateKeyfiles('---\nNetworkManager: []\n')).toEqual(new Map());
+    expect(nmstateKeyfiles('---\nNetworkManager: []\n')).toEqual([]);
+  });
+
+  it('may be two of one name, which is a problem', () => {
+    const printed = ['eno1', 'eno2'].map((name) => [
+      'uplink.nmconnection',
+      file('id=uplink', 'type=ethernet', `interface-name=${name}`),
+    ]);
+    const files = nmstateKeyfiles(JSON.stringify({ NetworkManager: printed })) ?? [];
+    expect(keyfileProblems(files)).toEqual([
+      'uplink.nmconnection, uplink.nmconnection: the same connection.id',
+    ]);
   });
 
   it.each([

@@ -3,18 +3,21 @@ import { yamlIn } from './yaml-text.ts';
 /** Where the keyfiles that `nmstatectl` made of `network.nmstate` are, for coreos-installer. */
 export const nmstateFolder = '/opt/install-dir/network';
 
-/** Whether a value is the pair of a file name and its text. */
-const isFile = (value: unknown): value is readonly [string, string] =>
+/** The name of a file and its text. */
+type NamedText = readonly [name: string, text: string];
+
+const isFile = (value: unknown): value is NamedText =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 
 /**
- * The keyfiles that `nmstatectl gc` printed, by their names; undefined where it printed something else. It is YAML: below
- * `NetworkManager` pairs of a file name and its text (nmstate 1.0.2 and newer, `rust/src/lib/gen_conf.rs`).
+ * The keyfiles that `nmstatectl gc` printed; undefined where it printed something else. It is YAML: below `NetworkManager`
+ * pairs of a file name and its text (nmstate 1.0.2 and newer, `rust/src/lib/gen_conf.rs`), two of one name where two
+ * interfaces have one `profile-name`.
  */
-export function nmstateKeyfiles(printed: string): ReadonlyMap<string, string> | undefined {
+export function nmstateKeyfiles(printed: string): readonly NamedText[] | undefined {
   const files = (yamlIn(printed) as { readonly NetworkManager?: unknown } | null | undefined)
     ?.NetworkManager;
-  return Array.isArray(files) && files.every(isFile) ? new Map(files) : undefined;
+  return Array.isArray(files) && files.every(isFile) ? files : undefined;
 }
 
 /** What is read of a NetworkManager keyfile. */
@@ -28,9 +31,9 @@ interface Connection {
  * What NetworkManager would not read, or could not bring up, of the keyfiles of a host (nm-settings-keyfile(5)), by the names
  * of their files. A value of a file is not shown, but for the names by which connections refer to each other.
  */
-export function keyfileProblems(files: ReadonlyMap<string, string>): readonly string[] {
-  if (files.size === 0) return ['there is no keyfile'];
+export function keyfileProblems(files: Iterable<NamedText>): readonly string[] {
   const read = [...files].map(([name, text]) => readKeyfile(name, text));
+  if (read.length === 0) return ['there is no keyfile'];
   const connections = read.flatMap((one) => ('values' in one ? [one] : []));
   return [
     ...read.flatMap((one) => ('problem' in one ? [one.problem] : [])),

@@ -112,10 +112,17 @@ export const diskMutants: MutantsByFile = {
       from: "if (scope.config.network.nmstate !== '') await readNmstate(scope);",
       to: '',
     },
+  ],
+  'src/steps/image/nmstate.ts': [
     {
       means: 'keyfiles that nmstatectl made in an earlier run stay beside those of this one',
       from: 'if (!files.has(name))',
       to: 'if (name === "")',
+    },
+    {
+      means: 'a password that nmstatectl shows in its error reaches the log',
+      from: 'hide(secret);',
+      to: 'void secret;',
     },
   ],
   'src/steps/disk/resolve.ts': [

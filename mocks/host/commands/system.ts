@@ -1,3 +1,4 @@
+import { parseDocument, stringify } from 'yaml';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { placeFor, readFile, stat, watchFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
@@ -5,16 +6,50 @@ import { transpose } from './transpose.ts';
 
 const nothing: Program = () => 0;
 
-/** `nmstatectl gc` of an Ethernet interface that is up, in the form of `nmstatectl` 2.2: as much as a keyfile needs. */
+/** What is read of a state, and which fields there may be beside it (nmstate 2.2.57, `net_state.rs`). */
+interface State {
+  readonly interfaces?: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly 'profile-name'?: string;
+    readonly 'link-aggregation'?: { readonly port: readonly string[] };
+  }[];
+}
+const stateFields = new Set(
+  'description hostname dns-resolver route-rules routes interfaces ovs-db ovn'.split(' '),
+);
+
+/** `nmstatectl gc`, in the form of 2.2.57: of a keyfile as much as says which connection it is. `test/installer` compares. */
 const nmstatectl: Program = async ({ files }, call) => {
-  const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => '');
-  const names = [...text.matchAll(/^ *- name: (\S+)$/gm)].map(([, name = '']) => name);
-  if (names.length === 0) return fail(call, 'NmstateError: InvalidArgument: no interface');
-  const keyfiles = names.map(
-    (name) =>
-      `- - ${name}.nmconnection\n  - |\n    [connection]\n    id=${name}\n    type=ethernet\n    interface-name=${name}\n`,
+  const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => undefined);
+  if (text === undefined)
+    return fail(call, 'std::io::Error: No such file or directory (os error 2)');
+  const document = parseDocument(text);
+  if (document.errors.length > 0) return fail(call, 'Provide file is not valid NetworkState');
+  const state = (document.toJS() ?? {}) as State;
+  const unknown = Object.keys(state).find((field) => !stateFields.has(field));
+  if (unknown !== undefined)
+    return fail(call, `Provide file is not valid NetworkState: unknown field \`${unknown}\``);
+  const { interfaces = [] } = state;
+  const ports = new Map(
+    interfaces.flatMap(({ name, 'link-aggregation': bond }) =>
+      (bond?.port ?? []).map((port) => [port, name] as const),
+    ),
   );
-  return print(call, `NetworkManager:\n${keyfiles.join('')}`);
+  const undefinedPorts = [...ports.keys()]
+    .filter((port) => !interfaces.some(({ name }) => name === port))
+    .map((name) => ({ name, type: 'ethernet' }));
+  const keyfiles = [...interfaces, ...undefinedPorts].map(({ name, type, ...more }) => {
+    const id = ('profile-name' in more ? more['profile-name'] : undefined) ?? name;
+    const bond = ports.get(name);
+    const lines = [
+      ...['[connection]', `id=${id}`, `interface-name=${name}`],
+      ...(bond === undefined ? [] : [`master=${bond}`, 'slave-type=bond']),
+      `type=${type === 'ethernet' ? '802-3-ethernet' : type}`,
+    ];
+    return [`${id}.nmconnection`, `${lines.join('\n')}\n`];
+  });
+  return print(call, `${stringify({ NetworkManager: keyfiles })}\n`);
 };
 
 /** Where systemd keeps a shutdown that was ordered for later. */

@@ -141,6 +141,19 @@ describe('image/choose', () => {
     expect(host.textOf('/opt/install-dir/network/eth0.nmconnection')).toBeUndefined();
   });
 
+  it('hides a password that nmstatectl shows in its error', async () => {
+    const state =
+      '802.1x: { identity: a, private-key-password: 20261128 }\n{"psk": "planted", "mka-cak":\n\'0a1b2c3d\'}';
+    const host = hostWithFile().withFile('/opt/host.yaml', state).on(gc);
+    const said = 'invalid type: integer `20261128`, expected a string';
+    const { failure, hidden } = await tryStep(chooseImage, {
+      ...{ config: nmstate, facts },
+      host: host.fails(1, said),
+    });
+    expect(failure).toMatchObject({ code: 'network.bad-nmstate' });
+    expect(hidden).toEqual(['20261128', 'planted', '0a1b2c3d']);
+  });
+
   it('writes the keyfiles of nmstate right before the first loss, and no others', async () => {
     const folder = '/opt/install-dir/network';
     const host = fakeHost()

@@ -1,6 +1,5 @@
-import { keyfileProblems, nmstateFolder, nmstateKeyfiles } from '../../lib/keyfiles.ts';
+import { keyfileProblems } from '../../lib/keyfiles.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
-import { AgentError } from '../../model/failure.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { registryConfigArgv } from '../../layering/build/container-tools.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -28,6 +27,7 @@ import {
   refuseOtherRelease,
   renderLine,
 } from './release.ts';
+import { makeNmstateFolderArgv, nmstateArgv, readNmstate, writeNmstate } from './nmstate.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
@@ -182,53 +182,6 @@ async function checkKeyfiles({ host, config, signal }: StepScope<'host'>): Promi
   throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, {
     context: { folder, problems: problems.length },
   });
-}
-
-/** Prints the keyfiles that make the network of a file; it looks at no network (nmstatectl(8)). */
-const nmstateArgv = (path: string): readonly string[] => ['nmstatectl', 'gc', path];
-
-const makeNmstateFolderArgv = [
-  ...['install', '--directory', '--mode=0700', nmstateFolder],
-] as const;
-
-/**
- * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`.
- * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
- */
-async function readNmstate({
-  host,
-  config: {
-    network: { nmstate: path },
-  },
-  signal,
-}: StepScope<'host'>): Promise<ReadonlyMap<string, string>> {
-  const failed = (code: 'network.no-nmstatectl' | 'network.bad-nmstate', what: string): Error =>
-    imageFailure(code, `${path}: ${what}`, { context: { path } });
-  let printed: string;
-  try {
-    printed = (await host.exec(nmstateArgv(path), { signal, limit: minutes(1) })).stdout;
-  } catch (error) {
-    if (!(error instanceof AgentError)) throw error;
-    if (error.code === 'command.not-found') throw failed('network.no-nmstatectl', error.message);
-    if (error.code === 'command.failed') throw failed('network.bad-nmstate', error.message);
-    throw error;
-  }
-  const files = nmstateKeyfiles(printed);
-  if (files === undefined) throw failed('network.bad-nmstate', 'nmstatectl printed no keyfiles');
-  const problems = keyfileProblems(files);
-  if (problems.length > 0) throw failed('network.bad-nmstate', problems.join('; '));
-  return files;
-}
-
-/** Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an earlier run beside them. */
-async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
-  const { host, signal } = scope;
-  const files = await readNmstate(scope);
-  await host.exec(makeNmstateFolderArgv, { signal, limit: seconds(30) });
-  for (const name of await host.list(nmstateFolder, signal))
-    if (!files.has(name)) await host.remove(`${nmstateFolder}/${name}`, signal);
-  for (const [name, text] of files)
-    await host.writeFile(`${nmstateFolder}/${name}`, text, { signal, mode: 0o600 });
 }
 
 /** coreos-installer takes the last Ignition file of its arguments, and compares its digest when the image is written. */

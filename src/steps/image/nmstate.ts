@@ -1,0 +1,62 @@
+import { keyfileProblems, nmstateFolder, nmstateKeyfiles } from '../../lib/keyfiles.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { Secret } from '../../model/secret.ts';
+import type { StepScope } from '../step.ts';
+import { imageFailure } from './failures.ts';
+
+/** Prints the keyfiles that make the network of a file; it looks at no network (nmstatectl(8)). */
+export const nmstateArgv = (path: string): readonly string[] => ['nmstatectl', 'gc', path];
+
+export const makeNmstateFolderArgv = [
+  ...['install', '--directory', '--mode=0700', nmstateFolder],
+] as const;
+
+/**
+ * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`.
+ * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
+ */
+export async function readNmstate({
+  host,
+  config,
+  signal,
+  hide,
+}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide'>): Promise<
+  ReadonlyMap<string, string>
+> {
+  const path = config.network.nmstate;
+  const failed = (code: 'network.no-nmstatectl' | 'network.bad-nmstate', what: string): Error =>
+    imageFailure(code, `${path}: ${what}`, { context: { path } });
+  let printed: string;
+  try {
+    printed = (await host.exec(nmstateArgv(path), { signal, limit: minutes(1) })).stdout;
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    if (error.code === 'command.not-found') throw failed('network.no-nmstatectl', error.message);
+    if (error.code !== 'command.failed') throw error;
+    for (const secret of secretsIn(await host.readText(path, signal))) hide(secret);
+    throw failed('network.bad-nmstate', error.message);
+  }
+  const files = nmstateKeyfiles(printed);
+  if (files === undefined) throw failed('network.bad-nmstate', 'nmstatectl printed no keyfiles');
+  const problems = keyfileProblems(files);
+  if (problems.length > 0) throw failed('network.bad-nmstate', problems.join('; '));
+  return new Map(files);
+}
+
+/** Values that nmstate hides where it shows a state; its errors show one that is of another type (`hide_secrets`, 2.2.57). */
+const secretsIn = (state = ''): readonly Secret[] =>
+  [...state.matchAll(/(?:password|psk|mka-cak)["']?\s*:\s*["']?([^\s"',}]{6,})/g)].map(
+    ([, value = '']) => new Secret(value),
+  );
+
+/** Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an earlier run beside them. */
+export async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
+  const { host, signal } = scope;
+  const files = await readNmstate(scope);
+  await host.exec(makeNmstateFolderArgv, { signal, limit: seconds(30) });
+  for (const name of await host.list(nmstateFolder, signal))
+    if (!files.has(name)) await host.remove(`${nmstateFolder}/${name}`, signal);
+  for (const [name, text] of files)
+    await host.writeFile(`${nmstateFolder}/${name}`, text, { signal, mode: 0o600 });
+}

@@ -1,0 +1,182 @@
+// `nmstatectl` of the simulated host and the real one, by the same states.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSingleHost } from '../../mocks/lab/single-host.ts';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { nmstatectl } from '../../scripts/parts/nmstatectl.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+import { localHost } from '../../src/adapters/host/local-host.ts';
+import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { Config } from '../../src/config/schema.ts';
+import type { Secret } from '../../src/model/secret.ts';
+import type { Host } from '../../src/ports/host.ts';
+import { readNmstate } from '../../src/steps/image/nmstate.ts';
+import { blocksOf } from '../guides/guide.ts';
+import { createTestFolder } from '../guest/rig/test-folder.ts';
+
+/** A host with the program, and the folder of this machine that is its `/opt`. */
+interface Subject extends AsyncDisposable {
+  readonly host: Host;
+  readonly opt: string;
+  /** The path of a file there, as the host has it. */
+  readonly pathOf: (name: string) => string;
+}
+
+async function openFake(): Promise<Subject> {
+  const single = await openSingleHost({
+    ...{ role: 'worker', isControlPlaneDone: true, token: 'token-of-the-test' },
+    write: { seconds: 1 },
+  });
+  const root = single.environment.BOOTWRIGHT_HOST_ROOT;
+  return {
+    host: nsenterHost({ root, environment: single.environment }),
+    opt: join(root, 'opt'),
+    pathOf: (name) => `/opt/${name}`,
+    [Symbol.asyncDispose]: () => single[Symbol.asyncDispose](),
+  };
+}
+
+async function openReal(): Promise<Subject> {
+  await ensureParts([nmstatectl]);
+  const folder = createTestFolder('nmstatectl');
+  const PATH = `${join(partFolder(nmstatectl), 'bin')}:${process.env['PATH'] ?? ''}`;
+  return {
+    host: localHost({ environment: { PATH } }),
+    opt: folder.path,
+    pathOf: (name) => join(folder.path, name),
+    [Symbol.asyncDispose]: () => {
+      folder[Symbol.dispose]();
+      return Promise.resolve();
+    },
+  };
+}
+
+const guide = readFileSync(new URL('../../docs/guides/static-network.md', import.meta.url), 'utf8');
+const ofGuide = blocksOf(guide).find(({ path }) => path === 'nmstate.yaml')?.text ?? '';
+const dhcp = { state: 'up', ipv4: { enabled: true, dhcp: true } };
+const eno1 = { name: 'eno1', type: 'ethernet', ...dhcp };
+const bond = `
+interfaces:
+  - name: bond0
+    type: bond
+    state: up
+    link-aggregation: { mode: 802.3ad, port: [eno1, eno2], options: { miimon: '100' } }
+    ipv4: { enabled: false }
+    ipv6: { enabled: false }
+  - name: bond0.110
+    type: vlan
+    state: up
+    vlan: { base-iface: bond0, id: 110 }
+    ipv4: { enabled: true, dhcp: false, address: [{ ip: 192.0.2.21, prefix-length: 24 }] }
+    ipv6: { enabled: true, dhcp: false, autoconf: false, address: [{ ip: '2001:db8::21', prefix-length: 64 }] }
+dns-resolver: { config: { search: [example.com], server: [192.0.2.53, '2001:db8::53'] } }
+routes:
+  config:
+    - { destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: bond0.110 }
+    - { destination: '::/0', next-hop-address: '2001:db8::1', next-hop-interface: bond0.110 }
+`;
+
+/** The connections that a state makes, as `TYPE NAME` with the bond that has it, or what is wrong with it. */
+const states: readonly (readonly [string, string | undefined, readonly string[] | RegExp])[] = [
+  ['a static address, a route and DNS', ofGuide, ['802-3-ethernet eno1']],
+  ['JSON', JSON.stringify({ interfaces: [eno1] }), ['802-3-ethernet eno1']],
+  [
+    'a bond, a VLAN, IPv6',
+    bond,
+    [
+      ...['802-3-ethernet eno1 of bond0', '802-3-ethernet eno2 of bond0'],
+      ...['bond bond0', 'vlan bond0.110'],
+    ],
+  ],
+  [
+    'a hostname beside it, which no keyfile can keep',
+    JSON.stringify({ hostname: { config: 'a.example.com' }, interfaces: [eno1] }),
+    ['802-3-ethernet eno1'],
+  ],
+  [
+    'one profile for two interfaces',
+    JSON.stringify({
+      interfaces: ['eno1', 'eno2'].map((name) => ({ ...eno1, name, 'profile-name': 'uplink' })),
+    }),
+    /: uplink\.nmconnection, uplink\.nmconnection: the same connection\.id$/,
+  ],
+  [
+    'a profile with a slash',
+    JSON.stringify({ interfaces: [{ ...eno1, 'profile-name': 'a/b' }] }),
+    /: a\/b\.nmconnection: NetworkManager reads only \*\.nmconnection$/,
+  ],
+  ['no interface', 'interfaces: []\n', /: there is no keyfile$/],
+  ['nothing', '', /: there is no keyfile$/],
+  ['no YAML', 'interfaces: [', /exit code 1: Provide file is not valid NetworkState/],
+  ['a field that there is not', 'spec: {}\n', /NetworkState: unknown field `spec`/],
+  ['no file', undefined, /exit code 1: std::io::Error: No such file or directory/],
+];
+
+describe.each([
+  ['of the simulated host', openFake],
+  ['of nmstate', openReal],
+])('nmstatectl %s', (_, open) => {
+  let subject: Subject;
+  beforeAll(async () => {
+    subject = await open();
+    mkdirSync(subject.opt, { recursive: true });
+  }, 600_000);
+  afterAll(() => subject[Symbol.asyncDispose]());
+
+  it.each(states)('makes keyfiles of a state, or says why not: %s', async (_name, state, made) => {
+    const files = readState(subject, state);
+    if (made instanceof RegExp) {
+      await expect(files).rejects.toMatchObject({
+        code: 'network.bad-nmstate',
+        message: expect.stringMatching(made) as string,
+      });
+    } else expect([...(await files).values()].map(connectionIn).toSorted()).toEqual(made);
+  });
+});
+
+describe('nmstatectl of nmstate', () => {
+  it('shows a password of another type in its error, which is hidden', async () => {
+    await using subject = await openReal();
+    const password = { '802.1x': { identity: 'a', 'private-key-password': 20261128 } };
+    const state = JSON.stringify({ interfaces: [{ ...eno1, ...password }] });
+    const hidden: string[] = [];
+    await expect(
+      readState(subject, state, (secret) => hidden.push(secret.reveal())),
+    ).rejects.toMatchObject({
+      code: 'network.bad-nmstate',
+      message: expect.stringContaining('`20261128`') as string,
+    });
+    expect(hidden).toEqual(['20261128']);
+  });
+
+  it('is not on every live image', async () => {
+    await using subject = await openReal();
+    const host = localHost({ environment: { PATH: '/usr/bin:/bin' } });
+    await expect(readState({ ...subject, host }, ofGuide)).rejects.toMatchObject({
+      code: 'network.no-nmstatectl',
+      kind: 'host',
+      message: expect.stringMatching(/: nmstatectl is not on the host$/) as string,
+    });
+  });
+});
+
+/** Reads the keyfiles of a state as a step does; no file has it where there is none. */
+function readState(
+  { host, opt, pathOf }: Subject,
+  state: string | undefined,
+  hide: (secret: Secret) => void = () => undefined,
+): Promise<ReadonlyMap<string, string>> {
+  const name = state === undefined ? 'none.yaml' : 'state.yaml';
+  if (state !== undefined) writeFileSync(join(opt, name), state, { mode: 0o600 });
+  const config = Config.parse({ network: { nmstate: pathOf(name) } });
+  return readNmstate({ host, config, hide, signal: new AbortController().signal });
+}
+
+/** `TYPE NAME` of a keyfile, and the bond that has it. */
+function connectionIn(text: string): string {
+  const valueOf = (key: string): string | undefined =>
+    new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1];
+  const [bond, type] = [valueOf('master'), valueOf('type') ?? ''];
+  return `${type} ${valueOf('interface-name') ?? ''}${bond === undefined ? '' : ` of ${bond}`}`;
+}
