@@ -1,14 +1,14 @@
 import type { KubeKind, KubeMetadata, KubeObject } from '../ports/kube.ts';
 import type {
-  condition,
-  configSpec,
-  configStatus,
-  controlPlaneSpec,
-  controlPlaneStatus,
-  infrastructureRef,
-  madeMetadata,
-  progress,
-  ValueOf,
+  conditionSchema,
+  configSchema,
+  configStatusSchema,
+  controlPlaneSpecSchema,
+  controlPlaneStatusSchema,
+  referenceSchema,
+  metadataSchema,
+  progressSchema,
+  Described,
 } from './fields.ts';
 
 /** Kinds of the two providers and of Cluster API core, as the API server addresses them. */
@@ -102,18 +102,18 @@ export const ownNames = {
 } as const;
 
 /** A reference as the v1beta2 contract has it: within the own namespace. */
-export type ContractRef = ValueOf<typeof infrastructureRef>;
+export type ContractRef = Described<typeof referenceSchema>;
 /** A condition (Kubernetes, `metav1.Condition`). */
-export type ApiCondition = ValueOf<typeof condition>;
+export type ApiCondition = Described<typeof conditionSchema>;
 /** How a host is installed; the same in a control plane (`configSpec`) and in a config of its own. */
-export type BootstrapConfigSpec = ValueOf<ReturnType<typeof configSpec>>;
+export type BootstrapConfigSpec = Described<ReturnType<typeof configSchema>>;
 /** How far a host is, by its own reports. */
-export type HostProgress = ValueOf<typeof progress>;
-export type BootstrapConfigStatus = ValueOf<typeof configStatus>;
-export type ControlPlaneSpec = ValueOf<typeof controlPlaneSpec>;
-export type ControlPlaneStatus = ValueOf<typeof controlPlaneStatus>;
+export type HostProgress = Described<typeof progressSchema>;
+export type BootstrapConfigStatus = Described<typeof configStatusSchema>;
+export type ControlPlaneSpec = Described<typeof controlPlaneSpecSchema>;
+export type ControlPlaneStatus = Described<typeof controlPlaneStatusSchema>;
 /** Labels and annotations that Machines, configs and infrastructure machines get. */
-export type MachineMetadata = ValueOf<typeof madeMetadata>;
+export type MachineMetadata = Described<typeof metadataSchema>;
 
 export interface BootstrapConfig extends KubeObject {
   readonly metadata: OwnedMetadata;

@@ -14,13 +14,13 @@ import {
   webhookPaths,
 } from './api.ts';
 import {
-  configSpec,
-  configStatus,
-  controlPlaneSpec,
-  controlPlaneStatus,
-  madeMetadata,
-  object,
-  rule as fieldRule,
+  celRule,
+  configSchema,
+  configStatusSchema,
+  controlPlaneSpecSchema,
+  controlPlaneStatusSchema,
+  metadataSchema,
+  objectSchema,
   type Schema,
 } from './fields.ts';
 import { namespaceOf } from './manager.ts';
@@ -98,9 +98,9 @@ export const controlPlaneCrd: KubeObject = definition('controlPlane', {
     column('Bootstrap', '.status.bootstrapMachine', wide),
     paused,
   ],
-  schema: object(
+  schema: objectSchema(
     'The control plane of an OpenShift cluster on hosts of any infrastructure provider.',
-    { 'spec!': controlPlaneSpec, status: controlPlaneStatus },
+    { 'spec!': controlPlaneSpecSchema, status: controlPlaneStatusSchema },
   ),
   subresources: {
     status: {},
@@ -127,11 +127,11 @@ export const bootstrapCrds: readonly KubeObject[] = [
       column('Data Secret', '.status.dataSecretName', wide),
       paused,
     ],
-    schema: object(
+    schema: objectSchema(
       'How one host is installed, and how far it is.',
-      { 'spec!': configSpec('How the host is installed.'), status: configStatus },
+      { 'spec!': configSchema('How the host is installed.'), status: configStatusSchema },
       // What its host boots from was made of it.
-      fieldRule(
+      celRule(
         '!has(oldSelf.status) || !has(oldSelf.status.dataSecretName) || self.spec == oldSelf.spec',
         'spec cannot be changed once the data Secret is there',
       ),
@@ -141,11 +141,11 @@ export const bootstrapCrds: readonly KubeObject[] = [
   definition('bootstrap', {
     ...{ kind: `${bootstrapConfigType.kind}Template`, plural: bootstrapConfigTemplates },
     ...{ shortName: 'osbct', columns: [age] },
-    schema: object('What the configs of a MachineDeployment are made from.', {
-      'spec!': object('The template.', {
-        'template!': object('What a config is made from.', {
-          metadata: madeMetadata,
-          'spec!': configSpec('How a host is installed.'),
+    schema: objectSchema('What the configs of a MachineDeployment are made from.', {
+      'spec!': objectSchema('The template.', {
+        'template!': objectSchema('What a config is made from.', {
+          metadata: metadataSchema,
+          'spec!': configSchema('How a host is installed.'),
         }),
       }),
     }),

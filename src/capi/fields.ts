@@ -9,13 +9,13 @@ export interface Schema<T = unknown> {
 }
 
 /** What a schema describes. */
-export type ValueOf<S> = S extends Schema<infer T> ? T : never;
+export type Described<S> = S extends Schema<infer T> ? T : never;
 
 type Properties = Readonly<Record<string, Schema>>;
 /** A name that ends with an exclamation mark is of a property that is required. */
 type ObjectOf<P> = {
-  readonly [N in keyof P as N extends `${infer Name}!` ? Name : never]: ValueOf<P[N]>;
-} & { readonly [N in keyof P as N extends `${string}!` ? never : N]?: ValueOf<P[N]> };
+  readonly [N in keyof P as N extends `${infer Name}!` ? Name : never]: Described<P[N]>;
+} & { readonly [N in keyof P as N extends `${string}!` ? never : N]?: Described<P[N]> };
 
 const text = (description: string, more: object = {}): Schema<string> => ({
   ...{ type: 'string', description, minLength: 1, maxLength: 1024 },
@@ -46,7 +46,7 @@ const message = (description: string): Schema<string> => ({
 });
 
 /** An object with these properties. */
-export function object<const P extends Properties>(
+export function objectSchema<const P extends Properties>(
   description: string,
   properties: P,
   more: object = {},
@@ -68,17 +68,17 @@ const by = (...keys: readonly string[]) => ({
   ...{ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys },
 });
 /** A rule in CEL, which Kubernetes 1.25 and newer go by; older ones drop it, so the webhook has it too. */
-export const rule = (text: string, why: string) => ({
+export const celRule = (text: string, why: string) => ({
   'x-kubernetes-validations': [{ rule: text, message: why }],
 });
-const immutable = rule('self == oldSelf', 'cannot be changed');
+const immutable = celRule('self == oldSelf', 'cannot be changed');
 
 const subdomain = {
   maxLength: 253,
   pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
 };
 const named = (description: string, more: object = {}) =>
-  object(
+  objectSchema(
     description,
     { 'name!': text('Its name, in the namespace of this object.', subdomain) },
     more,
@@ -87,18 +87,18 @@ const duration = (description: string) =>
   text(description, { maxLength: 32, pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$' });
 
 /** Labels and annotations that Machines, configs and infrastructure machines get. */
-export const madeMetadata = object('Metadata that objects made from this get.', {
+export const metadataSchema = objectSchema('Metadata that objects made from this get.', {
   labels: map('Labels.'),
   annotations: map('Annotations.'),
 });
 
 const hostFields = {
-  'agent!': object('The agent that runs on the host.', {
+  'agent!': objectSchema('The agent that runs on the host.', {
     'image!': text('Its image.'),
     args: texts('Arguments that it gets beside those of the provider.'),
   }),
   installDevice: text('A path below /dev that names one disk.', { pattern: '^/dev/.+' }),
-  rootDeviceHints: object(
+  rootDeviceHints: objectSchema(
     'In place of installDevice: what one disk of the host is known by.',
     diskHintSchemas as Properties,
     { minProperties: 1 },
@@ -114,7 +114,7 @@ const hostFields = {
   }),
   pullSecretRef: named('A Secret of type kubernetes.io/dockerconfigjson.'),
   sshAuthorizedKeys: texts('Keys of the user core of the live system.'),
-  proxy: object('The proxy of the live system.', {
+  proxy: objectSchema('The proxy of the live system.', {
     httpProxy: text('For http.'),
     httpsProxy: text('For https.'),
     noProxy: text('What is reached without it, separated by commas.', { maxLength: 65_536 }),
@@ -126,7 +126,7 @@ const hostFields = {
     maxLength: 65_536,
   }),
   networkSecretRef: named('A Secret of NetworkManager keyfiles, one in each key.'),
-  inventory: object(
+  inventory: objectSchema(
     'Who answers the agent.',
     {
       mode: oneOf(
@@ -138,12 +138,12 @@ const hostFields = {
       clusterId: text('By which the other service knows the cluster.'),
       infraEnvId: text('By which the other service knows the environment.'),
     },
-    rule(
+    celRule(
       "!has(self.mode) || self.mode != 'External' || has(self.url) && has(self.tokenSecretRef) && has(self.clusterId)",
       'url, tokenSecretRef and clusterId are required when mode is External: the other service knows the cluster by an id of its own',
     ),
   ),
-  nodeRegistration: object('What the kubelet registers.', {
+  nodeRegistration: objectSchema('What the kubelet registers.', {
     name: text('The name of the node; $METADATA_NAME is resolved on the host.'),
     providerID: text('The provider ID; $METADATA_UUID is resolved on the host.'),
     labels: map('Labels of the node; their values may be $METADATA_UUID or $METADATA_NAME.'),
@@ -151,11 +151,11 @@ const hostFields = {
 };
 
 /** How a host is installed; the same in a control plane (`configSpec`) and in a config of its own. */
-export const configSpec = (description: string) =>
-  object(
+export const configSchema = (description: string) =>
+  objectSchema(
     description,
     hostFields,
-    rule(
+    celRule(
       "has(self.installDevice) != has(self.rootDeviceHints) || (has(self.writeMode) && self.writeMode == 'ExistingRoot')",
       'one of installDevice and rootDeviceHints is required unless writeMode is ExistingRoot',
     ),
@@ -166,7 +166,7 @@ const observedGeneration: Schema<number> = {
 };
 
 /** As `metav1.Condition`, without limits that the API server would have to enforce on what we write. */
-export const condition = object('One condition.', {
+export const conditionSchema = objectSchema('One condition.', {
   'type!': text('Its type.'),
   'status!': oneOf('Whether it holds.', 'True', 'False', 'Unknown'),
   'reason!': text('Why, in one CamelCase word.'),
@@ -174,10 +174,10 @@ export const condition = object('One condition.', {
   'lastTransitionTime!': time('When its status changed.'),
   observedGeneration,
 });
-const conditions = list('What is known of it.', condition, by('type'));
+const conditions = list('What is known of it.', conditionSchema, by('type'));
 
 /** How far a host is, by its own reports. */
-export const progress = object('What the host reported.', {
+export const progressSchema = objectSchema('What the host reported.', {
   'stage!': text('The stage of its installation.'),
   percent: number('Of this stage.', { maximum: 100 }),
   message: message('What it says.'),
@@ -187,22 +187,22 @@ export const progress = object('What the host reported.', {
 });
 
 /** What is written of a host. */
-export const configStatus = object('How far the host is.', {
-  initialization: object('Cluster API contract.', {
+export const configStatusSchema = objectSchema('How far the host is.', {
+  initialization: objectSchema('Cluster API contract.', {
     dataSecretCreated: flag('Whether the Secret with its Ignition is there.'),
   }),
   ready: flag('The same for contract v1beta1.'),
   dataSecretName: text('The Secret with its Ignition.'),
   role: oneOf('What the host becomes.', 'bootstrap', 'master', 'worker'),
   hostID: text('By which the inventory knows the host.'),
-  progress,
+  progress: progressSchema,
   logSecretName: text('The Secret with the end of its log after a failure.'),
   observedGeneration,
   conditions,
 });
 
 /** A reference as the v1beta2 contract has it: within the own namespace. */
-export const infrastructureRef = object(
+export const referenceSchema = objectSchema(
   'The template of the machines that become masters.',
   {
     'apiGroup!': text('Its group.', subdomain),
@@ -212,18 +212,18 @@ export const infrastructureRef = object(
   immutable,
 );
 
-const machineTemplate = object('What Machines are made from.', {
-  metadata: madeMetadata,
-  'spec!': object('The spec of Machines.', {
-    'infrastructureRef!': infrastructureRef,
-    deletion: object('Timeouts of a deletion.', {
+const machineTemplate = objectSchema('What Machines are made from.', {
+  metadata: metadataSchema,
+  'spec!': objectSchema('The spec of Machines.', {
+    'infrastructureRef!': referenceSchema,
+    deletion: objectSchema('Timeouts of a deletion.', {
       nodeDrainTimeoutSeconds: number('For the drain; 0 for none.'),
       nodeVolumeDetachTimeoutSeconds: number('For volumes; 0 for none.'),
       nodeDeletionTimeoutSeconds: number('For the Node; 0 for none.'),
     }),
     readinessGates: list(
       'Conditions that a Machine needs beside to be ready.',
-      object('One condition.', {
+      objectSchema('One condition.', {
         'conditionType!': text('Its type.', { maxLength: 316 }),
         polarity: oneOf('Which status is good.', 'Positive', 'Negative'),
       }),
@@ -231,7 +231,7 @@ const machineTemplate = object('What Machines are made from.', {
     ),
     taints: list(
       'Taints that core gives the Nodes.',
-      object('One taint.', {
+      objectSchema('One taint.', {
         'key!': text('Its key.', { maxLength: 317 }),
         value: text('Its value.', { maxLength: 63 }),
         'effect!': oneOf('Its effect.', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
@@ -245,7 +245,7 @@ const machineTemplate = object('What Machines are made from.', {
 const replicas: Schema<number> = {
   ...{ type: 'integer', format: 'int32', default: 3 },
   ...{ description: 'How many masters: 1, 3, 4 or 5.', enum: [1, 3, 4, 5] },
-  ...rule('self >= oldSelf', 'masters cannot be removed'),
+  ...celRule('self >= oldSelf', 'masters cannot be removed'),
 };
 const mode: Schema<'Pivot'> = {
   ...oneOf('Pivot, the default: the bootstrap host becomes a master.', 'Pivot'),
@@ -253,7 +253,7 @@ const mode: Schema<'Pivot'> = {
 };
 
 /** What a control plane is to be. */
-export const controlPlaneSpec = object('The control plane of an OpenShift cluster.', {
+export const controlPlaneSpecSchema = objectSchema('The control plane of an OpenShift cluster.', {
   replicas,
   'distributionVersion!': text('The version of OpenShift.', {
     maxLength: 128,
@@ -265,36 +265,36 @@ export const controlPlaneSpec = object('The control plane of an OpenShift cluste
     "A Secret with install-config.yaml, or the installer's .openshift_install_state.json, or both.",
     immutable,
   ),
-  manifestsSelector: object('Which Secrets hold manifests.', {
+  manifestsSelector: objectSchema('Which Secrets hold manifests.', {
     matchLabels: map('Labels that they have.'),
     matchExpressions: list(
       'What holds of their labels.',
-      object('One requirement.', {
+      objectSchema('One requirement.', {
         'key!': text('A label.', { maxLength: 317 }),
         'operator!': oneOf('How it is compared.', 'In', 'NotIn', 'Exists', 'DoesNotExist'),
         values: texts('What it is compared with.'),
       }),
     ),
   }),
-  bootstrap: object('How the cluster is started.', {
+  bootstrap: objectSchema('How the cluster is started.', {
     mode,
-    timeouts: object('How long is waited.', {
+    timeouts: objectSchema('How long is waited.', {
       firstReport: duration('For the first report of the bootstrap host, as 20m.'),
       bootstrapComplete: duration('For the end of the bootstrap, as 60m.'),
     }),
   }),
-  remediation: object('How often a master is replaced.', {
+  remediation: objectSchema('How often a master is replaced.', {
     maxRetry: number('How many replacements in a row that fail are replaced too, 3 unless given.'),
     retryPeriodSeconds: number('How far apart; at once unless given.'),
   }),
-  'configSpec!': configSpec('How each master is installed.'),
+  'configSpec!': configSchema('How each master is installed.'),
 });
 
 const machineCount = (description: string) => number(`${description} (Cluster API contract).`);
 
 /** What is written of a control plane. */
-export const controlPlaneStatus = object('How far the control plane is.', {
-  initialization: object('Cluster API contract.', {
+export const controlPlaneStatusSchema = objectSchema('How far the control plane is.', {
+  initialization: objectSchema('Cluster API contract.', {
     controlPlaneInitialized: flag('Whether its API answered once.'),
   }),
   initialized: flag('The same for contract v1beta1.'),
@@ -307,7 +307,7 @@ export const controlPlaneStatus = object('How far the control plane is.', {
   unavailableReplicas: number('Machines that are not available, for contract v1beta1.'),
   selector: text('A label selector of its Machines.', { maxLength: 4096 }),
   distributionVersion: text('The version that the cluster has.'),
-  assets: object("The installer's files.", {
+  assets: objectSchema("The installer's files.", {
     'secretName!': text('The Secret that holds them.'),
     'hash!': text('Of what they were made from.'),
     'generatedAt!': time('When they were made.'),

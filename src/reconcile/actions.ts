@@ -6,10 +6,12 @@ export interface Action {
 }
 
 /** What is done for each type of action; none is left out. */
-export type ActionTable<A extends Action> = {
+export type ActionTable<A extends Action, Seen = unknown> = {
   readonly [Type in A['type']]: (
     action: Extract<A, { readonly type: Type }>,
     signal: AbortSignal,
+    /** As it was read right before. */
+    now: Seen,
   ) => Promise<void>;
 };
 
@@ -24,7 +26,7 @@ export interface ActionPlan<Seen, A extends Action> {
    * a pause. Undefined where nothing may be changed now.
    */
   readonly readAgain: (seen: Seen, signal: AbortSignal) => Promise<Seen | undefined>;
-  readonly table: ActionTable<A>;
+  readonly table: ActionTable<A, Seen>;
 }
 
 /** Actions that run at once. */
@@ -46,8 +48,10 @@ export async function performActions<Seen, A extends Action>(
     try {
       const now = await readAgain(seen, signal);
       const again = now && decide(now).find((one) => isSameAction(one, action));
-      if (again === undefined) return;
-      await performerOf(table, again)(again, signal);
+      if (now === undefined || again === undefined) return;
+      // A union cannot be followed through an index: the type of the action is the name of its entry.
+      const perform = table[again.type as A['type']] as Perform<A, Seen>;
+      await perform(again, signal, now);
       done.push(again);
     } catch (error) {
       signal.throwIfAborted();
@@ -67,9 +71,4 @@ export async function performActions<Seen, A extends Action>(
 const isSameAction = (one: Action, other: Action): boolean =>
   one.type === other.type && one.target === other.target;
 
-/** A union cannot be followed through an index: the type of the action is the name of its entry. */
-const performerOf = <A extends Action>(
-  table: ActionTable<A>,
-  { type }: A,
-): ((action: A, signal: AbortSignal) => Promise<void>) =>
-  table[type as A['type']] as (action: A, signal: AbortSignal) => Promise<void>;
+type Perform<A, Seen> = (action: A, signal: AbortSignal, now: Seen) => Promise<void>;

@@ -13,7 +13,7 @@ import { assetKeys, capiNames, controlPlanes, type OpenShiftControlPlane } from 
 import { type CheckResult, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
-import { type ControlPlaneAction, decideControlPlane, type Seen, upgradeOf } from './decide.ts';
+import { decideControlPlane, type Seen, upgradeOf } from './decide.ts';
 import {
   clusterOwner,
   controlPlaneFacts,
@@ -34,7 +34,7 @@ import {
   readMasters,
 } from './guest.ts';
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
-import { actionsOn, type ControlPlaneScope, readTemplate } from './perform.ts';
+import { controlPlaneActions, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { isMarked } from './remediate.ts';
 import { renewController } from './kubeconfig.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
@@ -125,22 +125,17 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     return {};
   }
   const { seen, findings, guest } = await observe(work, { key, view }, signal);
-  let latest = view;
   let failure: AgentError | undefined;
   try {
-    await performActions<Seen, ControlPlaneAction>(
+    await performActions(
       {
-        ...{
-          seen,
-          decide: decideControlPlane,
-          table: actionsOn({ ...scope, guest }, () => latest),
-        },
-        readAgain: async (_, inner) => {
+        ...{ seen: { ...scope, ...seen, followed: guest }, decide: decideControlPlane },
+        readAgain: async (before, inner) => {
           const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
-          latest = now;
-          return { ...seen, view: now, guest: await seenOf(scope, { guest, view: now }, inner) };
+          return { ...before, view: now, guest: await seenOf(scope, { guest, view: now }, inner) };
         },
+        table: controlPlaneActions,
       },
       signal,
     );

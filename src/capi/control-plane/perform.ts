@@ -33,20 +33,12 @@ import { type CheckResult, withConditions, wrong } from '../conditions.ts';
 import { decideProgress, statusAfter, writeStatus } from '../bootstrap/status.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
 import { contractKind, type ContractKind, createOnce, refTo, secretData } from '../objects.ts';
-import { type ControlPlaneAction, hashOf, upgradeOf } from './decide.ts';
+import { type ControlPlaneAction, hashOf, type Seen, upgradeOf } from './decide.ts';
 import { configServerAuthority, configServerCaIn, type Guest } from './guest.ts';
-import { type Approval, approvals, type NodeReport } from './guest-hosts.ts';
-import {
-  clonedKind,
-  cloneOf,
-  configOf,
-  machineOf,
-  type NewMachine,
-  ownerOf,
-  propagatedTo,
-} from './machines.ts';
-import { ownerRemediated, type RemediationAction } from './remediate.ts';
-import { type ControlPlaneView, readAsset } from './view.ts';
+import { approvals } from './guest-hosts.ts';
+import { clonedKind, cloneOf, configOf, machineOf, ownerOf, propagatedTo } from './machines.ts';
+import { ownerRemediated } from './remediate.ts';
+import { readAsset } from './view.ts';
 
 /** Failures of the control-plane provider. */
 export const controlPlaneFailures = {
@@ -70,8 +62,6 @@ const fieldManager = 'bootwright-control-plane';
 /** What writes work with. */
 export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly note: Note;
-  /** The cluster that is installed, where it is followed. */
-  readonly guest?: Guest | undefined;
 }
 
 /** An infrastructure template with the kind of what is made of it. */
@@ -104,82 +94,191 @@ export async function readTemplate(
     : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
 }
 
-/** How each action is done, on a view that was read right before. */
-export function actionsOn(
-  scope: ControlPlaneScope,
-  latest: () => ControlPlaneView,
-): ActionTable<ControlPlaneAction> {
-  const { kube, note } = scope;
-  const setMetadata = async (metadata: object, signal: AbortSignal): Promise<void> => {
-    const { controlPlane } = latest();
-    const patch = patchOf(controlPlane, { metadata });
-    await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
-  };
-  const finalizers = (): readonly string[] => latest().controlPlane.metadata.finalizers ?? [];
-  return {
-    'add-finalizer': (_, signal) =>
-      setMetadata({ finalizers: [...finalizers(), ownNames.finalizer] }, signal),
-    'remove-finalizer': (_, signal) =>
-      setMetadata({ finalizers: finalizers().filter((one) => one !== ownNames.finalizer) }, signal),
-    'delete-machine': async ({ target, machine }, signal) => {
-      const { uid } = machine.metadata;
-      await kube.remove({ ...refTo(capiMachines, machine), uid }, signal);
-      note('info', `Machine ${target} is being deleted`);
-    },
-    'record-remediation': ({ record }, signal) =>
-      setMetadata({ annotations: { [ownNames.remediation]: record } }, signal),
-    'report-remediation': (report, signal) => reportRemediation(scope, report, signal),
-    'remove-assets': async (_, signal) => {
-      const { assets } = latest();
-      if (assets === undefined) return;
-      const { name, uid } = assets.metadata;
-      await kube.remove({ ...refTo(secrets, assets), uid }, signal);
-      note('info', `Secret ${name} is too old to begin with, and is made again`);
-    },
-    'create-machine': ({ machine }, signal) =>
-      createMachine({ scope, view: latest() }, machine, signal),
-    propagate: ({ target }, signal) => propagate({ scope, view: latest() }, target, signal),
-    'mark-up-to-date': ({ machine }, signal) => markUpToDate(scope, machine, signal),
-    'trust-config-server': (_, signal) => trustConfigServer({ scope, view: latest() }, signal),
-    upgrade: (_, signal) => upgrade({ scope, view: latest() }, signal),
-    'report-node': (report, signal) => reportNode({ scope, view: latest() }, report, signal),
-    'approve-request': (approval, signal) => approve({ scope, view: latest() }, approval, signal),
-    'publish-kubeconfig': (_, signal) => publishKubeconfig(scope, latest(), signal),
-  };
+/** On what an action works: as it was read right before. */
+interface Place extends ControlPlaneScope, Seen {
+  /** The cluster that is installed, where it is followed. */
+  readonly followed: Guest | undefined;
 }
 
-/** Where an action works: on what was read right before it. */
-interface Place {
-  readonly scope: ControlPlaneScope;
-  readonly view: ControlPlaneView;
-}
-
-/** The Machine is made last: what is there of one before is taken when it is made again. */
-async function createMachine(
-  { scope: { kube, note }, view: { controlPlane, cluster } }: Place,
-  machine: NewMachine,
+async function setMetadata(
+  { kube, view: { controlPlane } }: Place,
+  metadata: object,
   signal: AbortSignal,
 ): Promise<void> {
-  const found = await readTemplate(kube, controlPlane, signal);
-  if (!('template' in found)) {
-    throw controlPlaneFailure('control-plane.no-template', found.message ?? found.reason);
-  }
-  if (cluster === undefined) return;
-  const made = { controlPlane, cluster };
-  const clone = {
-    ...cloneOf(made, machine, found.template),
-    apiVersion: found.machine.apiVersion,
-  };
-  const objects: readonly (readonly [KubeKind, KubeObject])[] = [
-    [found.machine.kind, clone],
-    [bootstrapConfigs, configOf(made, machine)],
-    [capiMachines, machineOf(made, machine)],
-  ];
-  const create = createOwned(kube, controlPlane);
-  for (const [kind, object] of objects) await create(kind, object, signal);
-  const role = machine.isBootstrap ? 'bootstrap host' : 'master';
-  note('info', `Machine ${machine.name} is made`, { role });
+  const patch = patchOf(controlPlane, { metadata });
+  await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
 }
+
+const finalizersOf = ({ view: { controlPlane } }: Place): readonly string[] =>
+  controlPlane.metadata.finalizers ?? [];
+
+/** How each action is done. */
+export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
+  'add-finalizer': (_, signal, place) =>
+    setMetadata(place, { finalizers: [...finalizersOf(place), ownNames.finalizer] }, signal),
+  'remove-finalizer': (_, signal, place) => {
+    const finalizers = finalizersOf(place).filter((one) => one !== ownNames.finalizer);
+    return setMetadata(place, { finalizers }, signal);
+  },
+  'record-remediation': ({ record }, signal, place) =>
+    setMetadata(place, { annotations: { [ownNames.remediation]: record } }, signal),
+  'delete-machine': async ({ target, machine }, signal, { kube, note }) => {
+    const { uid } = machine.metadata;
+    await kube.remove({ ...refTo(capiMachines, machine), uid }, signal);
+    note('info', `Machine ${target} is being deleted`);
+  },
+  'remove-assets': async (_, signal, { kube, note, view: { assets } }) => {
+    if (assets === undefined) return;
+    const { name, uid } = assets.metadata;
+    await kube.remove({ ...refTo(secrets, assets), uid }, signal);
+    note('info', `Secret ${name} is too old to begin with, and is made again`);
+  },
+  // The Machine is made last: what is there of one before is taken when it is made again.
+  'create-machine': async (
+    { machine },
+    signal,
+    { kube, note, view: { controlPlane, cluster } },
+  ) => {
+    const found = await readTemplate(kube, controlPlane, signal);
+    if (!('template' in found))
+      throw controlPlaneFailure('control-plane.no-template', found.message ?? found.reason);
+    if (cluster === undefined) return;
+    const made = { controlPlane, cluster };
+    const { apiVersion, kind } = found.machine;
+    const objects: readonly (readonly [KubeKind, KubeObject])[] = [
+      [kind, { ...cloneOf(made, machine, found.template), apiVersion }],
+      [bootstrapConfigs, configOf(made, machine)],
+      [capiMachines, machineOf(made, machine)],
+    ];
+    const create = createOwned(kube, controlPlane);
+    for (const [kind, object] of objects) await create(kind, object, signal);
+    const role = machine.isBootstrap ? 'bootstrap host' : 'master';
+    note('info', `Machine ${machine.name} is made`, { role });
+  },
+  // Each manifest has the uid of its object: without it one that is gone would be made again from it.
+  propagate: async ({ target: name }, signal, { kube, view }) => {
+    const { controlPlane, machines, configs } = view;
+    const machine = machines.find(({ metadata }) => metadata.name === name);
+    if (machine === undefined) return;
+    const { namespace = '' } = controlPlane.metadata;
+    const ref = machine.spec.infrastructureRef;
+    const infrastructure = await contractKind(kube, ref, signal);
+    const clone =
+      infrastructure &&
+      (await kube.get({ kind: infrastructure.kind, namespace, name: ref.name }, signal));
+    const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
+    // The Machine comes last: by it is seen whether all is done.
+    const objects: readonly (KubeObject | undefined)[] = [
+      clone && { ...clone, apiVersion: infrastructure.apiVersion, kind: ref.kind },
+      config && { ...config, ...bootstrapConfigType },
+      { ...machine, ...machineType },
+    ];
+    for (const object of objects) {
+      if (object === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+      const manifest = propagatedTo(object, controlPlane, object.kind === machineType.kind);
+      await kube.apply(withUid(manifest, object), signal, { manager: fieldManager });
+    }
+  },
+  // Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract, `UpToDate`).
+  'mark-up-to-date': async ({ machine }, signal, { kube, clock }) => {
+    const { name, namespace = '' } = machine.metadata;
+    const lastTransitionTime = wholeSeconds(clock.now());
+    const type = { type: 'UpToDate', status: 'True', reason: 'UpToDate', message: '' };
+    const manifest = {
+      ...{ ...machineType, metadata: { name, namespace } },
+      status: { conditions: [{ ...type, lastTransitionTime }] },
+    };
+    const options = { manager: fieldManager, subresource: 'status' };
+    await kube.apply(withUid(manifest, machine), signal, options);
+  },
+  // A MachineHealthCheck and core write the same list: it is refused where it has changed since.
+  'report-remediation': async ({ machine, condition }, signal, { kube, clock, note }) => {
+    const before = machine.status?.conditions ?? [];
+    const conditions =
+      condition === undefined
+        ? before.filter(({ type }) => type !== ownerRemediated)
+        : withConditions(before, [condition], { now: clock.now(), generation: undefined });
+    const patch = patchOf(machine, { status: { conditions } }, 'status');
+    await kube.patch(refTo(capiMachines, machine), patch, signal);
+    if (condition === undefined) return;
+    const { reason, message: why = '' } = condition;
+    const what = `Machine ${machine.metadata.name} is to be replaced, and is not yet`;
+    note('info', what, { reason, why });
+  },
+  // What a node shows becomes the progress of its host, by the rules of any report.
+  'report-node': async ({ config, machine, stage }, signal, { kube, clock, note, view }) => {
+    const ladder = hostLadder({ machine, controlPlane: view.controlPlane });
+    const change = (before: BootstrapConfig): BootstrapConfigStatus | undefined => {
+      const now = clock.now();
+      const context = { ladder, now, isOwn: false };
+      const decision = decideProgress(before.status?.progress, { stage, info: '' }, context);
+      if (decision.kind !== 'changed') return undefined;
+      return statusAfter(before, { progress: decision.progress }, now);
+    };
+    const ref = refTo(bootstrapConfigs, config);
+    await writeStatus(kube, { ref, seen: config, change }, signal);
+    note('info', `the node of ${config.metadata.name} is there`, { stage });
+  },
+  // The provider that makes the Ignition of hosts finds it among the files of the installer.
+  'trust-config-server': async (_, signal, { kube, note, followed, view: { assets } }) => {
+    const ca = configServerCaIn(await followed?.kube.get(configServerAuthority, signal));
+    if (assets === undefined || ca === undefined) return;
+    const patch = patchOf(assets, {
+      metadata: { annotations: { [ownNames.configServerCaHash]: hashOf(ca) } },
+      data: secretData({ [assetKeys.configServerCa]: ca }),
+    });
+    await kube.patch(refTo(secrets, assets), patch, signal);
+    note('info', `Secret ${assets.metadata.name} has the new authority of the config servers`);
+  },
+  // Its own operator decides whether it takes the update: nothing is ever forced.
+  upgrade: async (_, signal, { note, followed, view: { controlPlane } }) => {
+    const ref = { kind: clusterVersions, name: 'version' };
+    const clusterVersion = await followed?.kube.get(ref, signal);
+    const { update } = upgradeOf(controlPlane, clusterVersion);
+    if (followed === undefined || clusterVersion === undefined || update === undefined) return;
+    const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
+    await followed.kube.patch(ref, patch, signal);
+    note('info', 'an upgrade is requested', { version: update.version, image: update.image });
+  },
+  // A request is read again, with its node and its key, right before it is approved.
+  'approve-request': async ({ request }, signal, { clock, note, followed, view }) => {
+    if (followed === undefined) return;
+    const { claim, metadata } = request;
+    const { name, uid } = metadata;
+    const ref = { kind: certificateSigningRequests, name };
+    const [found, node] = await Promise.all([
+      followed.kube.get(ref, signal),
+      followed.kube.get({ kind: nodes, name: claim.node }, signal),
+    ]);
+    const asked = found && readSigningRequest(found);
+    if (found === undefined || asked?.uid !== uid) return;
+    const content = readPkcs10(asked?.pem ?? '');
+    if (content === undefined || keyRefusal(content) !== undefined) return;
+    const others = followed.nodes.all().filter((one) => one.metadata.name !== claim.node);
+    const otherRequests = followed.requests.all().filter((one) => one.metadata.uid !== uid);
+    const now = {
+      nodes: node === undefined ? others : [...others, node],
+      requests: [...otherRequests, found],
+    };
+    if (!approvals(view, now).some(({ target }) => target === uid)) return;
+    const next = approved(found, { ...approval, at: clock.now() });
+    await followed.kube.replace(ref, next, { subresource: 'approval', signal });
+    note('info', `certificate request ${name} is approved`, { node: claim.node });
+  },
+  'publish-kubeconfig': async (_, signal, { kube, note, view }) => {
+    const { controlPlane, cluster } = view;
+    const kubeconfig = await readAsset(kube, view, { key: assetKeys.kubeconfig, signal });
+    if (cluster === undefined || kubeconfig === undefined) return;
+    const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
+    if (await createOnce(kube, { kind: secrets, object }, signal))
+      note('info', `the API of Cluster ${cluster.metadata.name} answers`);
+  },
+};
+
+const approval = {
+  reason: 'NodeCSRApprove',
+  message: 'This CSR was approved by the Bootwright control-plane provider',
+};
 
 /** Makes an object, or finds that it was made by the same owner before. */
 const createOwned =
@@ -199,157 +298,10 @@ const createOwned =
     throw controlPlaneFailure('control-plane.name-taken', what);
   };
 
-/** Each manifest has the uid of its object: without it one that is gone would be made again from it. */
-async function propagate(
-  { scope: { kube }, view: { controlPlane, machines: all, configs } }: Place,
-  name: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const machine = all.find(({ metadata }) => metadata.name === name);
-  if (machine === undefined) return;
-  const { namespace = '' } = controlPlane.metadata;
-  const ref = machine.spec.infrastructureRef;
-  const infrastructure = await contractKind(kube, ref, signal);
-  const clone =
-    infrastructure &&
-    (await kube.get({ kind: infrastructure.kind, namespace, name: ref.name }, signal));
-  const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
-  // The Machine comes last: by it is seen whether all is done.
-  const objects: readonly (KubeObject | undefined)[] = [
-    clone && { ...clone, apiVersion: infrastructure.apiVersion, kind: ref.kind },
-    config && { ...config, ...bootstrapConfigType },
-    { ...machine, ...machineType },
-  ];
-  for (const object of objects) {
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) continue;
-    const manifest = propagatedTo(object, controlPlane, object.kind === machineType.kind);
-    await kube.apply(withUid(manifest, object), signal, { manager: fieldManager });
-  }
-}
-
 const withUid = (manifest: KubeObject, { metadata: { uid = '' } }: KubeObject): KubeObject => ({
   ...manifest,
   metadata: { ...manifest.metadata, uid },
 });
-
-/** Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract, `UpToDate`). */
-async function markUpToDate(
-  { kube, clock }: ControlPlaneScope,
-  machine: KubeObject,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name, namespace = '' } = machine.metadata;
-  const lastTransitionTime = wholeSeconds(clock.now());
-  const type = { type: 'UpToDate', status: 'True', reason: 'UpToDate', message: '' };
-  const manifest = {
-    ...{ ...machineType, metadata: { name, namespace } },
-    status: { conditions: [{ ...type, lastTransitionTime }] },
-  };
-  const options = { manager: fieldManager, subresource: 'status' };
-  await kube.apply(withUid(manifest, machine), signal, options);
-}
-
-/** A MachineHealthCheck and core write the same list: it is refused where it has changed since. */
-async function reportRemediation(
-  { kube, clock, note }: ControlPlaneScope,
-  { machine, condition }: Extract<RemediationAction, { readonly type: 'report-remediation' }>,
-  signal: AbortSignal,
-): Promise<void> {
-  const before = machine.status?.conditions ?? [];
-  const conditions =
-    condition === undefined
-      ? before.filter(({ type }) => type !== ownerRemediated)
-      : withConditions(before, [condition], { now: clock.now(), generation: undefined });
-  const patch = patchOf(machine, { status: { conditions } }, 'status');
-  await kube.patch(refTo(capiMachines, machine), patch, signal);
-  if (condition !== undefined)
-    note('info', `Machine ${machine.metadata.name} is to be replaced, and is not yet`, {
-      reason: condition.reason,
-      why: condition.message ?? '',
-    });
-}
-
-/** What a node shows becomes the progress of its host, by the rules of any report. */
-async function reportNode(
-  { scope: { kube, clock, note }, view: { controlPlane } }: Place,
-  { config, machine, stage }: NodeReport,
-  signal: AbortSignal,
-): Promise<void> {
-  const change = (before: BootstrapConfig): BootstrapConfigStatus | undefined => {
-    const now = clock.now();
-    const context = { ladder: hostLadder({ machine, controlPlane }), now, isOwn: false };
-    const decision = decideProgress(before.status?.progress, { stage, info: '' }, context);
-    if (decision.kind !== 'changed') return undefined;
-    return statusAfter(before, { progress: decision.progress }, now);
-  };
-  const ref = refTo(bootstrapConfigs, config);
-  await writeStatus(kube, { ref, seen: config, change }, signal);
-  note('info', `the node of ${config.metadata.name} is there`, { stage });
-}
-
-/** The provider that makes the Ignition of hosts finds it among the files of the installer. */
-async function trustConfigServer(
-  { scope: { kube, guest, note }, view: { assets } }: Place,
-  signal: AbortSignal,
-): Promise<void> {
-  const ca = configServerCaIn(await guest?.kube.get(configServerAuthority, signal));
-  if (assets === undefined || ca === undefined) return;
-  const patch = patchOf(assets, {
-    metadata: { annotations: { [ownNames.configServerCaHash]: hashOf(ca) } },
-    data: secretData({ [assetKeys.configServerCa]: ca }),
-  });
-  await kube.patch(refTo(secrets, assets), patch, signal);
-  note('info', `Secret ${assets.metadata.name} has the new authority of the config servers`);
-}
-
-/** Its own operator decides whether it takes the update: nothing is ever forced. */
-async function upgrade(
-  { scope: { guest, note }, view: { controlPlane } }: Place,
-  signal: AbortSignal,
-): Promise<void> {
-  const ref = { kind: clusterVersions, name: 'version' };
-  const clusterVersion = await guest?.kube.get(ref, signal);
-  const { update } = upgradeOf(controlPlane, clusterVersion);
-  if (guest === undefined || clusterVersion === undefined || update === undefined) return;
-  const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
-  await guest.kube.patch(ref, patch, signal);
-  note('info', 'an upgrade is requested', { version: update.version, image: update.image });
-}
-
-const approval = {
-  reason: 'NodeCSRApprove',
-  message: 'This CSR was approved by the Bootwright control-plane provider',
-};
-
-/** A request is read again, with its node and its key, right before it is approved. */
-async function approve(
-  { scope: { guest, clock, note }, view }: Place,
-  { request }: Approval,
-  signal: AbortSignal,
-): Promise<void> {
-  if (guest === undefined) return;
-  const { name, uid } = request.metadata;
-  const { claim } = request;
-  const [found, node] = await Promise.all([
-    guest.kube.get({ kind: certificateSigningRequests, name }, signal),
-    guest.kube.get({ kind: nodes, name: claim.node }, signal),
-  ]);
-  const asked = found && readSigningRequest(found);
-  if (found === undefined || asked?.uid !== uid) return;
-  const content = readPkcs10(asked?.pem ?? '');
-  if (content === undefined || keyRefusal(content) !== undefined) return;
-  const others = guest.nodes.all().filter(({ metadata }) => metadata.name !== claim.node);
-  const otherRequests = guest.requests.all().filter(({ metadata }) => metadata.uid !== uid);
-  const now = {
-    nodes: node === undefined ? others : [...others, node],
-    requests: [...otherRequests, found],
-  };
-  if (!approvals(view, now).some(({ target }) => target === uid)) return;
-  const next = approved(found, { ...approval, at: clock.now() });
-  const ref = { kind: certificateSigningRequests, name };
-  await guest.kube.replace(ref, next, { subresource: 'approval', signal });
-  note('info', `certificate request ${name} is approved`, { node: claim.node });
-}
 
 /** The kubeconfig of a Cluster (Cluster API contract). */
 export const kubeconfigSecret = (
@@ -365,15 +317,3 @@ export const kubeconfigSecret = (
   } as KubeObject['metadata'],
   data: secretData({ value: kubeconfig }),
 });
-
-async function publishKubeconfig(
-  { kube, note }: ControlPlaneScope,
-  { controlPlane, cluster, assets }: ControlPlaneView,
-  signal: AbortSignal,
-): Promise<void> {
-  const kubeconfig = await readAsset(kube, { assets }, { key: assetKeys.kubeconfig, signal });
-  if (cluster === undefined || kubeconfig === undefined) return;
-  const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
-  if (await createOnce(kube, { kind: secrets, object }, signal))
-    note('info', `the API of Cluster ${cluster.metadata.name} answers`);
-}
