@@ -33,7 +33,7 @@ const otherFamily: Millis = 300;
 export function hostLookup(options: HostLookupOptions): LookupFunction {
   const files = hostFiles(options);
   const find = async (asked: string, family: 0 | 4 | 6): Promise<readonly LookupAddress[]> => {
-    const { hosts, resolvConf } = await files();
+    const [hosts, resolvConf] = await files();
     const written = pick(addressesInHosts(hosts, asked), family);
     if (written.length > 0) return written;
     const { nameservers, search } = readResolvConf(resolvConf);
@@ -69,10 +69,7 @@ function familyOf({ family = 0 }: LookupOptions): 0 | 4 | 6 {
   return family === 6 || family === 'IPv6' ? 6 : 0;
 }
 
-interface HostFiles {
-  readonly hosts: string;
-  readonly resolvConf: string;
-}
+type HostFiles = readonly [hosts: string, resolvConf: string];
 
 /** The host's two files, read again when they are no longer fresh. */
 function hostFiles({ host, clock }: HostLookupOptions): () => Promise<HostFiles> {
@@ -83,8 +80,7 @@ function hostFiles({ host, clock }: HostLookupOptions): () => Promise<HostFiles>
   let known: { readonly at: number; readonly files: Promise<HostFiles> } | undefined;
   return () => {
     if (known === undefined || clock.elapsed() - known.at >= freshness) {
-      const both = Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')]);
-      const files = both.then(([hosts, resolvConf]) => ({ hosts, resolvConf }));
+      const files = Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')]);
       known = { at: clock.elapsed(), files };
     }
     return known.files;
