@@ -114,6 +114,8 @@ export const allSuites: readonly Suite[] = [
       include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/{rig,lab}/*.test.ts'],
       setupFiles: ['test/setup.unit.ts'],
       sharesModules: true,
+      // A crash at any await of a node takes seconds, and as many more as the other suites leave it little of a processor.
+      timeoutSeconds: 60,
     },
   },
   {

@@ -76,7 +76,7 @@ beforeAll(async () => {
       const refusal = await refusalOf(createDry(manifestSecret('probe', 'a: [')));
       expect(refusal?.status).toBe(422);
     },
-    { timeout: 30_000 },
+    { timeout: 300_000 },
   );
 });
 afterAll(() => ends.disposeAsync());

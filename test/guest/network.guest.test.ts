@@ -23,7 +23,7 @@ import {
 } from './network/medium.ts';
 import { bootWorker, installFromNetwork, type NetworkInstall } from './network/network-install.ts';
 import { openNetworkSite } from './network/network-site.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../../mocks/kube/program.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');

@@ -185,7 +185,7 @@ it('when-it-hangs.md', async () => {
   const isWaiting = (): boolean =>
     inventory.requests.some(({ body }) => body.includes('0 of 2 masters'));
   try {
-    await expect.poll(isWaiting, { timeout: 30_000 }).toBe(true);
+    await expect.poll(isWaiting).toBe(true);
     await followGuide('when-it-hangs.md', environment);
   } finally {
     agent.stop();

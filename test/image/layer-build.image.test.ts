@@ -36,7 +36,7 @@ import {
   renderedConfig,
 } from './lane/lane-objects.ts';
 import { type LayeredSite, names, openLayeredSite } from './lane/layered-site.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../../mocks/kube/program.ts';
 import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 
 let site: LayeredSite;

@@ -115,7 +115,7 @@ async function runProgram(args: readonly string[], folder: string) {
   for (const stream of [program.stdout, program.stderr]) {
     stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
   }
-  const [exitCode] = (await once(program, 'exit')) as [number];
+  const [exitCode] = (await once(program, 'close')) as [number];
   // Of what has failed the kubelet takes the last lines of the log.
   const fallback = exitCode === 0 ? '' : log.slice(-2048);
   return { exitCode, message: readFileSync(written, 'utf8') || fallback };

@@ -103,7 +103,7 @@ const watch = (...words: readonly string[]): Promise<number> =>
 
 /** A line that the command has printed, now or later. */
 const line = (pattern: RegExp): Promise<void> =>
-  vi.waitFor(() => expect(printed.join('')).toMatch(pattern), { timeout: 60_000, interval: 20 });
+  vi.waitFor(() => expect(printed.join('')).toMatch(pattern), { timeout: 300_000, interval: 20 });
 
 const set = (kind: KubeKind, name: string, ...of: readonly [string, string, string, string?]) => {
   const [type, status, reason, message = ''] = of;
@@ -132,7 +132,7 @@ it('installs by the lines of cluster-api-metal3.md', async () => {
   // The part of the providers: its host is installed once the control plane is there.
   const available = (): Promise<unknown> =>
     report({ kind: controlPlanes, name: 'example' }, 'Available', 'Available');
-  await Promise.race([followed, vi.waitFor(available, { timeout: 60_000, interval: 200 })]);
+  await Promise.race([followed, vi.waitFor(available, { timeout: 300_000, interval: 200 })]);
   await rig.client.create(bootstrapConfigs, {
     ...{ ...bootstrapConfigType, spec: configSpec },
     metadata: { name: 'm0', namespace, labels: { [capiNames.clusterName]: 'example' } },

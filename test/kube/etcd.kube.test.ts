@@ -119,7 +119,7 @@ describe('the override of etcd on a real API server', () => {
         await putMember(name);
       }
     }
-    await expect.poll(now, { timeout: 10_000 }).toEqual({ overrides: left, record: undefined });
+    await expect.poll(now).toEqual({ overrides: left, record: undefined });
     await stop();
   });
 });

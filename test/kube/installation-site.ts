@@ -128,7 +128,7 @@ export async function startInstallation(
       programs.push(program);
       let seen = '';
       program.stdout?.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-      const ended = once(program, 'exit');
+      const ended = once(program, 'close');
       return { log: () => seen, ended, kill: () => program.kill('SIGKILL') };
     },
     asked: () => rig.audited(account),
@@ -235,13 +235,12 @@ export async function completesInstallation({
     async () =>
       (await gone(jobs, 'openshift-marketplace', 'unpack')) &&
       gone(installPlans, place, 'install-1'),
-    60_000,
   );
   const left = { kind: events, namespace, name: leftEvent };
   const message = async () => (await client.get(left))?.['message'];
-  await until(async () => String(await message()).includes('client-of-nobody'), 60_000);
+  await until(async () => String(await message()).includes('client-of-nobody'));
   await putOlmOperator(client);
-  await until(is('installed'), 120_000);
+  await until(is('installed'));
   expect(log()).toContain('w1 is Done');
   expect(await ended).toEqual([0, null]);
   expect(await stateOf('client-of-nobody')).toBe('pending');

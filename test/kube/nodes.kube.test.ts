@@ -79,7 +79,7 @@ const settings = (platformType: string) => ({
 });
 
 const until = (is: () => boolean | Promise<boolean>): Promise<void> =>
-  expect.poll(is, { interval: 20, timeout: 60_000 }).toBe(true);
+  expect.poll(is, { interval: 20 }).toBe(true);
 
 describe('the wait for masters against a real API server', () => {
   it('sees masters come, through a crash of the server, and reports each once', async () => {

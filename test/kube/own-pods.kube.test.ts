@@ -101,7 +101,7 @@ const left = async (): Promise<readonly string[]> => {
 
 /** Waits for a pod, and runs it as its kubelet would. */
 async function runsPod(name: string): Promise<PodEnd> {
-  await until(async () => (await find(pods, name)) !== undefined, 60_000);
+  await until(async () => (await find(pods, name)) !== undefined);
   const end = await runContainers(await find(pods, name), {
     image: {
       'usr/bin/gather': 'echo "of $POD_NAME on $NODE_NAME" > /must-gather/version; id -u',
@@ -138,7 +138,7 @@ async function runsPodsUntil(ended: Promise<unknown>): Promise<readonly PodEnd[]
     const { phase } = (pod?.['status'] ?? {}) as { readonly phase?: string };
     if (phase === 'Pending') ends.push(await runsPod(gathering));
     return isOver;
-  }, 120_000);
+  });
   return ends;
 }
 
@@ -151,7 +151,7 @@ describe('the pods of the controller on a real API server', () => {
   it('count how often a node has started, and go', async () => {
     const { service } = site;
     const { kill, ended } = await site.start(variables());
-    await until(async () => (await find(pods, counting)) !== undefined, 60_000);
+    await until(async () => (await find(pods, counting)) !== undefined);
     expect(await find(pods, counting)).toMatchObject({
       metadata: { ownerReferences: [{ kind: 'Job', name: 'assisted-installer-controller' }] },
       spec: {
@@ -179,7 +179,7 @@ describe('the pods of the controller on a real API server', () => {
     const { service } = site;
     service.store.setCluster({ ...service.store.cluster(), status: 'error' });
     const first = await site.start(variables());
-    await until(async () => (await find(pods, gathering)) !== undefined, 60_000);
+    await until(async () => (await find(pods, gathering)) !== undefined);
     first.kill();
     await restarts(first.ended);
     expect(await left()).toEqual(madeFor.map(({ plural }) => plural));
@@ -208,10 +208,10 @@ describe('the pods of the controller on a real API server', () => {
 
   it('go with the job where nobody is left to clean up', async () => {
     const third = await site.start(variables());
-    await until(async () => (await find(pods, gathering)) !== undefined, 60_000);
+    await until(async () => (await find(pods, gathering)) !== undefined);
     third.kill();
     await third.ended;
     await site.rig.client.remove({ kind: jobs, namespace, name: 'assisted-installer-controller' });
-    await until(async () => (await left()).join() === 'clusterrolebindings', 60_000);
+    await until(async () => (await left()).join() === 'clusterrolebindings');
   });
 });

@@ -15,6 +15,7 @@ import {
   pods,
 } from '../../src/cluster/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
+import { minutes } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { leaveRecordAlone } from '../../src/steps/cluster/leave-record.ts';
 import { type FakeHost, fakeHost } from '../support/fake-host.ts';
@@ -113,9 +114,9 @@ export async function askFor(
   await asker.create({ kind: certificateSigningRequests }, object, signal);
 }
 
-/** Waits until something is so, for half a minute unless said. */
-export async function until(what: () => Promise<boolean>, within = 30_000): Promise<void> {
-  const limit = AbortSignal.timeout(within);
+/** Waits until something is so, for five minutes at most. */
+export async function until(what: () => Promise<boolean>): Promise<void> {
+  const limit = AbortSignal.timeout(minutes(5));
   while (!(await what())) await systemClock.sleep(100, limit);
 }
 

@@ -76,7 +76,7 @@ async function startController() {
   programs.push(program);
   let log = '';
   program.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  const ended = once(program, 'exit');
+  const ended = once(program, 'close');
   return {
     log: () => log,
     end: async () => {
@@ -218,7 +218,7 @@ describe('deploy/layering on a real API server', () => {
       const isDone = annotationOf(found, nodeKeys.state) === 'Done';
       return isDone && annotationOf(found, nodeKeys.currentConfig) === after;
     };
-    for (const name of masters) await until(has(name), 60_000);
+    for (const name of masters) await until(has(name));
     await until(async () => {
       const all = await Promise.all(masters.map(node));
       return all.every((one) => partOf(one, 'spec', 'unschedulable') !== true);

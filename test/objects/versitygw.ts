@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { s3Server } from '../../scripts/parts/servers.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../../mocks/kube/program.ts';
 
 /** A real S3 server over a folder of its own. */
 export interface RealStore extends AsyncDisposable {

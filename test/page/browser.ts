@@ -8,9 +8,12 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 export const pictures = join(tmpdir(), 'bootwright-page-pictures');
 mkdirSync(pictures, { recursive: true });
 
+/** How long a browser may take for a thing, in milliseconds: Playwright's own 30 s are few beside a lab, on a busy machine. */
+const timeout = 300_000;
+
 /** Starts Debian's Chromium without a screen; root has no sandbox of it. */
 export const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+  chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], timeout });
 
 /** How somebody looks at a page. */
 export interface Reader {
@@ -35,6 +38,7 @@ export async function openPage(
     colorScheme: scheme,
     reducedMotion: 'reduce',
   });
+  context.setDefaultTimeout(timeout);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../mocks/kube/program.ts';
 import type { ListeningServer } from '../../src/adapters/http-server.ts';
 import { servePage } from '../../src/adapters/page-server.ts';
 import { type LivePage, livePage } from '../../src/page/live.ts';
@@ -20,11 +21,13 @@ afterAll(async () => {
 });
 
 /** A page in the middle of an installation, and its server. */
-async function served(): Promise<{ live: LivePage; server: ListeningServer } & AsyncDisposable> {
+async function served(
+  port = 0,
+): Promise<{ live: LivePage; server: ListeningServer } & AsyncDisposable> {
   const begin = Date.now() - 80_000;
   const live = livePage(emptyPage('A cluster', 'One host bootstraps it.', begin));
   for (const update of sampleUpdates(begin)) live.update(update);
-  const server = await servePage(live, { host: '127.0.0.1', port: 0 });
+  const server = await servePage(live, { host: '127.0.0.1', port });
   return { live, server, [Symbol.asyncDispose]: server.close };
 }
 
@@ -99,13 +102,13 @@ describe('a page that is watched', () => {
   });
 
   it('says that its server is gone, and continues when that is back', async () => {
-    await using own = await served();
+    const port = await freePort();
+    await using own = await served(port);
     await using opened = await openPage(browser, own.server.url, desk);
     const { page } = opened;
     await page.getByText('63 %').first().waitFor();
     await own.server.close();
     await page.getByText('does not answer').waitFor();
-    const port = Number(new URL(own.server.url).port);
     const again = await servePage(own.live, { host: '127.0.0.1', port });
     await page.getByText('does not answer').waitFor({ state: 'hidden' });
     await again.close();

@@ -54,7 +54,8 @@ async function startWatch(args: readonly string[], secret = token): Promise<Watc
     env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: secret },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = once(child, 'exit');
+  // All that it has printed is there only when its streams have ended too.
+  const ended = once(child, 'close');
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
@@ -147,7 +148,7 @@ describe('bootwright watch', () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     await using opened = await openPage(browser, watch.url, desk);
     await opened.page.locator('.trouble').getByText('connection refused').waitFor();
-    expect(watch.printed()).toMatch(/^note: not reached yet: .*connection refused/m);
+    await expect.poll(watch.printed).toMatch(/^note: not reached yet: .*connection refused/m);
     expect(await watch.interrupt()).toBe(0);
   });
 
@@ -280,7 +281,7 @@ describe('the server of a page', () => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    expect((await once(child, 'exit'))[0]).toBe(4);
+    expect((await once(child, 'close'))[0]).toBe(4);
     expect(said).toContain('cli.page-not-served');
   });
 });

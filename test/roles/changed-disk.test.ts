@@ -67,7 +67,7 @@ describe.each(['master', 'single node'] as const)('a %s whose agent is killed', 
     }
     expect(ends.installed).toBeGreaterThan(3);
     expect(ends.refused).toBeGreaterThan(2);
-  }, 60_000);
+  });
 });
 
 /** Somebody pulls the install disk and puts another in its place, smaller and with data of theirs. */
@@ -117,7 +117,7 @@ describe.each([
       expect(world.machine.devices.byKname('sda')).toBe(stranger);
       expect(stranger.content?.label).toBe('precious');
     }
-  }, 60_000);
+  });
 });
 
 describe('a partition that is kept by its number', () => {

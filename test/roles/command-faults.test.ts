@@ -86,7 +86,7 @@ describe.each(faultHosts.map((faultHost) => [faultHost.name, faultHost] as const
   (_, faultHost) => {
     it('ends as the table says, within its limits, naming the cause', async () => {
       expect(await violationsOn(faultHost)).toEqual([]);
-    }, 60_000);
+    });
 
     it.each(faults)('comes through where nothing depends on it: %s', async (fault) => {
       const kept = begin(faultHost);

@@ -15,5 +15,5 @@ describe.each(quick)('a $name', ({ config, plan: more }) => {
     expect(straight.life.error).toBeUndefined();
     expect(straight.machine.unknown).toEqual([]);
     await expectAlikeAfterEachWrite(host, straight, [true]);
-  }, 180_000);
+  });
 });

@@ -104,10 +104,10 @@ describe.each(cases)('%s', (...[, role, turn, plan]) => {
     const straight = await install(host);
     await expectAlikeAfterEachWrite(host, straight, [true, false]);
     expect(straight.marks.length).toBeGreaterThan(10);
-  }, 60_000);
+  });
 
   it('is installed alike when the agent dies twice, before commands and after writes', async () => {
     const straight = await install(host);
     await expectAlikeAfterTwoCrashes(host, straight);
-  }, 60_000);
+  });
 });

@@ -188,7 +188,7 @@ describe.each(roles)('the journal of a %s', (kind) => {
       rmSync(world.machine.files.root, { recursive: true });
     }
     expect(violations).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe.each(['full disk', 'read-only'] as const)('a %s', (fault) => {

@@ -200,5 +200,5 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     const host = hostOf(built);
     const straight = await install(host);
     await expectAlikeAfterTwoCrashes(host, straight);
-  }, 120_000);
+  });
 });

@@ -106,7 +106,7 @@ describe('an agent whose change needs no reboot', () => {
       // Whoever died before the node had its MachineConfig may have died before the service took it over.
       if (!hasReloaded && !isDone) expect(later).toContain('systemctl reload crio.service');
     }
-  }, 300_000);
+  });
 
   it('takes back all of it at any await at which something else is desired', async () => {
     const names = await run(livelyNode(), never);
@@ -121,7 +121,7 @@ describe('an agent whose change needs no reboot', () => {
       });
       expect(Object.keys(files).filter((path) => /ssh|agent\./.test(path))).toEqual([]);
     }
-  }, 300_000);
+  });
 });
 
 const leftBy = ({ host, ownerOf, world, annotations, seen, units }: Node) => ({

@@ -153,23 +153,17 @@ async function runToEnd(dies?: number) {
 }
 
 describe('a controller of pools that dies', () => {
-  it(
-    'after any of its effects leaves what the next one ends, one master after the other',
-    {
-      timeout: 60_000,
-    },
-    async () => {
-      const whole = await runToEnd();
-      expect(whole.end).toEqual({
-        ...{ reboots: names, most: 1, rebootedWithPods: [], updated: 'True' },
-        evicted: names.map((name) => `on-${name}`),
-        nodes: names.map(() => [true, 'Done', false]),
-      });
-      expect(whole.effects.length).toBeGreaterThan(20);
-      for (let dies = 1; dies <= whole.effects.length; dies += 1) {
-        const { end } = await runToEnd(dies);
-        expect(end, `died after ${whole.effects[dies - 1]} (${dies})`).toEqual(whole.end);
-      }
-    },
-  );
+  it('after any of its effects leaves what the next one ends, one master after the other', async () => {
+    const whole = await runToEnd();
+    expect(whole.end).toEqual({
+      ...{ reboots: names, most: 1, rebootedWithPods: [], updated: 'True' },
+      evicted: names.map((name) => `on-${name}`),
+      nodes: names.map(() => [true, 'Done', false]),
+    });
+    expect(whole.effects.length).toBeGreaterThan(20);
+    for (let dies = 1; dies <= whole.effects.length; dies += 1) {
+      const { end } = await runToEnd(dies);
+      expect(end, `died after ${whole.effects[dies - 1]} (${dies})`).toEqual(whole.end);
+    }
+  });
 });

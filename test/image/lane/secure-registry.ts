@@ -13,7 +13,7 @@ import {
   validityAt,
 } from '../../../src/layering/registry/credentials.ts';
 import { registrySettings } from '../../../src/layering/registry/staging-registry.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../mocks/kube/program.ts';
 
 /** A real registry with TLS and a user of its own, made with what the product makes them with. */
 export interface SecureRegistry extends AsyncDisposable {
