@@ -6,10 +6,11 @@ import { elementReader } from './json-elements.ts';
 function readIn(
   text: string,
   length: number,
+  { name }: { readonly name: string | undefined } = { name: 'list' },
 ): { readonly taken: unknown[]; readonly left: string } {
   const taken: unknown[] = [];
   const take = (element: string): number => taken.push(JSON.parse(element));
-  const reader = elementReader({ name: 'list', take });
+  const reader = elementReader({ name, take });
   for (let at = 0; at < text.length; at += length) reader.write(text.slice(at, at + length));
   return { taken, left: reader.end() };
 }
@@ -26,6 +27,28 @@ it.each([
   [String.raw`{"list":[{"a":"}\\\"]"}]}`, [{ a: String.raw`}\"]` }], '{"list":[0]}'],
 ])('of %s it takes %j', (text, taken, left) => {
   for (const length of [1, 2, 3, 100]) expect(readIn(text, length)).toEqual({ taken, left });
+});
+
+it.each([
+  ['[{"a":[1]},[2],3]', [{ a: [1] }, [2]], '[0,0,3]'],
+  [' [ {} , "[" ] ', [{}], ' [ 0 , "[" ] '],
+  ['[{}][{}]', [{}, {}], '[0][0]'],
+  ['{"list":[{}]}', [], '{"list":[{}]}'],
+  ['null', [], 'null'],
+])('of the list %s itself it takes %j', (text, taken, left) => {
+  for (const length of [1, 2, 100]) {
+    expect(readIn(text, length, { name: undefined })).toEqual({ taken, left });
+  }
+});
+
+it('holds the element that has begun, and what is no element', () => {
+  const { write, held } = elementReader({ name: 'list', take: () => undefined });
+  write('{"list":[{"a":');
+  expect(held()).toBe(14);
+  write('"bbbb"}');
+  expect(held()).toBe(9);
+  write(',"c');
+  expect(held()).toBe(12);
 });
 
 it('takes all objects of a list, and nothing else, in whichever pieces they come', () => {

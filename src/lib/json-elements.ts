@@ -1,6 +1,8 @@
 /** A text that comes in pieces. */
 export interface ElementReader {
   readonly write: (chunk: string) => void;
+  /** Characters that are in memory: of the element that has begun, and of all that is no element. */
+  readonly held: () => number;
   /** The text without the elements that were taken: each is a 0. */
   readonly end: () => string;
 }
@@ -9,32 +11,35 @@ export interface ElementReader {
 const nameLength = 100;
 
 /**
- * Reads a JSON object as it comes, and takes out the elements of one list of it, each as soon as it is whole: a text of many
+ * Reads JSON as it comes, and takes out the elements of one list of it, each as soon as it is whole: a text of many
  * megabytes is never in memory. Only brackets and strings are looked at. What is no JSON remains none, in what is taken or in what
  * is left.
  *
- * @param name of the list, a member of the outermost object
+ * @param name of the list, a member of the outermost object; undefined where the list is the outermost value
  * @param take gets the text of each element that is an object or a list
  */
 export function elementReader({
   name,
   take,
 }: {
-  readonly name: string;
+  readonly name: string | undefined;
   readonly take: (text: string) => void;
 }): ElementReader {
-  const opening = new RegExp(`[{,\\s]"${name}"\\s*:\\s*$`);
+  const opening = name === undefined ? /^/ : new RegExp(`[{,\\s]"${name}"\\s*:\\s*$`);
+  const listDepth = name === undefined ? 0 : 1;
   const place: Place = { isInString: false, isEscaped: false };
   const left: string[] = [];
+  let leftLength = 0;
   let lastLeft = '';
   let element = '';
   let depth = 0;
   let isInList = false;
   const keep = (text: string): void => {
-    if (isInList && depth > 2) {
+    if (isInList && depth > listDepth + 1) {
       element += text;
     } else {
       left.push(text);
+      leftLength += text.length;
       lastLeft = (lastLeft + text.slice(-nameLength)).slice(-nameLength);
     }
   };
@@ -44,15 +49,15 @@ export function elementReader({
       for (const at of bracketsIn(text, place)) {
         const bracket = text[at];
         if (bracket === '{' || bracket === '[') {
-          if (depth === 1 || (depth === 2 && isInList)) {
+          if (depth === listDepth || (depth === listDepth + 1 && isInList)) {
             keep(text.slice(from, at));
             from = at;
           }
-          if (depth === 1) isInList = bracket === '[' && opening.test(lastLeft);
+          if (depth === listDepth) isInList = bracket === '[' && opening.test(lastLeft);
           depth += 1;
         } else {
           depth -= 1;
-          if (depth !== 2 || !isInList) continue;
+          if (depth !== listDepth + 1 || !isInList) continue;
           take(element + text.slice(from, at + 1));
           element = '';
           left.push('0');
@@ -61,6 +66,7 @@ export function elementReader({
       }
       keep(text.slice(from));
     },
+    held: () => leftLength + element.length,
     end: () => left.join('') + element,
   };
 }

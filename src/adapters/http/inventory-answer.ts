@@ -15,7 +15,10 @@ interface Reading<Name> {
 }
 
 /** The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some 100 KiB. */
-const mostMebibytes = (record: keyof Records): number => (record === 'operators' ? 16 : 128);
+const mostMebibytes = 128;
+
+/** What is in memory as a text: one host, and all that is no host. */
+const mostHeldMebibytes = 16;
 
 /**
  * Reads the answer of the service to a request for a record.
@@ -29,6 +32,11 @@ export async function readAnswer<Name extends keyof Records>(
   const decoder = new TextDecoder();
   let length = 0;
   let beginning = '';
+  const requireAtMost = (most: number, { length, of }: { length: number; of: string }): void => {
+    if (length <= most * 1024 ** 2) return;
+    const message = `${of} ${url} is longer than ${most} MiB`;
+    throw inventoryFailure('inventory.unreadable', message, { context: { url } });
+  };
   const understood = <T>(read: () => T): T => {
     try {
       return read();
@@ -41,19 +49,13 @@ export async function readAnswer<Name extends keyof Records>(
   };
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > mostMebibytes(record) * 1024 ** 2) {
-      const most = `${mostMebibytes(record)} MiB`;
-      throw inventoryFailure(
-        'inventory.unreadable',
-        `the answer of ${url} is longer than ${most}`,
-        { context: { url } },
-      );
-    }
+    requireAtMost(mostMebibytes, { length, of: 'the answer of' });
     const text = decoder.decode(chunk, { stream: true });
     beginning += text.slice(0, 200 - beginning.length);
     understood(() => {
       reader.write(text);
     });
+    requireAtMost(mostHeldMebibytes, { length: reader.held(), of: 'a part of the answer of' });
   }
   const read = understood(reader.end);
   known.set(record, reader.hosts);
@@ -63,6 +65,8 @@ export async function readAnswer<Name extends keyof Records>(
 /** Reads an answer as it comes. Both throw Error when it is no JSON or has another shape. */
 export interface RecordReader<T> {
   readonly write: (text: string) => void;
+  /** Characters that are in memory. */
+  readonly held: () => number;
   readonly end: () => T;
   /** The hosts that were read, by a hash of their text. */
   readonly hosts: ParsedHosts;
@@ -79,11 +83,11 @@ export function recordReader<Name extends keyof Records>(
   name: Name,
   known: ParsedHosts = new Map(),
 ): RecordReader<Records[Name]> {
-  const { whole, host }: RecordShape<Records[Name]> = recordShapes[name];
+  const { whole, host, isList = false }: RecordShape<Records[Name]> = recordShapes[name];
   const hosts = new Map<string, unknown>();
   let count = 0;
-  const { write, end } = elementReader({
-    name: 'hosts',
+  const { write, held, end } = elementReader({
+    name: isList ? undefined : 'hosts',
     take: (text) => {
       count += 1;
       const key = hash('sha256', text, 'base64');
@@ -92,10 +96,11 @@ export function recordReader<Name extends keyof Records>(
   });
   return {
     write,
+    held,
     end: () => {
       const record: unknown = JSON.parse(end());
       if (host === undefined) return whole.parse(record);
-      const { hosts: taken, ...more } = WithoutHosts.parse(record);
+      const { hosts: taken, ...more } = WithoutHosts.parse(isList ? { hosts: record } : record);
       if ((taken ?? []).length !== count) throw new Error('hosts that cannot be counted');
       return whole.parse({ ...more, hosts: [...hosts.values()] });
     },

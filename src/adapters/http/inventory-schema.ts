@@ -222,12 +222,14 @@ export interface RecordShape<T> {
   readonly whole: z.ZodType<T>;
   /** Of each element of its list `hosts`, for which `whole` has `readHosts`. */
   readonly host?: z.ZodType;
+  /** The answer is that list itself. */
+  readonly isList?: boolean;
 }
 
 /** The shapes of all answers. */
 export const recordShapes: { readonly [Name in keyof Records]: RecordShape<Records[Name]> } = {
   cluster: { whole: WireCluster },
-  hosts: { whole: listOf(WireHost) },
+  hosts: { whole: WireClusterHosts, host: WireHost, isList: true },
   clusterHosts: { whole: WireClusterHosts, host: WireHost },
   installingCluster: { whole: WireInstallingCluster, host: WireInstallingHost },
   operators: { whole: WireOperators },

@@ -82,12 +82,12 @@ const answersUnread = {
   endless: isRead,
 };
 
-const records = (attempts: Times, mebibytes = 128) => ({
+const records = (attempts: Times) => ({
   reset: fails('inventory.unreachable', attempts, 'connection reset'),
   garbage: fails('inventory.unreadable', 1, 'cannot be parsed'),
   HTML: fails('inventory.unreadable', 1, 'cannot be parsed'),
   truncated: fails('inventory.unreachable', attempts, 'connection reset'),
-  endless: fails('inventory.unreadable', 1, `is longer than ${mebibytes} MiB`),
+  endless: fails('inventory.unreadable', 1, 'is longer than 16 MiB'),
 });
 
 const files = {
@@ -164,7 +164,7 @@ export const requestKinds: readonly RequestKind[] = [
   {
     names: ['operators that are monitored'],
     limit: minutes(2),
-    endings: { ...unreachable('limit'), ...refusals(11), ...records('limit', 16) },
+    endings: { ...unreachable('limit'), ...refusals(11), ...records('limit') },
   },
   {
     names: ['enabled hosts'],
