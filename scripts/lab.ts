@@ -9,8 +9,7 @@ import { showRun } from '../mocks/lab/show.ts';
 import { failureText, outputStream } from '../src/cli/messages.ts';
 import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';
-import { ensureParts } from './parts/ensure.ts';
-import { clusterParts, kubeParts } from './rig.ts';
+import { kubeParts } from './rig.ts';
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
@@ -52,7 +51,6 @@ async function list(): Promise<number> {
 async function runSimulated(options: LabOptions): Promise<number> {
   const scenario = await readScenario(options.scenario);
   const bundle = await bundleOf(options);
-  if (hasCluster(scenario)) await ensureParts(clusterParts);
   const kube = hasCluster(scenario) ? await kubeParts() : undefined;
   process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);
   return showRun(options, headingOf(scenario), (watched) =>

@@ -11,8 +11,8 @@ import { renderTable, type Table } from '../mocks/lab/table.ts';
 import { renderSvg } from '../mocks/lab/table-picture.ts';
 import { ensureBundle } from './bundle.ts';
 import { browser as browserPart } from './parts/apt-packages.ts';
-import { ensureParts } from './parts/ensure.ts';
-import { clusterParts, kubeParts } from './rig.ts';
+import { ensurePart } from './parts/ensure.ts';
+import { kubeParts } from './rig.ts';
 
 const docs = join(import.meta.dirname, '..', 'docs');
 const POLL_INTERVAL_MILLIS = 500;
@@ -31,7 +31,7 @@ function take(page: Page, table: Table): void {
   taking = taking.then(async () => void (await page.screenshot({ path })));
 }
 
-await ensureParts([...clusterParts, browserPart]);
+await ensurePart(browserPart);
 const bundle = await ensureBundle((text) => process.stderr.write(text));
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',

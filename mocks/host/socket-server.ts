@@ -111,37 +111,17 @@ function environmentOf(payload: Buffer): Readonly<Record<string, string>> {
   );
 }
 
-const folder = join(import.meta.dirname, '..', 'bin');
-
-/** The program that stands in, by the language it is written in. */
-export type StandInLanguage = 'perl' | 'node';
-
 /**
- * Puts the stand-in nsenter into a folder, with the socket of its host written inside: the agent
- * gives its children a clean environment. In Perl, where there is one, it starts in a third of
- * the time.
+ * Puts the stand-in nsenter into a folder, with the socket of its host written inside: the agent gives its children a clean
+ * environment. It is in Perl, which git brings everywhere and which starts in a few milliseconds.
+ * @throws Error where there is no Perl
  */
-export async function placeStandIn(
-  into: string,
-  socketPath: string,
-  language: StandInLanguage = findProgram('perl') === undefined ? 'node' : 'perl',
-): Promise<void> {
-  await mkdir(into, { recursive: true });
-  const program = language === 'perl' ? await inPerl(socketPath) : inNode(socketPath);
-  await writeFile(join(into, 'nsenter'), program, { mode: 0o755 });
-}
-
-async function inPerl(socketPath: string): Promise<string> {
-  const source = await readFile(join(folder, 'nsenter.pl'), 'utf8');
-  return source
-    .replace(/^#!.*\n/, `#!${findProgram('perl') ?? '/usr/bin/perl'}\n`)
-    .replace('@SOCKET@', socketPath);
-}
-
-const inNode = (socketPath: string): string =>
-  `#!/bin/sh\nexec '${process.execPath}' '${join(folder, 'nsenter.ts')}' '${socketPath}' "$@"\n`;
-
-function findProgram(name: string): string | undefined {
+export async function placeStandIn(into: string, socketPath: string): Promise<void> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.map((one) => join(one, name)).find((path) => existsSync(path));
+  const perl = folders.map((one) => join(one, 'perl')).find((path) => existsSync(path));
+  if (perl === undefined) throw new Error('no perl in PATH; install it: nsenter is simulated by it');
+  const source = await readFile(join(import.meta.dirname, '..', 'bin', 'nsenter.pl'), 'utf8');
+  const program = source.replace(/^#!.*\n/, `#!${perl}\n`).replace('@SOCKET@', socketPath);
+  await mkdir(into, { recursive: true });
+  await writeFile(join(into, 'nsenter'), program, { mode: 0o755 });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeWords, encodeFrame, encodeWords, frameReader } from './wire.ts';
+import { decodeWords, encodeFrame, frameReader } from './wire.ts';
 
 describe('the frames of the stand-in nsenter', () => {
   it('come out whole however the bytes are cut', () => {
@@ -12,15 +12,11 @@ describe('the frames of the stand-in nsenter', () => {
     ]);
   });
 
-  it('carry words of either program', () => {
-    const words = ['a b', '', '%', "it's", 'ä\n'];
-    expect(decodeWords(Buffer.from(encodeWords(words)))).toEqual(words);
-  });
-
   it('carry words with line feeds, quotes and letters beyond ASCII', () => {
-    expect(decodeWords(Buffer.from('a b\n%0A\n%27\n%C3%A4\n\nlast'))).toEqual([
+    expect(decodeWords(Buffer.from('a b\n%0A\n%25\n%27\n%C3%A4\n\nlast'))).toEqual([
       'a b',
       '\n',
+      '%',
       "'",
       'ä',
       '',

@@ -45,7 +45,3 @@ export const decodeWords = (payload: Buffer): readonly string[] =>
         .toString('latin1')
         .split('\n')
         .map((word) => decodeURIComponent(word));
-
-/** Words in the form of `decodeWords`. */
-export const encodeWords = (words: readonly string[]): string =>
-  words.map((word) => encodeURIComponent(word)).join('\n');

@@ -3,57 +3,42 @@ import { installConfig } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
-import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
+import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { KubeRef } from '../../src/ports/kube.ts';
 import { bundlePath } from '../bundle.ts';
-import { ensureParts } from '../parts/ensure.ts';
-import { clusterParts, startRig } from '../rig.ts';
-import type { Measured } from './figure.ts';
+import { startRig } from '../rig.ts';
+import { type Findings, found } from './figure.ts';
 import { pause, start, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
 
 /** How much memory the bootstrap agent needs at most beside a large cluster. */
-export async function measureBootstrapMemory(): Promise<readonly Measured[]> {
-  await ensureParts(clusterParts);
-  return [
-    await figureOf('of which 3 are masters', usualMasters),
-    await figureOf('all of them labelled as masters', nodeCount),
-  ];
-}
-
-async function figureOf(which: string, masters: number): Promise<Measured> {
-  await using rig = await startRig({ crds: [] });
-  await makeInstallConfig(rig);
-  await makeNodes(rig, nodeCount, masters);
-  return {
-    name: `peak RSS of the bootstrap agent with ${nodeCount} nodes, ${which}`,
-    unit: 'MiB',
-    measured: await peakOf(rig),
-    bound: 120,
-  };
+export async function measureBootstrapMemory(): Promise<Findings> {
+  const what = `peak RSS of the bootstrap agent with ${nodeCount} nodes`;
+  const [few, all] = [await peakOf(usualMasters), await peakOf(nodeCount)];
+  return found([
+    [`${what}, of which ${usualMasters} are masters`, 'MiB', few, 120],
+    [`${what}, all of them labelled as masters`, 'MiB', all, 120],
+  ]);
 }
 
 /** From its start until it has waited for masters while each node changed once. */
-async function peakOf(rig: Rig): Promise<number> {
+async function peakOf(masters: number): Promise<number> {
+  await using rig = await startRig({ crds: [] });
+  await makeInstallConfig(rig);
+  await makeNodes(rig, nodeCount, masters);
   await using stage = await openBootstrapStage(rig.kubeconfig);
   await beat(rig, nodeCount);
   await pause(seconds(2));
   return stage.agent.peakMiB();
 }
 
-/** A bootstrap host whose agent has written its disk and waits for masters. */
-export interface BootstrapStage extends AsyncDisposable {
-  readonly host: SingleHost;
-  readonly agent: Watched;
-}
-
 /** Starts an agent on a host that bootstraps the cluster of a kubeconfig, and waits until it waits. */
-export async function openBootstrapStage(kubeconfig: string): Promise<BootstrapStage> {
+export async function openBootstrapStage(kubeconfig: string) {
   const host = await openSingleHost({
     role: 'bootstrap',
     isControlPlaneDone: false,

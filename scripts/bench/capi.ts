@@ -26,11 +26,11 @@ import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, controlPlaneObject, machineObjects } from '../../test/capi/cluster.ts';
 import { customResourceDefinitions } from '../../test/capi/rig.ts';
 import { bundlePath } from '../bundle.ts';
-import { ensurePart, ensureParts } from '../parts/ensure.ts';
+import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
-import { clusterParts, startRig } from '../rig.ts';
+import { startRig } from '../rig.ts';
 import { forEach } from './bootstrap.ts';
-import { type Measured, percentile } from './figure.ts';
+import { type Findings, found, percentile } from './figure.ts';
 import { pause, start, type Watched } from './process.ts';
 
 const hostsOfCluster = 10;
@@ -45,54 +45,40 @@ const rounds = 3;
 const quiet = minutes(1);
 
 /** How soon a report is a condition, and what the managers need, of a few clusters and of ten times as many. */
-export async function measureCapi(): Promise<readonly Measured[]> {
-  await ensureParts(clusterParts);
-  const part = await ensurePart(capi);
-  await using stage = await openStage(part);
+export async function measureCapi(): Promise<Findings> {
+  await using stage = await openStage(await ensurePart(capi));
   const work = async (): Promise<number> => {
     const before = stage.cpuSeconds();
-    await stage.report(rounds);
+    latencies = await stage.report(rounds);
     return stage.cpuSeconds() - before;
   };
+  let latencies: readonly number[] = [];
   await stage.add(few);
   const small = await work();
   await stage.add(many - few);
-  const before = stage.cpuSeconds();
-  const latencies = await stage.report(rounds);
-  const large = stage.cpuSeconds() - before;
+  const large = await work();
   const asked = await stage.askedIn(quiet);
   const prepared = await stage.prepare(rounds);
   const burst = await stage.burst();
   const direct = await stage.direct();
   const size = `${many * hostsOfCluster} hosts in ${many} clusters`;
-  return [
-    {
-      name: `a report to the condition of its config, ${size}, 99 of 100`,
-      ...{ unit: 's', measured: percentile(latencies, 99), bound: 1 },
-    },
-    {
-      name: `all ${size} report at once, the last condition`,
-      baseline: { name: 'the same patches by one client', measured: percentile(direct, 100) },
-      ...{ unit: 's', measured: percentile(burst, 100), bound: 3 },
-    },
-    {
-      name: `objects of a cluster of ${masters} masters applied, to the data Secrets of all of them, beside ${size}`,
-      ...{ unit: 's', measured: percentile(prepared, 100), bound: 1 },
-    },
-    ...stage.managers.map(({ provider, process }): Measured => ({
-      name: `peak RSS of the manager of ${provider}, ${size}`,
-      ...{ unit: 'MiB', measured: process.peakMiB(), bound: 250 },
-    })),
-    {
-      name: `processor time of the managers for reports of ${size}`,
-      baseline: { name: `of a tenth of them`, measured: small },
-      ...{ unit: 's', measured: large, bound: 12 },
-    },
-    {
-      name: 'requests of both managers to the API server, for each cluster in a quiet minute',
-      ...{ unit: 'requests per minute', measured: asked / many, bound: 2 },
-    },
-  ];
+  const ofPatches = { name: 'the same patches by one client', measured: percentile(direct, 100) };
+  const ofTenth = { name: 'of a tenth of them', measured: small };
+  const applied = `objects of a cluster of ${masters} masters applied, to the data Secrets of all of them, beside ${size}`;
+  const reported = `a report to the condition of its config, ${size}, 99 of 100`;
+  const atOnce = `all ${size} report at once, the last condition`;
+  const idle = 'requests of both managers to the API server, for each cluster in a quiet minute';
+  return found([
+    [reported, 's', percentile(latencies, 99), 1],
+    [atOnce, 's', percentile(burst, 100), 3, ofPatches],
+    [applied, 's', percentile(prepared, 100), 1],
+    ...stage.managers.map(
+      ({ provider, process }) =>
+        [`peak RSS of the manager of ${provider}, ${size}`, 'MiB', process.peakMiB(), 250] as const,
+    ),
+    [`processor time of the managers for reports of ${size}`, 's', large, 12, ofTenth],
+    [idle, 'requests per minute', asked / many, 2],
+  ]);
 }
 
 /** A host by its config. */

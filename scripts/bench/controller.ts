@@ -4,7 +4,7 @@ import { askerOf, requestObject } from '../../mocks/cluster/kubelet.ts';
 import { firstObjects, kinds, nodeObject, nodeStatus } from '../../mocks/cluster/objects.ts';
 import { controllerNamespace } from '../../mocks/cluster/pods.ts';
 import { clusterSeed, type HostRecord, hostSeed } from '../../mocks/inventory/records.ts';
-import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
+import { startInventory } from '../../mocks/inventory/server.ts';
 import { pathOfSelection } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { withoutPrefix } from '../../mocks/lab/start-cluster.ts';
@@ -15,11 +15,10 @@ import { approved, requestState } from '../../src/cluster/csr/signing-request.ts
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
 import { pageOf } from '../docs/markdown.ts';
-import { ensureParts } from '../parts/ensure.ts';
-import { clusterParts, startRig } from '../rig.ts';
+import { startRig } from '../rig.ts';
 import { forEach } from './bootstrap.ts';
-import { type Measured, type Findings, percentile } from './figure.ts';
-import { pause, run, start, type Watched } from './process.ts';
+import { type Findings, found, percentile } from './figure.ts';
+import { pause, run, start } from './process.ts';
 
 const hostCount = 1000;
 const requestCount = 10_000;
@@ -44,7 +43,6 @@ function hostOf(index: number): HostRecord {
 
 /** What the controller of a large cluster needs, and how soon it acts. */
 export async function measureController(): Promise<Findings> {
-  await ensureParts(clusterParts);
   await using stage = await openControllerStage();
   const { rig, service } = stage;
   const agent = await stage.start();
@@ -66,31 +64,30 @@ export async function measureController(): Promise<Findings> {
   const perMinute = (requests: readonly { readonly at: number }[]): number =>
     requests.filter(({ at }) => at >= from && at < from + watched).length / (watched / minutes(1));
   const size = `${hostCount} nodes and ${requestCount} certificate requests`;
-  const rows: readonly (readonly [string, number, Measured['unit'], number])[] = [
-    [`peak RSS of the controller with ${size}`, peak, 'MiB', 128],
-    ['its lists of one selection, the most', mostLists(asked), 'lists', 1],
-    ['a node that is Ready to Done at the service, 99 of 100', percentile(reports, 99), 's', 1],
-    ['a certificate request to its approval, 99 of 100', percentile(approvals, 99), 's', 2],
-    ['its requests to the service, idle', perMinute(service.requests), 'requests per minute', 4],
-    ['its requests to the API server, idle', perMinute(asked), 'requests per minute', 12],
-  ];
-  const figures = rows.map(([name, measured, unit, bound]) => ({
-    ...{ name, measured, unit, bound },
-  }));
   const lists = await Promise.all(
     [csrs, { kind: kinds.Node }].map((selection) => rig.client.read(pathOfSelection(selection))),
   );
   const bytes = lists.reduce((sum, { length }) => sum + length, 0);
   const { stderr: bare } = await run([process.execPath, '-e', barePeak]);
-  return { figures, section: sectionOf(bytes / 1024 ** 2, Number(bare)) };
+  return found(
+    [
+      [`peak RSS of the controller with ${size}`, 'MiB', peak, 128],
+      ['its lists of one selection, the most', 'lists', mostLists(asked), 1],
+      ['a node that is Ready to Done at the service, 99 of 100', 's', percentile(reports, 99), 1],
+      ['a certificate request to its approval, 99 of 100', 's', percentile(approvals, 99), 2],
+      ['its requests to the service, idle', 'requests per minute', perMinute(service.requests), 4],
+      ['its requests to the API server, idle', 'requests per minute', perMinute(asked), 12],
+    ],
+    pageOf('performance-controller', {
+      mebibytes: (bytes / 1024 ** 2).toFixed(0),
+      bare: Number(bare).toFixed(0),
+    }),
+  );
 }
 
 const barePeak = `require('node:https');
   const status = require('node:fs').readFileSync('/proc/self/status', 'utf8');
   console.error(/^VmHWM:\\s+(\\d+)/m.exec(status)[1] / 1024);`;
-
-const sectionOf = (mebibytes: number, bare: number): string =>
-  pageOf('performance-controller', { mebibytes: mebibytes.toFixed(0), bare: bare.toFixed(0) });
 
 /** How often the controller has listed what it has listed most often; a further page is no list. */
 function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
@@ -100,19 +97,8 @@ function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
   return Math.max(...lists.map((one) => lists.filter(({ path }) => path === one.path).length));
 }
 
-/** A large cluster and a service, for one controller at a time. */
-interface ControllerStage extends AsyncDisposable {
-  readonly rig: Rig;
-  readonly service: InventoryServer;
-  readonly start: () => Promise<Watched>;
-  /** Lets a host ask for its certificate; the seconds until that is approved. */
-  readonly certify: (host: HostRecord) => Promise<number>;
-  /** Lets a host become a node that gets Ready; the seconds until the service hears of it. */
-  readonly join: (host: HostRecord) => Promise<number>;
-}
-
-/** Fills a cluster with nodes, and with requests of hosts that nobody knows. */
-async function openControllerStage(): Promise<ControllerStage> {
+/** A large cluster and a service, for one controller: filled with nodes, and with requests of hosts that nobody knows. */
+async function openControllerStage() {
   const rig = await startRig({ isAudited: true });
   const service = await startInventory({ cluster, hosts });
   const bootstrapper = kubeCluster({
@@ -133,7 +119,8 @@ async function openControllerStage(): Promise<ControllerStage> {
         ...{ CLUSTER_ID: cluster.id, INVENTORY_URL: service.url, OPENSHIFT_VERSION: '4.20.1' },
       });
     },
-    certify: async ({ hostname: name }) => {
+    /** Lets a host ask for its certificate; the seconds until that is approved. */
+    certify: async ({ hostname: name }: HostRecord) => {
       const made = await bootstrapper.create(csrs, await requestObject(request(name)), signal);
       const since = performance.now();
       const version = made.metadata.resourceVersion ?? '';
@@ -142,7 +129,8 @@ async function openControllerStage(): Promise<ControllerStage> {
       }
       return (performance.now() - since) / 1000;
     },
-    join: async (host) => {
+    /** Lets a host become a node that gets Ready; the seconds until the service hears of it. */
+    join: async (host: HostRecord) => {
       await putNode(rig, host, false);
       await pause(200);
       const since = Date.now();

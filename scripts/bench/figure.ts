@@ -1,9 +1,11 @@
 import { codeCell, table } from '../docs/markdown.ts';
 
+type Unit = 's' | 'MiB' | '%' | 'requests per minute' | 'boots' | 'lists';
+
 /** What Bootwright needs, against a baseline that was measured in the same run. */
 export interface Measured {
   readonly name: string;
-  readonly unit: 's' | 'MiB' | '%' | 'requests per minute' | 'boots' | 'lists';
+  readonly unit: Unit;
   readonly measured: number;
   /** What it is compared with, and what that needed; none for an absolute bound. */
   readonly baseline?: { readonly name: string; readonly measured: number };
@@ -23,6 +25,24 @@ export interface Findings {
   /** A section of `docs/performance.md` behind the table, in Markdown. */
   readonly section?: string;
 }
+
+/** A figure as a row: its name and unit, what was measured, the most that may be, and the baseline. */
+export type FigureRow = readonly [
+  name: string,
+  unit: Unit,
+  measured: number,
+  bound: number,
+  baseline?: Measured['baseline'],
+];
+
+/** What a group found, from a row for each figure. */
+export const found = (rows: readonly FigureRow[], section?: string): Findings => ({
+  figures: rows.map(([name, unit, measured, bound, baseline]) => ({
+    ...{ name, unit, measured, bound },
+    ...(baseline === undefined ? {} : { baseline }),
+  })),
+  ...(section === undefined ? {} : { section }),
+});
 
 /** What is held against the bound: the ratio to the baseline, or the figure itself. */
 export const valueOf = ({ measured, baseline }: Measured): number =>

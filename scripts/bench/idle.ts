@@ -5,9 +5,8 @@ import { readScenario } from '../../mocks/lab/scenario.ts';
 import type { LabHost } from '../../mocks/lab/lab-host.ts';
 import { bundlePath } from '../bundle.ts';
 import { codeCell, pageOf, table } from '../docs/markdown.ts';
-import { ensureParts } from '../parts/ensure.ts';
-import { clusterParts, kubeParts } from '../rig.ts';
-import type { Findings } from './figure.ts';
+import { kubeParts } from '../rig.ts';
+import { type Findings, found } from './figure.ts';
 
 const name = 'cluster';
 
@@ -22,21 +21,17 @@ interface HostIdle {
 
 /** How long the hosts of a cluster continue waiting for what is already true. */
 export async function measureIdle(): Promise<Findings> {
-  await ensureParts(clusterParts);
   const hosts = await runOnce();
   const all = hosts.reduce((sum, host) => sum + host.waitSeconds + host.delaySeconds, 0);
-  return {
-    figures: [
-      { name: 'idle time of all hosts of a cluster', unit: 's', measured: all, bound: 3 },
-      {
-        name: 'boots of a host of that cluster until it runs the image that was built, the most',
-        unit: 'boots',
-        measured: Math.max(...hosts.map(({ boots }) => boots)),
-        bound: 1,
-      },
+  const boots = Math.max(...hosts.map((host) => host.boots));
+  const booted = 'boots of a host of that cluster until it runs the image that was built, the most';
+  return found(
+    [
+      ['idle time of all hosts of a cluster', 's', all, 3],
+      [booted, 'boots', boots, 1],
     ],
-    section: sectionOf(hosts),
-  };
+    sectionOf(hosts),
+  );
 }
 
 /** @throws Error when the runScenario did not come out as it must */

@@ -25,7 +25,7 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../../test/support/kubelet-request.ts';
-import type { Measured } from './figure.ts';
+import { type Findings, found } from './figure.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -41,12 +41,12 @@ async function used(): Promise<{ readonly resident: number; readonly heap: numbe
 }
 
 /** What keeps growing in a controller that runs for long. */
-export async function measureLeaks(): Promise<readonly Measured[]> {
-  const rows = [
-    ['resident memory that 1,000 rotations of token and CA add to 1,000', await rotations(), 16],
-    ['heap that 20 hours of events add to four', await hoursOfEvents(), 2],
-  ] as const;
-  return rows.map(([name, measured, bound]) => ({ name, measured, unit: 'MiB', bound }));
+export async function measureLeaks(): Promise<Findings> {
+  const rotated = 'resident memory that 1,000 rotations of token and CA add to 1,000';
+  return found([
+    [rotated, 'MiB', await rotations(), 16],
+    ['heap that 20 hours of events add to four', 'MiB', await hoursOfEvents(), 2],
+  ]);
 }
 
 /** Refuses each token after its first use, so that the next one is looked for, and the same CA in another text. */

@@ -5,14 +5,7 @@ import { pageOf, sections } from '../docs/markdown.ts';
 import { measureBootstrapMemory } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
-import {
-  type Figure,
-  type Findings,
-  isWithin,
-  type Measured,
-  renderTable,
-  valueOf,
-} from './figure.ts';
+import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';
 import { measureLeaks } from './leaks.ts';
 import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
@@ -21,24 +14,18 @@ import { measureStartUp } from './start-up.ts';
 import { measureWaiting } from './waiting.ts';
 import { measureWrites } from './write.ts';
 
-type Measure = () => Promise<Findings>;
-
-const alone =
-  (measure: () => Promise<readonly Measured[]>): Measure =>
-  async () => ({ figures: await measure() });
-
-const groups: Readonly<Record<string, Measure>> = {
-  'start-up': alone(measureStartUp),
-  write: alone(measureWrites),
-  'bootstrap-memory': alone(measureBootstrapMemory),
-  'kube-reaction': alone(measureKubeReaction),
-  'local-reaction': alone(measureLocalReaction),
-  waiting: alone(measureWaiting),
+const groups: Readonly<Record<string, () => Promise<Findings>>> = {
+  'start-up': measureStartUp,
+  write: measureWrites,
+  'bootstrap-memory': measureBootstrapMemory,
+  'kube-reaction': measureKubeReaction,
+  'local-reaction': measureLocalReaction,
+  waiting: measureWaiting,
   controller: measureController,
-  'node-controller': alone(measureNodeController),
-  capi: alone(measureCapi),
+  'node-controller': measureNodeController,
+  capi: measureCapi,
   idle: measureIdle,
-  leaks: alone(measureLeaks),
+  leaks: measureLeaks,
 };
 
 /** Measures the groups that are named, or all, and writes JSON to standard output. */

@@ -1,5 +1,4 @@
 // Figures of the controller of pools; as a program: its work with so many nodes, as JSON.
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,16 +7,15 @@ import { type Followed, followed } from '../../src/adapters/kube/follow.ts';
 import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/cluster/kinds.ts';
 import { poolControllers } from '../../src/controllers/pools/controllers.ts';
 import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
-import { type Millis, minutes } from '../../src/model/duration.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { minutes } from '../../src/model/duration.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { runControllers } from '../../src/reconcile/manager.ts';
-import { type Figure, percentile } from './figure.ts';
-import { run } from './process.ts';
+import { fakeClock } from '../../test/support/fake-clock.ts';
+import { type Findings, found, percentile } from './figure.ts';
+import { memoryMiBOf, run } from './process.ts';
 
 const poolCount = 12;
 const draining = 50;
-const command = 'npm run bench -- node-controller';
 
 interface Work {
   /** Processor time of each event, until all that follows from it is done, in seconds. */
@@ -29,42 +27,21 @@ interface Work {
 }
 
 /** What the controller of pools needs in a large cluster. */
-export async function measureNodeController(): Promise<readonly Figure[]> {
+export async function measureNodeController(): Promise<Findings> {
   const [small, large] = [await workOf(1000), await workOf(5000)];
   const with1000 = `with 1000 nodes in ${poolCount} pools, ${draining} of which drain`;
-  return [
-    {
-      ...{ name: `a change of a node ${with1000}, 99 of 100`, unit: 's', bound: 0.01, command },
-      measured: percentile(small.events, 99),
-    },
-    {
-      ...{
-        name: `the change that keeps its event loop the longest ${with1000}`,
-        unit: 's',
-        bound: 0.05,
-      },
-      ...{ measured: Math.max(...small.events), command },
-    },
-    {
-      ...{
-        name: 'a minute in which each of 5000 nodes changes once',
-        unit: 's',
-        bound: 6,
-        command,
-      },
-      measured: large.minute,
-      baseline: { name: 'the same of 1000 nodes', measured: small.minute },
-    },
-    {
-      ...{ name: `its requests ${with1000}, while nothing changes`, unit: 'requests per minute' },
-      // The pods of each node that drains every five seconds, and the release twice.
-      ...{ measured: small.quietRequests, bound: draining * 12 + 2, command },
-    },
-    {
-      ...{ name: `peak RSS of the controller of pools ${with1000}`, unit: 'MiB', bound: 150 },
-      ...{ measured: small.peakMiB, command },
-    },
-  ];
+  const longest = `the change that keeps its event loop the longest ${with1000}`;
+  const ofSmall = { name: 'the same of 1000 nodes', measured: small.minute };
+  const quiet = `its requests ${with1000}, while nothing changes`;
+  // The pods of each node that drains every five seconds, and the release twice.
+  const quietBound = draining * 12 + 2;
+  return found([
+    [`a change of a node ${with1000}, 99 of 100`, 's', percentile(small.events, 99), 0.01],
+    [longest, 's', Math.max(...small.events), 0.05],
+    ['a minute in which each of 5000 nodes changes once', 's', large.minute, 6, ofSmall],
+    [quiet, 'requests per minute', small.quietRequests, quietBound],
+    [`peak RSS of the controller of pools ${with1000}`, 'MiB', small.peakMiB, 150],
+  ]);
 }
 
 /** As the first line of `build/entry.ts` has Node run the product. */
@@ -91,35 +68,6 @@ async function workOf(nodes: number): Promise<Work> {
 const secondsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1e6;
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** A clock that moves only by hand. */
-function handClock() {
-  let now = 0;
-  const sleepers = new Set<{ readonly at: Millis; readonly wake: () => void }>();
-  const clock: Clock = {
-    now: () => now,
-    elapsed: () => now,
-    sleep: (duration, signal) =>
-      new Promise((resolve, reject) => {
-        const sleeper = { at: now + duration, wake: resolve };
-        sleepers.add(sleeper);
-        signal.addEventListener('abort', () => {
-          sleepers.delete(sleeper);
-          reject(signal.reason as Error);
-        });
-      }),
-  };
-  const advance = async (duration: Millis): Promise<void> => {
-    now += duration;
-    for (const sleeper of sleepers) {
-      if (sleeper.at > now) continue;
-      sleepers.delete(sleeper);
-      sleeper.wake();
-    }
-    await turn();
-  };
-  return { clock, advance };
-}
 
 const role = (name: string): string => `node-role.kubernetes.io/${name}`;
 
@@ -218,17 +166,17 @@ const merged = (pool: KubeObject, { spec, status }: KubeObject): KubeObject => (
 
 async function measure(count: number): Promise<Work> {
   const { kube, change, requests } = largeCluster(count);
-  const { clock, advance } = handClock();
+  const clock = fakeClock({ auto: false });
   const scope = { kube, clock, emit: () => undefined };
   const random = { uuid: () => 'u', between: (low: number) => low, bytes: () => new Uint8Array() };
   const { signal } = new AbortController();
   const pools = poolControllers({ ...scope, namespace: 'n' });
   void runControllers({ ...scope, random, signal }, pools);
-  for (let second = 0; second < 10; second += 1) await advance(1000);
+  for (let second = 0; second < 10; second += 1) await clock.advance(1000);
   const events: number[] = [];
   for (let index = 0; index < 1000; index += 1) {
     // Every pool may be decided on again, so that the event waits for nothing.
-    await advance(1001);
+    await clock.advance(1001);
     const since = process.cpuUsage();
     change((index * 7) % count, 2 + index);
     await turn();
@@ -238,15 +186,13 @@ async function measure(count: number): Promise<Work> {
   const before = process.cpuUsage();
   for (let index = 0; index < count; index += 1) {
     change(index, 5000 + index);
-    await advance(minutes(1) / count);
+    await clock.advance(minutes(1) / count);
   }
   const minute = secondsOf(process.cpuUsage(before));
   const from = requests();
-  for (let second = 0; second < 60; second += 1) await advance(1000);
-  const peak = /^VmHWM:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
-  return {
-    ...{ events, minute, quietRequests: requests() - from, peakMiB: Number(peak) / 1024 },
-  };
+  for (let second = 0; second < 60; second += 1) await clock.advance(1000);
+  const peakMiB = memoryMiBOf('self', 'VmHWM');
+  return { events, minute, quietRequests: requests() - from, peakMiB };
 }
 
 if (process.argv[1] === import.meta.filename) {

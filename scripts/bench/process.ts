@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import type { Machine, RanCommand } from '../../mocks/host/machine.ts';
 import { nsenterOptions } from '../../mocks/host/programs.ts';
@@ -7,15 +9,13 @@ import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { bundlePath } from '../bundle.ts';
 
 /** A program that was run to its end. */
-export interface Finished {
-  readonly exitCode: number;
+interface Finished {
   readonly seconds: number;
   readonly stderr: string;
 }
 
 /** A process while it runs, as the kernel sees it. */
 export interface Watched {
-  readonly pid: number;
   /** Processor time of the process and of its children that ended, in seconds. */
   readonly cpuSeconds: () => number;
   readonly residentMiB: () => number;
@@ -25,31 +25,22 @@ export interface Watched {
   readonly stop: () => void;
 }
 
-/** Starts a program. */
-export function start(
-  argv: readonly [string, ...string[]],
-  environment: Readonly<Record<string, string>> = {},
-): Watched {
-  const [program, ...args] = argv;
+type Argv = readonly [string, ...string[]];
+
+/** Starts a program; its standard error is kept. */
+export function start([program, ...args]: Argv, environment: NodeJS.ProcessEnv = {}): Watched {
   const since = performance.now();
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...environment },
   });
-  let stderr = '';
-  child.stderr.on('data', (data: Buffer) => {
-    stderr += data.toString();
-  });
+  const stderr = text(child.stderr);
   const pid = child.pid ?? 0;
-  const ended = new Promise<Finished>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => {
-      resolve({ exitCode: code ?? 1, seconds: (performance.now() - since) / 1000, stderr });
-    });
-  });
   return {
-    pid,
-    ended,
+    ended: once(child, 'close').then(async () => {
+      const seconds = (performance.now() - since) / 1000;
+      return { seconds, stderr: await stderr };
+    }),
     cpuSeconds: () => cpuSecondsOf(pid),
     residentMiB: () => memoryMiBOf(pid, 'VmRSS'),
     peakMiB: () => memoryMiBOf(pid, 'VmHWM'),
@@ -58,10 +49,7 @@ export function start(
 }
 
 /** Runs a program to its end. */
-export const run = (
-  argv: readonly [string, ...string[]],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Finished> => start(argv, environment).ended;
+export const run = (argv: Argv): Promise<Finished> => start(argv).ended;
 
 /** Clock ticks of the kernel in a second, fixed on Linux as user space sees it. */
 const ticksPerSecond = 100;
@@ -73,7 +61,8 @@ function cpuSecondsOf(pid: number): number {
   return (user + system) / ticksPerSecond;
 }
 
-function memoryMiBOf(pid: number, name: 'VmRSS' | 'VmHWM'): number {
+/** What the kernel says of the memory of a process: what is resident, or the most that ever was. */
+export function memoryMiBOf(pid: number | 'self', name: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1024;
 }

@@ -14,17 +14,15 @@ import { minutes } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { unitState, unitWatch } from '../../src/steps/host/systemd-unit.ts';
-import { ensureParts } from '../parts/ensure.ts';
-import { clusterParts, startRig } from '../rig.ts';
-import { type Measured, median, percentile } from './figure.ts';
+import { startRig } from '../rig.ts';
+import { type Findings, found, median, percentile } from './figure.ts';
 import { pause } from './process.ts';
 
 const samples = 500;
 const node = 'm0';
 
 /** How soon a condition of a node that became true is acted on. */
-export async function measureKubeReaction(): Promise<readonly Measured[]> {
-  await ensureParts(clusterParts);
+export async function measureKubeReaction(): Promise<Findings> {
   await using rig = await startRig({ crds: [] });
   await rig.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
   const kube = kubeCluster({
@@ -35,12 +33,9 @@ export async function measureKubeReaction(): Promise<readonly Measured[]> {
   });
   const watched = await watchedTimes(rig, kube);
   await kube.close();
-  return [
-    {
-      name: 'a condition of the cluster to the reaction, 99 of 100',
-      ...{ unit: 's', measured: percentile(watched, 99), bound: 0.1 },
-    },
-  ];
+  return found([
+    ['a condition of the cluster to the reaction, 99 of 100', 's', percentile(watched, 99), 0.1],
+  ]);
 }
 
 /** From sending the change to the call of whoever follows, in seconds. */
@@ -96,7 +91,7 @@ interface Condition {
 }
 
 /** How soon a file or a unit of the host is acted on. */
-export async function measureLocalReaction(): Promise<readonly Measured[]> {
+export async function measureLocalReaction(): Promise<Findings> {
   await using single = await openSingleHost({
     role: 'master',
     isControlPlaneDone: false,
@@ -115,17 +110,11 @@ export async function measureLocalReaction(): Promise<readonly Measured[]> {
   const commands = await commandTimes(host);
   const watch = unitWatch(host, [unit]);
   const units = await timesOf(unitSamples, started, { within, watch, every: within });
-  return [
-    {
-      name: 'a file of the host to the end of the wait, 99 of 100',
-      ...{ unit: 's', measured: percentile(files, 99), bound: 0.05 },
-    },
-    {
-      name: 'a unit of the host to the end of the wait',
-      ...{ unit: 's', measured: median(units), bound: 3 },
-      baseline: { name: 'one command by the stand-in of nsenter', measured: median(commands) },
-    },
-  ];
+  const bare = { name: 'one command by the stand-in of nsenter', measured: median(commands) };
+  return found([
+    ['a file of the host to the end of the wait, 99 of 100', 's', percentile(files, 99), 0.05],
+    ['a unit of the host to the end of the wait', 's', median(units), 3, bare],
+  ]);
 }
 
 /** What bootkube shows by: a file that comes. The look is that of the wait for it. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
 import { singleHostWords } from '../../mocks/lab/single-host.ts';
-import { type Measured, median } from './figure.ts';
+import { type Findings, found, median } from './figure.ts';
 import { run, start } from './process.ts';
 
 const rounds = 21;
@@ -18,36 +18,32 @@ const bareReport = `
 `;
 
 /** How soon help is printed, and how soon the service hears of the host. */
-export async function measureStartUp(): Promise<readonly Measured[]> {
+export async function measureStartUp(): Promise<Findings> {
   const root = await mkdtemp(join(tmpdir(), 'bootwright-bench-'));
-  const help = await compare(
-    { name: '`--help`', baseline: 'bare Node', bound: 2 },
+  const [bareHelp, help] = await medians(
     async () => (await run([process.execPath, '-e', '0'])).seconds,
     async () => (await run([bundlePath, '--help'])).seconds,
   );
-  const first = await compare(
-    { name: 'start to the first request', baseline: 'bare Node with the same request', bound: 3 },
+  const [bareFirst, first] = await medians(
     () => timeToRequest((url) => [process.execPath, '-e', bareReport, url], root),
     () => timeToRequest((url) => [bundlePath, ...singleHostWords('master', url)], root),
   );
   await rm(root, { recursive: true });
-  return [help, first];
+  const same = { name: 'bare Node with the same request', measured: bareFirst };
+  return found([
+    ['`--help`', 's', help, 2, { name: 'bare Node', measured: bareHelp }],
+    ['start to the first request', 's', first, 3, same],
+  ]);
 }
 
 /** Measures a bare program and ours in turns, in seconds. */
-async function compare(
-  { name, baseline, bound }: { readonly name: string; baseline: string; bound: number },
+async function medians(
   bare: () => Promise<number>,
   ours: () => Promise<number>,
-): Promise<Measured> {
-  const times: { readonly bare: number; readonly ours: number }[] = [];
-  for (let round = 0; round < rounds; round += 1)
-    times.push({ bare: await bare(), ours: await ours() });
-  return {
-    ...{ name, unit: 's', bound },
-    measured: median(times.map((one) => one.ours)),
-    baseline: { name: baseline, measured: median(times.map((one) => one.bare)) },
-  };
+): Promise<readonly [bare: number, ours: number]> {
+  const times: (readonly [number, number])[] = [];
+  for (let round = 0; round < rounds; round += 1) times.push([await bare(), await ours()]);
+  return [median(times.map(([time]) => time)), median(times.map(([, time]) => time))];
 }
 
 async function timeToRequest(

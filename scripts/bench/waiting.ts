@@ -1,8 +1,7 @@
 import { minutes, seconds } from '../../src/model/duration.ts';
-import { ensureParts } from '../parts/ensure.ts';
-import { clusterParts, startRig } from '../rig.ts';
+import { startRig } from '../rig.ts';
 import { makeInstallConfig, makeNodes, openBootstrapStage } from './bootstrap.ts';
-import type { Measured } from './figure.ts';
+import { type Findings, found } from './figure.ts';
 import { openStage, over, pause, seen } from './process.ts';
 
 const watched = minutes(3);
@@ -14,14 +13,20 @@ const settling = seconds(15);
 const comingMasters = 2;
 
 /** How often hosts that wait ask the service and the API server. */
-export async function measureWaiting(): Promise<readonly Measured[]> {
-  await ensureParts(clusterParts);
+export async function measureWaiting(): Promise<Findings> {
   // They cost nothing while they wait, so both are watched at once.
-  const [worker, bootstrap] = await Promise.all([measureWorker(), measureBootstrap()]);
-  return [worker, ...bootstrap];
+  const [worker, [service, api]] = await Promise.all([requestsOfWorker(), requestsOfBootstrap()]);
+  const unit = 'requests per minute';
+  return found([
+    // Two look at the masters, and one asks whether the service still installs this host.
+    ['requests of a waiting worker', unit, worker, 3],
+    ['requests of a bootstrap host that waits for masters', unit, service, 2],
+    // A watch is asked to end after ten seconds, so that one that died is noticed.
+    ['its requests to the API server', unit, api, 7],
+  ]);
 }
 
-async function measureWorker(): Promise<Measured> {
+async function requestsOfWorker(): Promise<number> {
   await using stage = await openStage('worker');
   stage.host.machine.writer.seconds = 0.5;
   const agent = stage.agent();
@@ -29,25 +34,20 @@ async function measureWorker(): Promise<Measured> {
   const requests = await perMinute(() => stage.host.inventory.requests.length);
   agent.stop();
   await agent.ended;
-  // Two look at the masters, and one asks whether the service still installs this host.
-  return figureOf('requests of a waiting worker', requests, 3);
+  return requests;
 }
 
-async function measureBootstrap(): Promise<readonly Measured[]> {
+/** Those to the service, and those to the API server. */
+async function requestsOfBootstrap(): Promise<readonly [number, number]> {
   await using rig = await startRig({ crds: [], isAudited: true });
   await makeInstallConfig(rig);
   await makeNodes(rig, comingMasters, comingMasters);
   const user = { name: 'bench-bootstrap', groups: ['system:masters'] };
   await using stage = await openBootstrapStage(await rig.kubeconfigFor({ user }));
-  const [service, api] = await Promise.all([
+  return await Promise.all([
     perMinute(() => stage.host.inventory.requests.length),
     perMinute(async () => (await rig.audited(user.name)).length),
   ]);
-  return [
-    figureOf('requests of a bootstrap host that waits for masters', service, 2),
-    // A watch is asked to end after ten seconds, so that one that died is noticed.
-    figureOf('its requests to the API server', api, 7),
-  ];
 }
 
 async function perMinute(count: () => number | Promise<number>): Promise<number> {
@@ -56,7 +56,3 @@ async function perMinute(count: () => number | Promise<number>): Promise<number>
   await pause(watched);
   return ((await count()) - before) / (watched / minutes(1));
 }
-
-const figureOf = (name: string, measured: number, bound: number): Measured => ({
-  ...{ name, unit: 'requests per minute', measured, bound },
-});

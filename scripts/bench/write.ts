@@ -1,5 +1,5 @@
 import { seconds } from '../../src/model/duration.ts';
-import type { Measured } from './figure.ts';
+import { type FigureRow, type Findings, found } from './figure.ts';
 import { openStage, over, pause, seen, type Watched, writeSeconds } from './process.ts';
 
 interface Write {
@@ -10,23 +10,23 @@ interface Write {
 }
 
 /** What the agent adds to a write, with the service there and with it dead from half the write on. */
-export async function measureWrites(): Promise<readonly Measured[]> {
+export async function measureWrites(): Promise<Findings> {
   const bare = await bareSeconds();
   const alive = await writeOnce(false);
   const dead = await writeOnce(true);
-  return [
-    { name: 'peak RSS while writing', unit: 'MiB', measured: alive.peakMiB, bound: 100 },
-    ...figuresOf('', alive, bare),
-    ...figuresOf(', service dead from half the write on', dead, bare),
-  ];
+  return found([
+    ['peak RSS while writing', 'MiB', alive.peakMiB, 100],
+    ...rowsOf('', alive, bare),
+    ...rowsOf(', service dead from half the write on', dead, bare),
+  ]);
 }
 
-function figuresOf(when: string, write: Write, bare: number): readonly Measured[] {
+function rowsOf(when: string, write: Write, bare: number): readonly FigureRow[] {
   const cpu = (write.cpuSeconds / bare) * 100;
   const wall = Math.max(0, write.wallSeconds - bare);
   return [
-    { name: `CPU added to a write${when}`, unit: '%', measured: cpu, bound: 1 },
-    { name: `wall time added to a write${when}`, unit: 's', measured: wall, bound: 0.2 },
+    [`CPU added to a write${when}`, '%', cpu, 1],
+    [`wall time added to a write${when}`, 's', wall, 0.2],
   ];
 }
 

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,17 +8,7 @@ import { afterEach, beforeEach } from 'vitest';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import { nsenterOptions } from '../../mocks/host/programs.ts';
-import {
-  type HostServer,
-  placeStandIn,
-  serveHost,
-  type StandInLanguage,
-} from '../../mocks/host/socket-server.ts';
-
-/** The languages that the stand-in for nsenter can be run in on this machine. */
-export const languages: readonly StandInLanguage[] = existsSync('/usr/bin/perl')
-  ? ['perl', 'node']
-  : ['node'];
+import { type HostServer, placeStandIn, serveHost } from '../../mocks/host/socket-server.ts';
 
 /** How a command of a simulated host ended. */
 interface Ended {
@@ -36,7 +25,7 @@ interface HostSpec {
   readonly machine: Machine;
   readonly server: HostServer;
   /** Starts it; a test does so once. */
-  readonly begin: (plan?: object, language?: StandInLanguage) => Promise<void>;
+  readonly begin: (plan?: object) => Promise<void>;
   readonly start: (...argv: readonly string[]) => ChildProcess;
   /** Runs a command without stdin to its end. */
   readonly run: (...argv: readonly string[]) => Promise<Ended>;
@@ -77,11 +66,11 @@ export function labHost(): HostSpec {
     get server() {
       return server;
     },
-    begin: async (plan = {}, language = languages[0] ?? 'node') => {
+    begin: async (plan = {}) => {
       const usual = { name: 'm1', write: { seconds: 0.3, lineMillis: 50 } };
       machine = buildMachine(HostPlan.parse({ ...usual, ...plan }), join(folder, 'root'));
       server = await serveHost(machine, join(folder, 'socket'));
-      await placeStandIn(join(folder, 'bin'), join(folder, 'socket'), language);
+      await placeStandIn(join(folder, 'bin'), join(folder, 'socket'));
     },
     start,
     run: (...argv) => {
