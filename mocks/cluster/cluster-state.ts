@@ -86,7 +86,7 @@ export type Purpose = 'client' | 'serving';
 export type ClusterEvent =
   | { readonly kind: 'bootkube-started' }
   | { readonly kind: 'rebooted'; readonly host: string }
-  | { readonly kind: 'override-seen'; readonly isSet: boolean }
+  | { readonly kind: 'override-seen' }
   | { readonly kind: 'request-approved'; readonly host: string; readonly purpose: Purpose }
   | { readonly kind: 'api-due' }
   | { readonly kind: 'config-server-due' }

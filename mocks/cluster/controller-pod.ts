@@ -13,7 +13,7 @@ import {
 } from './pods.ts';
 import { isReady } from './layering/controllers.ts';
 import { hasRole } from '../layering/objects.ts';
-import { type ClusterWork, podRef, reportPod } from './site.ts';
+import { type ClusterWork, dataOf, podRef, reportPod, secretData } from './site.ts';
 
 /** A kubelet waits 10 s after the first crash and twice as long after each more (`MaxContainerBackOff`); so much is left in the lab. */
 const FIRST_BACKOFF_MILLIS = 1000;
@@ -171,24 +171,16 @@ async function environmentOf(work: ClusterWork, { spec }: Job): Promise<Record<s
       continue;
     }
     const { name, key, optional } = one.valueFrom.configMapKeyRef;
-    const value = (await dataOf(work, 'ConfigMap', name))[key];
+    const ref = { kind: kinds.ConfigMap, name, namespace: controllerNamespace };
+    const value = (await dataOf(work, ref))[key];
     if (value !== undefined) env[one.name] = value;
     else if (!optional) work.complain(`couldn't find key ${key} in ConfigMap ${name}`);
   }
-  for (const { secret } of volumes) {
-    for (const { key } of secret?.items ?? []) {
-      const token = (await dataOf(work, 'Secret', secret?.secretName ?? ''))[key] ?? '';
-      env['PULL_SECRET_TOKEN'] = Buffer.from(token, 'base64').toString('utf8');
+  for (const { secret: { secretName: name, items } = { secretName: '', items: [] } } of volumes) {
+    for (const { key } of items) {
+      const token = (await secretData(work, { name, namespace: controllerNamespace }))[key];
+      env['PULL_SECRET_TOKEN'] = String(token ?? '');
     }
   }
   return env;
-}
-
-async function dataOf(
-  { kube }: ClusterWork,
-  kind: 'ConfigMap' | 'Secret',
-  name: string,
-): Promise<Readonly<Record<string, string>>> {
-  const ref = { kind: kinds[kind], name, namespace: controllerNamespace };
-  return ((await kube.client.get(ref))?.['data'] ?? {}) as Readonly<Record<string, string>>;
 }

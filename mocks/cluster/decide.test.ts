@@ -157,7 +157,7 @@ describe('a cluster that starts', () => {
 
   it('complains of an etcd that is left with one member', () => {
     const plan = planOf({ needsEtcdOverride: true });
-    const seen: ClusterEvent = { kind: 'override-seen', isSet: true };
+    const seen: ClusterEvent = { kind: 'override-seen' };
     const { state } = after(plan, started, rebooted('m1'), seen);
     expect(state.complaints).toEqual(['etcd was left with 1 member']);
   });
@@ -166,7 +166,7 @@ describe('a cluster that starts', () => {
     const plan = planOf({ needsEtcdOverride: true });
     const before = after(plan, started, rebooted('m1'), rebooted('m2'));
     expect(before.actions).not.toContain('end-bootkube');
-    const seen: ClusterEvent = { kind: 'override-seen', isSet: true };
+    const seen: ClusterEvent = { kind: 'override-seen' };
     expect(after(plan, started, rebooted('m1'), rebooted('m2'), seen).actions).toContain(
       'end-bootkube',
     );

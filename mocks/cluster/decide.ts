@@ -107,8 +107,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     return { state: { ...turn.state, heldStep: undefined }, actions };
   },
 
-  'override-seen': (state, { isSet }, plan) =>
-    isSet ? whenEnough({ ...state, isOverridden: true }, plan) : stay(state),
+  'override-seen': (state, _, plan) => whenEnough({ ...state, isOverridden: true }, plan),
 
   'bootkube-due': (state, _, plan) => {
     const { pace, apiMoves, adminsRefusedSeconds: refused = 0 } = plan;

@@ -15,9 +15,24 @@ interface Manifest {
   readonly object: KubeObject;
 }
 
+/** What lies on the bootstrap host for its cluster, as texts with their paths. */
+export async function readManifests({ real }: ClusterWork['bootstrap']['files']) {
+  const found = folders.map(async (folder) => {
+    const place = await real(folder);
+    const names = (await readdir(place).catch(() => [])).filter((name) => /\.ya?ml$/.test(name));
+    return Promise.all(
+      names.toSorted().map(async (name) => {
+        return { file: `${folder}/${name}`, text: await readFile(join(place, name), 'utf8') };
+      }),
+    );
+  });
+  return (await Promise.all(found)).flat();
+}
+
 /** Applies every manifest of the bootstrap host; namespaces come first, as everything else needs theirs. */
 export async function applyManifests(work: ClusterWork): Promise<void> {
-  const found = (await Promise.all(folders.map((folder) => manifestsIn(work, folder)))).flat();
+  const texts = await readManifests(work.bootstrap.files);
+  const found = texts.flatMap(({ file, text }) => documentsOf(work, file, text));
   const isNamespace = ({ kind }: Manifest): boolean => kind === 'Namespace';
   const inOrder = [...found.filter(isNamespace), ...found.filter((one) => !isNamespace(one))];
   for (const { file, kind, object } of inOrder) {
@@ -27,19 +42,6 @@ export async function applyManifests(work: ClusterWork): Promise<void> {
       work.complain(`${file} was refused: ${error instanceof Error ? error.message : ''}`);
     }
   }
-}
-
-async function manifestsIn(work: ClusterWork, folder: string): Promise<readonly Manifest[]> {
-  const { files } = work.bootstrap;
-  const place = await files.real(folder);
-  const names = await readdir(place).catch(() => []);
-  const texts = await Promise.all(
-    names
-      .filter((name) => /\.ya?ml$/.test(name))
-      .toSorted()
-      .map(async (name) => ({ name, text: await readFile(join(place, name), 'utf8') })),
-  );
-  return texts.flatMap(({ name, text }) => documentsOf(work, `${folder}/${name}`, text));
 }
 
 function documentsOf(work: ClusterWork, file: string, text: string): readonly Manifest[] {

@@ -57,12 +57,16 @@ async function poll(work: ClusterWork, { emit, reported }: Seen): Promise<void> 
   const ready = await client.get({
     ...{ kind: kinds.Event, namespace: controllerNamespace, name: controllerReady },
   });
-  const isReadyNow = ready === undefined ? [] : [readyController];
-  for (const { name, event } of [
-    ...overrideIn(etcd),
-    ...isReadyNow,
+  const seen: readonly Observed[] = [
+    ...(isOverridden(etcd)
+      ? [{ name: 'override', event: { kind: 'override-seen' } } as const]
+      : []),
+    ...(ready === undefined
+      ? []
+      : [{ name: controllerReady, event: { kind: 'controller-ready' } } as const]),
     ...requests.flatMap(approvalIn),
-  ]) {
+  ];
+  for (const { name, event } of seen) {
     if (!reported.has(name)) emit(event);
     reported.add(name);
   }
@@ -73,14 +77,6 @@ interface Observed {
   readonly name: string;
   readonly event: ClusterEvent;
 }
-
-const readyController: Observed = {
-  name: controllerReady,
-  event: { kind: 'controller-ready' },
-};
-
-const overrideIn = (etcd: KubeObject | undefined): readonly Observed[] =>
-  isOverridden(etcd) ? [{ name: 'override', event: { kind: 'override-seen', isSet: true } }] : [];
 
 function approvalIn(request: KubeObject): readonly Observed[] {
   const { name } = request.metadata;

@@ -103,6 +103,23 @@ export async function reportNode(work: ClusterWork, host: string, isReady: boole
   await work.kube.client.mergeStatus({ kind: kinds.Node, name: host }, status);
 }
 
+/** The data of a Secret or a ConfigMap; none where it is not there. */
+export async function dataOf(
+  { kube }: Pick<ClusterSite, 'kube'>,
+  ref: KubeRef,
+): Promise<Readonly<Record<string, string>>> {
+  return ((await kube.client.get(ref))?.['data'] ?? {}) as Readonly<Record<string, string>>;
+}
+
+/** The same of a Secret, decoded. */
+export async function secretData(
+  site: Pick<ClusterSite, 'kube'>,
+  place: Omit<KubeRef, 'kind'>,
+): Promise<Readonly<Record<string, Buffer>>> {
+  const data = Object.entries(await dataOf(site, { kind: kinds.Secret, ...place }));
+  return Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, 'base64')]));
+}
+
 /** Where a pod is. */
 export const podRef = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
   ...{ kind: kinds.Pod, name, namespace },

@@ -28,8 +28,6 @@ type DiskPlan = z.infer<typeof DiskPlan>;
 export const HostPlan = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9-]*$/),
   ...liveFields,
-  /** The firmware accepts a boot order and forgets it. */
-  forgetsBootOrder: z.boolean().default(false),
   disks: z.array(DiskPlan).default(() => [DiskPlan.parse({ name: 'sda' })]),
   write: WriterSettings.prefault({}),
   /** The name that the host calls itself; its name unless given. */
@@ -75,7 +73,7 @@ export function buildMachine(
     hostname: live.hostname,
     addresses: plan.addresses,
     devices,
-    firmware: firmwareOf(plan.firmware, plan.forgetsBootOrder),
+    firmware: firmwareOf(plan.firmware),
     files: hostFiles(root),
     writer: { ...plan.write },
     ran: [],

@@ -17,20 +17,17 @@ export interface Firmware {
   order: readonly string[];
   /** Entry that the running system was started from. */
   readonly current: string;
-  /** Writing the order is accepted and forgotten. */
-  readonly forgetsOrder: boolean;
 }
 
 /** Number of the entry that starts the live medium. */
 const LIVE_ENTRY = '0001';
 
 /** Firmware of a machine that was started from its virtual CD. */
-export const firmwareOf = (kind: Firmware['kind'], forgetsOrder = false): Firmware => ({
+export const firmwareOf = (kind: Firmware['kind']): Firmware => ({
   kind,
   entries: [{ number: LIVE_ENTRY, label: 'UEFI: Virtual CD' }],
   order: [LIVE_ENTRY],
   current: LIVE_ENTRY,
-  forgetsOrder,
 });
 
 /** The lowest number that no entry has. */

@@ -119,7 +119,8 @@ function environmentOf(payload: Buffer): Readonly<Record<string, string>> {
 export async function placeStandIn(into: string, socketPath: string): Promise<void> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const perl = folders.map((one) => join(one, 'perl')).find((path) => existsSync(path));
-  if (perl === undefined) throw new Error('no perl in PATH; install it: nsenter is simulated by it');
+  if (perl === undefined)
+    throw new Error('no perl in PATH; install it: nsenter is simulated by it');
   const source = await readFile(join(import.meta.dirname, '..', 'bin', 'nsenter.pl'), 'utf8');
   const program = source.replace(/^#!.*\n/, `#!${perl}\n`).replace('@SOCKET@', socketPath);
   await mkdir(into, { recursive: true });

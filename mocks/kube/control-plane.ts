@@ -69,8 +69,11 @@ export async function startControlPlane(
       addControllerManager(ours, server, controllers),
     /** A kubeconfig text for anybody, at any address; without a user for an administrator. */
     kubeconfigFor: async (server: string, user?: KubeUser | Token): Promise<string> => {
-      const credentials = await credentialsOf(pki, user);
-      return renderKubeconfig({ server, ca: pki.ca.certificate, user: credentials });
+      const ca = pki.ca.certificate;
+      if (user === undefined)
+        return renderKubeconfig({ server, ca, user: await pki.issueForAdmin(administrator) });
+      const credentials = 'token' in user ? user : await pki.issueFor(user);
+      return renderKubeconfig({ server, ca, user: credentials });
     },
     /** Whether servers know the authority of administrators; waits until the one at the address goes by it. */
     trustAdmins: async (isTrusted: boolean, server: string): Promise<void> => {
@@ -110,14 +113,6 @@ async function writeAuditPolicy(folder: string): Promise<AuditFiles> {
   return { policy, log: join(folder, 'audit.log') };
 }
 
-function credentialsOf(
-  { issueFor, issueForAdmin }: Pki,
-  user: KubeUser | Token | undefined,
-): PemPair | Token | Promise<PemPair> {
-  if (user === undefined) return issueForAdmin(administrator);
-  return 'token' in user ? user : issueFor(user);
-}
-
 async function isKnown(client: KubeClient): Promise<boolean> {
   try {
     return (await client.read('/readyz', limit())) !== '';
@@ -153,7 +148,7 @@ async function addServer(ours: Ours, name: string, etcdPrefix?: string): Promise
       ...(etcdPrefix === undefined ? {} : { etcdPrefix }),
     }),
     logFile: join(folder, `${name}.log`),
-    isReady: () => isReady(client),
+    isReady: async () => (await client.read('/readyz', limit())) === 'ok',
   });
   ends.push(control.kill);
   await control.start();
@@ -187,10 +182,6 @@ async function addControllerManager(
   ends.push(control.kill);
   await control.start();
   return control;
-}
-
-async function isReady(client: KubeClient): Promise<boolean> {
-  return (await client.read('/readyz', limit())) === 'ok';
 }
 
 const limit = (): AbortSignal => AbortSignal.timeout(PROBE_LIMIT_MILLIS);

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../../src/engine/events.ts';
-import { afterEvent, noProgress, takeFaults } from './host-progress.ts';
+import { afterEvent, noProgress, takeFaults, timesOf } from './host-progress.ts';
 import type { HostFault } from './scenario.ts';
 
+const eventsOf = (bodies: readonly RunEventBody[]): readonly RunEvent[] =>
+  bodies.map((event) => ({ ...event, at: 0, run: 'r' }));
+
 const after = (...events: readonly RunEventBody[]) =>
-  events.map((event): RunEvent => ({ ...event, at: 0, run: 'r' })).reduce(afterEvent, noProgress);
+  eventsOf(events).reduce(afterEvent, noProgress);
 
 const step = 'control-plane/wait-for-masters';
 const wait = (status: string, waited: number): RunEventBody => ({
@@ -18,32 +21,41 @@ const wait = (status: string, waited: number): RunEventBody => ({
 
 describe('what the events of an agent say', () => {
   it('tells what is missing while it waits', () => {
-    const progress = after(
+    const events: readonly RunEventBody[] = [
       { type: 'step.started', step, title: 'Wait', attempt: 1 },
       wait('0 of 2', 0),
       wait('1 of 2', 4000),
-    );
-    expect(progress).toMatchObject({ doing: 'Wait', waitingFor: '1 of 2' });
-    expect(progress.waits).toEqual([{ step, for: 'two masters are done', seconds: 4 }]);
+    ];
+    expect(after(...events)).toMatchObject({ doing: 'Wait', waitingFor: '1 of 2' });
+    const waited = [{ step, for: 'two masters are done', seconds: 4 }];
+    expect(timesOf(eventsOf(events))).toEqual({ waited, steps: [] });
   });
 
   it('knows how long a wait was, and that its step continues', () => {
-    const waited = after(wait('0 of 2', 0), {
-      type: 'wait.finished',
-      step,
-      sentence: 'two masters are done',
-      isReached: true,
-      waited: 7000,
-    });
-    expect(waited.waits).toEqual([{ step, for: 'two masters are done', seconds: 7 }]);
-    expect(waited.waitingFor).toBeUndefined();
-    expect(waited.steps).toEqual([]);
+    const sentence = 'two masters are done';
+    const events: readonly RunEventBody[] = [
+      wait('0 of 2', 0),
+      { type: 'wait.finished', step, sentence, isReached: true, waited: 7000 },
+    ];
+    expect(after(...events).waitingFor).toBeUndefined();
+    const waited = [{ step, for: sentence, seconds: 7 }];
+    expect(timesOf(eventsOf(events))).toEqual({ waited, steps: [] });
   });
 
   it('waits for nothing when the step has ended', () => {
-    const progress = after(wait('0 of 2', 0), { type: 'step.finished', step, duration: 7000 });
-    expect(progress.waitingFor).toBeUndefined();
-    expect(progress.steps).toEqual([{ step, seconds: 7 }]);
+    const end: RunEventBody = { type: 'step.finished', step, duration: 7000 };
+    expect(after(wait('0 of 2', 0), end).waitingFor).toBeUndefined();
+  });
+
+  it('tells how long each step was, the longest first', () => {
+    const events = [3, 7].map((seconds): RunEventBody => {
+      return { type: 'step.finished', step: `s${seconds}`, duration: seconds * 1000 };
+    });
+    const steps = [
+      { step: 's7', seconds: 7 },
+      { step: 's3', seconds: 3 },
+    ];
+    expect(timesOf(eventsOf(events))).toEqual({ waited: [], steps });
   });
 
   it('keeps the percentage until the step ends', () => {

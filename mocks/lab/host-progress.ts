@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../src/engine/events.ts';
+import type { HostReport } from './report.ts';
 import type { HostFault } from './scenario.ts';
 
 /** What the events of an agent say of one host so far. */
@@ -19,19 +20,11 @@ export interface HostProgress {
   readonly waitingFor?: string | undefined;
   /** The step that waits. */
   readonly waiting?: string | undefined;
-  readonly waits: readonly {
-    readonly step: string;
-    readonly for: string;
-    readonly seconds: number;
-  }[];
-  readonly steps: readonly { readonly step: string; readonly seconds: number }[];
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
 /** Nothing has happened yet. */
-export const noProgress: HostProgress = {
-  ...{ doing: '', titles: {}, waits: [], steps: [], highest: {} },
-};
+export const noProgress: HostProgress = { doing: '', titles: {}, highest: {} };
 
 /** What an event adds. */
 export function afterEvent(progress: HostProgress, event: RunEvent): HostProgress {
@@ -42,24 +35,15 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
     case 'step.progress':
       return afterProgress(progress, event);
     case 'wait.updated':
-      return {
-        ...progress,
-        waitingFor: event.status,
-        waiting: event.step,
-        waits: withWait(progress.waits, event),
-      };
+      return { ...progress, waitingFor: event.status, waiting: event.step };
     case 'wait.finished':
-      return {
-        ...withoutWaiting(progress, event.step),
-        waits: withWait(progress.waits, event),
-      };
+      return withoutWaiting(progress, event.step);
     case 'step.finished':
       return {
         ...withoutWaiting(progress, event.step),
         ...(progress.reportedBy === event.step
           ? { percent: undefined, remaining: undefined, reportedBy: undefined }
           : {}),
-        steps: [...progress.steps, { step: event.step, seconds: event.duration / 1000 }],
       };
     case 'run.failed': {
       const { code, message } = event.failure;
@@ -99,16 +83,24 @@ function afterStart(
   return { ...progress, titles, ...(progress.percent === undefined ? { doing: title } : {}) };
 }
 
-function withWait(
-  waits: HostProgress['waits'],
-  { step, sentence, waited }: Extract<RunEvent, { type: 'wait.updated' | 'wait.finished' }>,
-): HostProgress['waits'] {
-  const others = waits.filter((one) => one.step !== step || one.for !== sentence);
-  return [...others, { step, for: sentence, seconds: waited / 1000 }];
-}
-
 const withoutWaiting = (progress: HostProgress, step: string): HostProgress =>
   progress.waiting === step ? { ...progress, waitingFor: undefined, waiting: undefined } : progress;
+
+/** What a host waited for, and where the time of its agents went, longest first. */
+export function timesOf(events: readonly RunEvent[]): Pick<HostReport, 'waited' | 'steps'> {
+  const seconds = (millis: number): number => Math.round(millis / 10) / 100;
+  const waited = new Map<string, HostReport['waited'][number]>();
+  const steps: HostReport['steps'] = [];
+  for (const event of events) {
+    if (event.type === 'step.finished')
+      steps.push({ step: event.step, seconds: seconds(event.duration) });
+    if (event.type !== 'wait.updated' && event.type !== 'wait.finished') continue;
+    const { step, sentence } = event;
+    waited.set(`${step} ${sentence}`, { step, for: sentence, seconds: seconds(event.waited) });
+  }
+  steps.sort((one, other) => other.seconds - one.seconds);
+  return { waited: [...waited.values()], steps };
+}
 
 /**
  * Takes from the faults of a host the one that an event lets strike, if there is one. An agent that is killed between the line of

@@ -3,13 +3,14 @@ import { gatheredText } from '../cluster/gathering.ts';
 import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
 import type { InventoryStore } from '../inventory/store.ts';
+import { timesOf } from './host-progress.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import { type HostReport, type LabReport, type LayeringReport, RELEASE_OS } from './report.ts';
 import { hasCluster, type HostExpectation, type Scenario } from './scenario.ts';
 
 /** What happened on one host, for the report. */
 export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostReport {
-  const { plan, machine, progress } = host;
+  const { plan, machine } = host;
   const isWrite = ({ argv }: LabHost['machine']['ran'][number]): boolean =>
     argv[0] === 'coreos-installer' && argv[1] === 'install';
   return {
@@ -21,10 +22,7 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
     ...systemOf(lab, plan.name),
     agentStarts: host.agentStarts,
     seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
-    waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),
-    steps: progress.steps
-      .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
-      .toSorted((one, other) => other.seconds - one.seconds),
+    ...timesOf(host.events),
     ...idleSeconds(lab, host),
     writes: machine.ran.filter(isWrite).length,
     commands: machine.ran.length,

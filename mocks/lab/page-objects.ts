@@ -1,3 +1,4 @@
+import { conditionOf } from '../../src/layering/api/cluster-object.ts';
 import type { Tone } from '../../src/page/state.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { KindName } from '../cluster/objects.ts';
@@ -15,13 +16,6 @@ export const shownKinds = [
 ] as const satisfies readonly KindName[];
 export type ShownKind = (typeof shownKinds)[number];
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
 interface Shown {
   readonly state: string;
   readonly tone: Tone;
@@ -33,12 +27,10 @@ export function stateOf(kind: ShownKind, object: KubeObject): Shown {
     readonly status?: Readonly<Record<string, unknown>>;
     readonly spec?: Readonly<Record<string, unknown>>;
   };
-  const conditions = (status['conditions'] ?? []) as readonly Condition[];
-  const is = (type: string): boolean =>
-    conditions.some((one) => one.type === type && one.status === 'True');
+  const is = (type: string): boolean => conditionOf(object, type).status === 'True';
   const why = (type: string): string => {
-    const { message, reason } = conditions.find((one) => one.type === type) ?? {};
-    return [message, reason].find((text) => text !== undefined && text !== '') ?? '';
+    const { message, reason } = conditionOf(object, type);
+    return message || reason;
   };
   return states[kind]({ status, spec, is, why });
 }

@@ -141,7 +141,7 @@ type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;
 async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): Promise<World> {
   const issuer = tokenIssuer();
   const infraEnvId = randomUUID();
-  const { auth, name, openshiftVersion, controlPlaneCount, kind } = plan;
+  const { name, openshiftVersion, controlPlaneCount, kind } = plan;
   const cluster = clusterSeed({
     ...{ name, openshiftVersion, controlPlaneCount, kind },
     status: plan.kind === 'Cluster' ? 'installing' : 'adding-hosts',
@@ -161,7 +161,7 @@ async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): P
       plan.operatorsLimitSeconds === undefined
         ? {}
         : { 'Waiting for cluster operators': plan.operatorsLimitSeconds * 1000 },
-    auth: auth === 'local' ? issuer.auth : { kind: 'none' },
+    auth: issuer.auth,
     faults: faults.inventory,
   });
   const store = await startObjectStore({ faults: faults.objects });

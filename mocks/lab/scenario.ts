@@ -80,7 +80,6 @@ export const Scenario = z.strictObject({
       openshiftVersion: z.string().default('4.20.1'),
       controlPlaneCount: z.int().default(3),
       kind: z.enum(['Cluster', 'AddHostsCluster']).default('Cluster'),
-      auth: z.enum(['local', 'none']).default('local'),
       /** Who installs; with `agent-installer` the service runs on the bootstrap host itself. */
       invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
       ...clusterFields,

@@ -7,7 +7,7 @@ import { partAt, textIn } from '../../layering/objects.ts';
 import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
 import { backOffStatus, endedStatus, runningStatus } from '../pods.ts';
-import { type ClusterWork, podRef, reportPod, type RunningJob } from '../site.ts';
+import { type ClusterWork, podRef, reportPod, type RunningJob, secretData } from '../site.ts';
 import { containerOf, isOurs, isOver, schedule, secretsOf } from './scheduler.ts';
 
 /** The pods of a cluster, as its kubelets run them. */
@@ -178,15 +178,12 @@ async function startProgram(
   signal: AbortSignal,
 ): Promise<RunningJob> {
   const { name, namespace = '', uid: podId = '' } = pod.metadata;
-  const { client, kubeconfigFor } = work.kube;
+  const { kubeconfigFor } = work.kube;
   const node = textIn(pod, 'spec', 'nodeName');
   const files: Record<string, string | Uint8Array> = { [terminationLog]: '' };
   for (const [path, secret] of secretsOf(pod)) {
-    const found = await client.get({ kind: kinds.Secret, namespace, name: secret });
-    const data = (found?.['data'] ?? {}) as Readonly<Record<string, string>>;
-    for (const [key, value] of Object.entries(data)) {
-      files[`${path}/${key}`] = Buffer.from(value, 'base64');
-    }
+    for (const [key, value] of Object.entries(await secretData(work, { namespace, name: secret })))
+      files[`${path}/${key}`] = value;
   }
   const serviceAccount = textIn(pod, 'spec', 'serviceAccountName');
   const hasToken = partAt(pod, 'spec', 'automountServiceAccountToken') !== false;

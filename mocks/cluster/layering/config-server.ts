@@ -1,7 +1,6 @@
 // The machine-config-server: that of the bootstrap host reads files there, that of the cluster its objects.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { placeFor } from '../../host/files.ts';
@@ -15,6 +14,7 @@ import {
   renderedPath,
 } from '../../layering/objects.ts';
 import { servedIgnition } from '../../layering/served-config.ts';
+import { readManifests } from '../manifests.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 
@@ -67,45 +67,26 @@ const fileOn = async ({ bootstrap }: ClusterWork, path: string): Promise<string 
 
 // The bootstrap controller of the Machine Config Operator.
 
-const installFolders = ['/opt/openshift/manifests', '/opt/openshift/openshift'];
-
 /**
  * Renders on the bootstrap host, before the API server is up. It ends with an error at a MachineOSConfig that names no image (machine-config-operator from 4.21 on).
  */
 export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { files } = work.bootstrap;
-  const refused = await manifestWithoutImage(files);
+  const manifests = await readManifests(files);
+  const refused = manifests.find(
+    ({ text }) => /^kind: MachineOSConfig$/m.test(text) && !text.includes('pre-built-image'),
+  );
   if (refused !== undefined) {
-    layered.incidents.push(`the bootstrap controller cannot render: ${refused} names no image`);
+    const { file } = refused;
+    layered.incidents.push(`the bootstrap controller cannot render: ${file} names no image`);
     return;
   }
-  const found = await Promise.all(installFolders.map((folder) => manifestsIn(files, folder)));
-  for (const [path, text] of bootstrapRendering(layered.plan, found.flat())) {
-    await writeFile(await placeFor(files, path), text);
-  }
-}
-
-type Files = ClusterWork['bootstrap']['files'];
-
-async function manifestsIn({ real }: Files, folder: string): Promise<readonly unknown[]> {
-  const place = await real(folder);
-  const names = (await readdir(place).catch(() => [])).filter((name) => name.endsWith('.yaml'));
-  const texts = await Promise.all(names.sort().map((name) => readFile(join(place, name), 'utf8')));
-  return texts.flatMap((text) =>
+  const found = manifests.flatMap(({ text }) =>
     [parseAllDocuments(text)].flat().map((document) => document.toJS() as unknown),
   );
-}
-
-async function manifestWithoutImage({ real }: Files): Promise<string | undefined> {
-  for (const folder of installFolders) {
-    const place = await real(folder);
-    for (const name of await readdir(place).catch(() => [])) {
-      const text = await readFile(join(place, name), 'utf8').catch(() => '');
-      const isOne = /^kind: MachineOSConfig$/m.test(text);
-      if (isOne && !text.includes('pre-built-image')) return `${folder}/${name}`;
-    }
+  for (const [path, text] of bootstrapRendering(layered.plan, found)) {
+    await writeFile(await placeFor(files, path), text);
   }
-  return undefined;
 }
 
 const POLL_INTERVAL_MILLIS = 100;

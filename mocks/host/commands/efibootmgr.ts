@@ -22,7 +22,7 @@ const efibootmgr: Program = (machine, call) => {
     if (problem !== undefined) return fail(call, problem, 15);
   }
   const [order] = words.all('-o', '--bootorder');
-  if (order !== undefined) setOrder(firmware, order.split(','));
+  if (order !== undefined) firmware.order = order.toUpperCase().split(',');
   if (!words.has('-q', '--quiet')) list(firmware, call, words.has('-v', '--verbose'));
   return 0;
 };
@@ -45,7 +45,7 @@ function create({ firmware, devices }: Machine, call: Call, words: Words): strin
   const { uuid } = partition.entry;
   const entry: BootEntry = { number, label, loader, partition: { uuid, number: Number(part) } };
   firmware.entries = [...firmware.entries, entry];
-  setOrder(firmware, [number, ...firmware.order]);
+  firmware.order = [number, ...firmware.order];
   return undefined;
 }
 
@@ -56,10 +56,6 @@ function remove(firmware: Firmware, number: string): string | undefined {
   firmware.entries = firmware.entries.filter((entry) => entry.number !== number.toUpperCase());
   firmware.order = firmware.order.filter((one) => one !== number.toUpperCase());
   return undefined;
-}
-
-function setOrder(firmware: Firmware, order: readonly string[]): void {
-  if (!firmware.forgetsOrder) firmware.order = order.map((one) => one.toUpperCase());
 }
 
 function list({ entries, order, current }: Firmware, call: Call, isVerbose: boolean): void {

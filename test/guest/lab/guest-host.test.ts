@@ -24,12 +24,12 @@ describe('the host of a virtual machine', () => {
 describe('the report of a virtual machine', () => {
   it('has its time in seconds, the longest step first, and counts writes', () => {
     const host = guestHost(record(false));
-    const steps = [
-      { step: 'disk/resolve', seconds: 1.004 },
-      { step: 'image/write', seconds: 40.126 },
-    ];
+    for (const [step, duration] of [
+      ['disk/resolve', 1004] as const,
+      ['image/write', 40_126] as const,
+    ])
+      host.events.push({ type: 'step.finished', at: 0, run: 'r', step, duration });
     Object.assign(host, { outcome: 'done', boots: 1, agentStarts: 1, endedAt: 62_500 });
-    host.progress = { ...host.progress, steps };
     expect(hostReportOf(host, { startedAt: 1000, stage: 'Done' })).toMatchObject({
       ...{ outcome: 'done', stage: 'Done', boots: 1, seconds: 61.5, writes: 1 },
       steps: [

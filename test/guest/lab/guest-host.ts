@@ -7,7 +7,7 @@ import { deadlineSeconds, targetMiB } from '../install/prepare.ts';
 import type { Guest } from '../rig/guest.ts';
 import { usualMemoryMiB } from '../rig/qemu-argv.ts';
 import type { HostRecord } from '../../../mocks/inventory/records.ts';
-import { afterEvent, noProgress } from '../../../mocks/lab/host-progress.ts';
+import { afterEvent, noProgress, timesOf } from '../../../mocks/lab/host-progress.ts';
 import type { LabHost } from '../../../mocks/lab/lab-host.ts';
 import type { HostOutcome, HostReport } from '../../../mocks/lab/report.ts';
 import type { ShownHost } from '../../../mocks/lab/shown-run.ts';
@@ -167,8 +167,8 @@ export function hostReportOf(
   host: GuestHost,
   { startedAt, stage = '', system }: GuestResult,
 ): HostReport {
-  const { plan, progress, failure } = host;
-  const { steps } = progress;
+  const { plan, failure } = host;
+  const times = timesOf(host.events);
   return {
     name: plan.name,
     role: plan.role,
@@ -178,11 +178,8 @@ export function hostReportOf(
     ...(system === undefined ? {} : { system }),
     agentStarts: host.agentStarts,
     seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
-    waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),
-    steps: steps
-      .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
-      .toSorted((one, other) => other.seconds - one.seconds),
-    writes: steps.filter(({ step }) => step === 'image/write').length,
+    ...times,
+    writes: times.steps.filter(({ step }) => step === 'image/write').length,
     commands: host.commands,
     unknownCommands: [],
     ...(failure === undefined ? {} : { failure }),
