@@ -1,74 +1,25 @@
-import { existsSync } from 'node:fs';
-import { agentImageBases, foreignNode } from './parts/agent-image.ts';
-import { aptPackages, browser } from './parts/apt-packages.ts';
-import { butane } from './parts/butane/butane.ts';
-import { coreosInstaller } from './parts/coreos-installer.ts';
-import { debianRoot } from './parts/debian-root.ts';
-import { docsGenerator } from './parts/docs-generator.ts';
+import { existsSync, globSync } from 'node:fs';
+import { join } from 'node:path';
 import { ensureParts } from './parts/ensure.ts';
-import { liveRoot, qemu } from './parts/guest.ts';
-import { capi } from './parts/kube/capi.ts';
-import { capi113 } from './parts/kube/capi-1.13.ts';
-import { kubeApi } from './parts/kube/kube-api.ts';
-import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
-import { furtherImages } from './parts/further-images.ts';
-import { ignitionConvert, ignitionMerge, layeringName } from './parts/oracles.ts';
-import { networkLive } from './parts/network-live.ts';
-import { nmstatectl } from './parts/nmstatectl.ts';
-import { olderNpm } from './parts/older-npm.ts';
-import { oldUserland } from './parts/old-userland.ts';
-import { osCommit } from './parts/os-commit.ts';
-import { osDisk } from './parts/os-disk.ts';
-import { osImage } from './parts/os-image.ts';
-import { osRootfs } from './parts/os-rootfs.ts';
-import { ostreeContainer } from './parts/ostree-container.ts';
 import { endedBy, type Part, PartError, partFolder } from './parts/part.ts';
-import { imageRegistry, s3Server } from './parts/servers.ts';
-import { tinyDisk } from './parts/tiny-disk.ts';
-import { goToolchain, rustToolchain, toolchainRoot } from './parts/toolchain.ts';
 
 const usage = `usage: node scripts/parts.ts NAME...       download or build parts, and what they need
        node scripts/parts.ts --list        every part, whether it is here, what it costs
        node scripts/parts.ts --path NAME   where a part is, or will be
 `;
 
-/** Every part, in an order in which no part comes before what it needs. */
-const allParts: readonly Part[] = [
-  aptPackages,
-  browser,
-  toolchainRoot,
-  rustToolchain,
-  goToolchain,
-  coreosInstaller,
-  nmstatectl,
-  ostreeContainer,
-  tinyDisk,
-  qemu,
-  osRootfs,
-  osCommit,
-  osDisk,
-  osImage,
-  liveRoot,
-  networkLive,
-  oldUserland,
-  s3Server,
-  ignitionMerge,
-  ignitionConvert,
-  layeringName,
-  butane,
-  kubeApi,
-  kubeCrds,
-  kubeData,
-  capi,
-  capi113,
-  ...agentImageBases,
-  foreignNode,
-  furtherImages,
-  debianRoot,
-  imageRegistry,
-  docsGenerator,
-  olderNpm,
-];
+/** Every part: what a file of `parts` exports under whatever name, by itself or in a list. */
+async function readParts(): Promise<readonly Part[]> {
+  const folder = join(import.meta.dirname, 'parts');
+  const files = globSync('**/*.ts', { cwd: folder, exclude: ['**/*.test.ts'] }).sort();
+  const modules = files.map((file) => import(join(folder, file)) as Promise<object>);
+  return (await Promise.all(modules)).flatMap(Object.values).flat().filter(isPart);
+}
+
+const isPart = (value: unknown): value is Part =>
+  typeof value === 'object' && value !== null && 'purpose' in value && 'pin' in value;
+
+const allParts = await readParts();
 
 /** Gets, lists and finds the real parts that tests run against; see docs/real-parts.md. */
 async function main(args: readonly string[]): Promise<void> {
