@@ -1,90 +1,78 @@
 import { describe, expect, it } from 'vitest';
-import { isGreen, outcomeOf, renderCounts, sumOf, type VitestReport } from './outcome.ts';
+import { endedOutcome, isGreen, outcomeOf, renderCounts, sumOf, type TestFile } from './outcome.ts';
 
-const root = '/tree';
-const green = {
-  name: '/tree/test/a.test.ts',
-  status: 'passed',
-  message: '',
-  assertionResults: [{ fullName: 'a does', status: 'passed' }],
-};
-const reportOf = (more: Partial<VitestReport> = {}): VitestReport => ({
-  ...{ numPassedTests: 1, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 },
-  testResults: [green],
-  ...more,
+const stack = 'AssertionError: expected 1 to be 2\n    at b.test.ts:3:4';
+
+type State = 'passed' | 'failed' | 'skipped';
+
+const fileOf = (name: string, tests: Readonly<Record<string, State>>, hook?: string): TestFile => ({
+  relativeModuleId: `test/${name}.test.ts`,
+  errors: () => [],
+  children: {
+    allSuites: () => [{ errors: () => (hook === undefined ? [] : [{ message: hook }]) }],
+    allTests: () =>
+      Object.entries(tests).map(([fullName, state]) => ({
+        fullName,
+        result: () => ({ state, errors: state === 'failed' ? [{ message: 'x', stack }] : [] }),
+      })),
+  },
 });
+const green = fileOf('a', { 'a does': 'passed' });
 
 describe('a run of vitest', () => {
   it('that is green failed in nothing', () => {
-    expect(outcomeOf(reportOf(), { exitCode: 0, root })).toEqual({
-      ...{ passed: 1, failed: 0, skipped: 0 },
-      failures: [],
-    });
+    expect(outcomeOf([green])).toEqual({ passed: 1, failed: 0, skipped: 0, failures: [] });
   });
 
   it('names each test that failed, with the first line of its reason', () => {
-    const failing = {
-      name: '/tree/test/b.test.ts',
-      status: 'failed',
-      message: '',
-      assertionResults: [
-        { fullName: 'b does', status: 'passed' },
-        {
-          fullName: 'b gives up',
-          status: 'failed',
-          failureMessages: ['AssertionError: expected 1 to be 2\n    at b.test.ts:3:4'],
-        },
-      ],
-    };
-    const report = reportOf({ numFailedTests: 1, numTodoTests: 1, testResults: [green, failing] });
-    expect(outcomeOf(report, { exitCode: 1, root })).toEqual({
+    const failing = fileOf('b', { 'b does': 'skipped', 'b gives up': 'failed' });
+    expect(outcomeOf([green, failing])).toEqual({
       ...{ passed: 1, failed: 1, skipped: 1 },
       failures: ['test/b.test.ts > b gives up: AssertionError: expected 1 to be 2'],
     });
   });
 
   it('names a file that could not be run', () => {
-    const unreadable = {
-      name: '/tree/test/b.test.ts',
-      status: 'failed',
-      message: 'Cannot find module c',
-      assertionResults: [],
-    };
-    const report = reportOf({ testResults: [green, unreadable] });
-    expect(outcomeOf(report, { exitCode: 1, root })).toMatchObject({
+    const errors = () => [{ message: 'Cannot find module c\nfrom d' }];
+    expect(outcomeOf([green, { ...fileOf('b', {}), errors }])).toMatchObject({
       failed: 1,
       failures: ['test/b.test.ts: Cannot find module c'],
     });
   });
 
-  it('names a file beside its tests where both failed', () => {
-    const both = {
-      name: '/tree/test/b.test.ts',
-      status: 'failed',
-      message: 'a hook gave up',
-      assertionResults: [{ fullName: 'b does', status: 'failed' }],
-    };
-    const report = reportOf({ numFailedTests: 1, testResults: [both] });
-    expect(outcomeOf(report, { exitCode: 1, root })).toMatchObject({
-      failed: 2,
-      failures: ['test/b.test.ts > b does', 'test/b.test.ts: a hook gave up'],
-    });
+  it('names a file beside its tests where a hook failed too', () => {
+    const both = fileOf('b', { 'b does': 'failed' }, 'a hook gave up');
+    const [test, hook] = outcomeOf([both]).failures;
+    expect(test).toMatch(/^test\/b.test.ts > b does: /);
+    expect(hook).toBe('test/b.test.ts: a hook gave up');
   });
 
   it('names an error that belongs to no test, with its stack', () => {
-    const unhandled = ['Unhandled Rejection: Error: late\n    at /tree/src/a.ts:3:4'];
-    expect(outcomeOf(reportOf(), { exitCode: 1, root, unhandled })).toMatchObject({
+    const late = { message: 'late', stack: 'Error: late\n    at /tree/src/a.ts:3:4' };
+    expect(outcomeOf([green], [{ ...late, VITEST_TEST_PATH: 'test/a.test.ts' }])).toMatchObject({
       ...{ passed: 1, failed: 1 },
-      failures: ['Unhandled Rejection: Error: late\n    at src/a.ts:3:4'],
+      failures: ['beside test/a.test.ts: Error: late\n    at /tree/src/a.ts:3:4'],
     });
+  });
+});
+
+describe('what vitest leaves', () => {
+  const passed = outcomeOf([green]);
+  const failed = outcomeOf([fileOf('b', { 'b does': 'failed' })]);
+
+  it.each([
+    [passed, 0],
+    [failed, 1],
+  ])('is the outcome of a run that came to its end', (left, exitCode) => {
+    expect(endedOutcome(left, exitCode)).toBe(left);
   });
 
   it.each([
-    ['whose tests all passed', reportOf(), 1],
-    ['that left no report', undefined, 0],
-  ])('%s counts as a failure when it broke', (_, report, passed) => {
-    expect(outcomeOf(report, { exitCode: 137, root })).toEqual({
-      ...{ passed, failed: 1, skipped: 0 },
+    [passed, 1],
+    [undefined, 0],
+  ])('counts as a failure when it broke', (left, count) => {
+    expect(endedOutcome(left, 137)).toEqual({
+      ...{ passed: count, failed: 1, skipped: 0 },
       failures: ['vitest ended with exit code 137; its output is above'],
     });
   });

@@ -34,73 +34,68 @@ export const failedOutcome = (failure: string): Outcome => ({
   failures: [failure],
 });
 
-/** What is read here of vitest's JSON report. */
-export interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly testResults: readonly FileReport[];
-}
-
-interface FileReport {
-  /** The path of the file. */
-  readonly name: string;
-  readonly status: string;
-  /** Why the file could not be run as a whole. */
-  readonly message: string;
-  readonly assertionResults: readonly {
-    readonly fullName: string;
-    readonly status: string;
-    readonly failureMessages?: readonly string[];
-  }[];
-}
-
-/** What is known of a run of vitest beside its report. */
-interface VitestRun {
-  readonly exitCode: number;
-  /** The folder that file names are relative to. */
-  readonly root: string;
-  /** Errors that belong to no test, each with its stack. */
-  readonly unhandled?: readonly string[] | undefined;
-}
-
-/** How a run of vitest ended; one that broke, or left no report, counts as a failure. */
-export function outcomeOf(
-  report: VitestReport | undefined,
-  { exitCode, root, unhandled = [] }: VitestRun,
-): Outcome {
+/** How a run ended, by what vitest left; one that broke, or left nothing, counts as a failure. */
+export function endedOutcome(left: Outcome | undefined, exitCode: number): Outcome {
+  if (left !== undefined && (exitCode === 0 || left.failed > 0)) return left;
+  const { passed, skipped } = left ?? { passed: 0, skipped: 0 };
   const broken = failedOutcome(`vitest ended with exit code ${exitCode}; its output is above`);
-  if (report === undefined) return broken;
-  const named = [
-    ...report.testResults.flatMap((file) => failuresIn(file, root)),
-    ...unhandled.map((error) => error.replaceAll(`${root}/`, '')),
-  ];
-  const hasBroken = report.numFailedTests === 0 && exitCode !== 0;
-  const failures = hasBroken && named.length === 0 ? broken.failures : named;
-  return {
-    passed: report.numPassedTests,
-    failed: Math.max(report.numFailedTests, failures.length),
-    skipped: report.numPendingTests + report.numTodoTests,
-    failures,
+  return { ...broken, passed, skipped };
+}
+
+/** An error as vitest hands it on. */
+interface TestError {
+  readonly message: string;
+  readonly stack?: string | undefined;
+  /** The file of tests beside which it happened. */
+  readonly VITEST_TEST_PATH?: unknown;
+}
+
+interface WithErrors {
+  errors(): readonly TestError[];
+}
+
+/** What is read of a file of tests that vitest has run. */
+export interface TestFile extends WithErrors {
+  readonly relativeModuleId: string;
+  readonly children: {
+    allSuites(): Iterable<WithErrors>;
+    allTests(): Iterable<{
+      readonly fullName: string;
+      result(): {
+        readonly state: string;
+        readonly errors?: readonly TestError[] | undefined;
+      };
+    }>;
   };
 }
 
-function failuresIn(
-  { name, status, message, assertionResults }: FileReport,
-  root: string,
-): string[] {
-  const file = name.startsWith(`${root}/`) ? name.slice(root.length + 1) : name;
-  const tests = assertionResults
-    .filter((test) => test.status === 'failed')
-    .map(({ fullName, failureMessages = [] }) =>
-      lineOf(`${file} > ${fullName}`, failureMessages[0]),
-    );
-  const isWholeFile = status === 'failed' && (tests.length === 0 || message !== '');
-  return isWholeFile ? [...tests, lineOf(file, message)] : tests;
+/** How files of tests have ended, with the errors that belong to none of them, which are named with their stacks. */
+export function outcomeOf(
+  files: readonly TestFile[],
+  unhandled: readonly TestError[] = [],
+): Outcome {
+  const tests = files.flatMap(({ relativeModuleId, children }) =>
+    [...children.allTests()].map((test) => {
+      return { name: `${relativeModuleId} > ${test.fullName}`, ...test.result() };
+    }),
+  );
+  const failed = tests.filter(({ state }) => state === 'failed');
+  const passed = tests.filter(({ state }) => state === 'passed').length;
+  const failures = [
+    ...failed.map(({ name, errors = [] }) => lineOf(name, errors[0])),
+    ...files.flatMap((file) =>
+      [file, ...file.children.allSuites()].flatMap((suite) =>
+        suite.errors().map((error) => lineOf(file.relativeModuleId, error)),
+      ),
+    ),
+    ...unhandled.map(({ stack, message, VITEST_TEST_PATH: path }) => {
+      const where = typeof path === 'string' ? `beside ${path}: ` : '';
+      return `${where}${(stack ?? message).split('\n', 6).join('\n')}`;
+    }),
+  ];
+  const skipped = tests.length - passed - failed.length;
+  return { passed, failed: failures.length, skipped, failures };
 }
 
-const lineOf = (where: string, reason = ''): string => {
-  const [first = ''] = reason.trim().split('\n', 1);
-  return first === '' ? where : `${where}: ${first}`;
-};
+const lineOf = (where: string, { message, stack = message }: TestError = { message: '' }): string =>
+  [where, ...stack.trim().split('\n', 1)].filter((text) => text !== '').join(': ');

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Suite } from './all.ts';
-import { failedOutcome, type Outcome, outcomeOf, type VitestReport } from './outcome.ts';
-import { unhandledErrorsFile } from './unhandled-errors.ts';
+import { endedOutcome, failedOutcome, type Outcome } from './outcome.ts';
+import { outcomeFile } from './reporter.ts';
 
-/** Where a command writes to: this terminal, or an open file. */
-export type Output = 'inherit' | number;
+/** Where a command writes to: this terminal, nowhere, or an open file. */
+export type Output = 'inherit' | 'ignore' | number;
 
 type Argv = readonly [string, ...string[]];
 
@@ -28,21 +29,15 @@ const checks: Readonly<Record<string, Argv>> = {
 };
 
 /** Runs a command; resolves with its exit code, 128 for a signal. */
-export function runCommand(
+export async function runCommand(
   [program, ...args]: Argv,
   output: Output = 'inherit',
-  env: NodeJS.ProcessEnv = {},
+  { cwd, env }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      stdio: ['ignore', output, output],
-      env: { ...process.env, ...env },
-    });
-    child.on('error', reject);
-    child.on('close', (code, signal) => {
-      resolve(code ?? (signal === null ? 1 : 128));
-    });
-  });
+  const stdio = ['ignore', output, output] as const;
+  const child = spawn(program, args, { cwd, stdio: [...stdio], env: { ...process.env, ...env } });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code ?? 128;
 }
 
 /** Builds the parts that a suite needs and runs it. */
@@ -52,7 +47,9 @@ export async function runSuite(
 ): Promise<Outcome> {
   if (parts.length > 0 && (await runCommand(['node', 'scripts/parts.ts', ...parts], output)) !== 0)
     return failedOutcome('a part could not be built; its message is above');
-  return tests === undefined ? runChecks(output) : runVitest(name, output);
+  return tests === undefined
+    ? runChecks(output)
+    : runVitest(['run', '--project', name, '--reporter=default'], output);
 }
 
 /** Runs the static checks beside each other. */
@@ -62,7 +59,7 @@ async function runChecks(output: Output): Promise<Outcome> {
       const code = await runCommand(argv, output);
       const line = `${code === 0 ? 'ok  ' : 'FAIL'} ${name}\n`;
       if (output === 'inherit') process.stdout.write(line);
-      else writeSync(output, line);
+      else if (output !== 'ignore') writeSync(output, line);
       return code;
     }),
   );
@@ -75,31 +72,31 @@ async function runChecks(output: Output): Promise<Outcome> {
   };
 }
 
-async function runVitest(project: string, output: Output): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
-  const file = join(folder, 'report.json');
-  const errorsFile = join(folder, 'unhandled-errors.json');
-  const reporters = [
-    ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
-    '--reporter=./scripts/suites/unhandled-errors.ts',
-  ];
-  try {
-    const exitCode = await runCommand(
-      ['vitest', 'run', '--project', project, ...reporters],
-      output,
-      { [unhandledErrorsFile]: errorsFile },
-    );
-    const unhandled = readJson<readonly string[]>(errorsFile);
-    return outcomeOf(readJson<VitestReport>(file), { exitCode, root: process.cwd(), unhandled });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+/** How vitest is run beside its arguments. */
+interface VitestRun {
+  readonly cwd?: string;
+  /** When it is killed. */
+  readonly limitSeconds?: number;
 }
 
-function readJson<T>(file: string): T | undefined {
+const vitest = join(import.meta.dirname, '../../node_modules/vitest/vitest.mjs');
+
+/** Runs vitest to its end. */
+export async function runVitest(
+  words: readonly string[],
+  output: Output,
+  { limitSeconds, ...where }: VitestRun = {},
+): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
+  const file = join(folder, 'outcome.json');
+  const reporter = `--reporter=${join(import.meta.dirname, 'reporter.ts')}`;
+  const limit = ['timeout', '--signal=KILL', `${limitSeconds ?? 0}`] as const;
+  const argv: Argv = [...limit, process.execPath, vitest, ...words, reporter];
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as T;
-  } catch {
-    return undefined;
+    const exitCode = await runCommand(argv, output, { ...where, env: { [outcomeFile]: file } });
+    const left = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+    return endedOutcome(left === undefined ? undefined : (JSON.parse(left) as Outcome), exitCode);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }
