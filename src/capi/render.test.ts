@@ -89,9 +89,10 @@ describe('R10: the objects of an install-config', () => {
       'imageDigestSources:',
       '- source: quay.io/openshift-release-dev/ocp-release',
       '  mirrors: [mirror.example:5000/release]',
-      '- {source: quay.io/b, mirrors: [mirror.example:5000/b]}',
+      '- {source: quay.io/b, mirrors: [mirror.example:5000/b], sourcePolicy: AllowContactingSource}',
       '- source: quay.io/openshift-release-dev/ocp-release',
       '  mirrors: [mirror.example:5000/release, second.example/release]',
+      '  sourcePolicy: NeverContactSource',
     );
     const objects = objectsOf(settings, choices);
     expect(specOf(kindOf(objects, 'Cluster'))['clusterNetwork']).toEqual({
@@ -107,6 +108,7 @@ describe('R10: the objects of an install-config', () => {
         'prefix = ""',
         'location = "quay.io/openshift-release-dev/ocp-release"',
         'mirror-by-digest-only = true',
+        'blocked = true',
         '',
         '[[registry.mirror]]',
         'location = "mirror.example:5000/release"',

@@ -277,6 +277,9 @@ const mirrorsOf = (config: Fields): readonly ImageMirrors[] => {
   return [...bySource].map(([source, all]) => ({
     source,
     mirrors: [...new Set(all.flatMap(({ mirrors }) => listOf(mirrors).map(textOf)))],
+    sourcePolicy: all.some(({ sourcePolicy }) => sourcePolicy === 'NeverContactSource')
+      ? ('NeverContactSource' as const)
+      : ('AllowContactingSource' as const),
   }));
 };
 

@@ -34,6 +34,11 @@ describe('readValue', () => {
       '[{"source": "quay.io/a", "mirrors": ["m.example:5000/a"]}]',
       [{ source: 'quay.io/a', mirrors: ['m.example:5000/a'] }],
     ],
+    [
+      'registries.mirrors',
+      '[{"source": "quay.io/a", "mirrors": ["m.example"], "sourcePolicy": "NeverContactSource"}]',
+      [{ source: 'quay.io/a', mirrors: ['m.example'], sourcePolicy: 'NeverContactSource' }],
+    ],
     ['registries.mirrors', '', []],
   ])('reads %s from %j', (key, text, value) => {
     expect(readValue(key, text, 'here')).toEqual(value);

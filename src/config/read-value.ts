@@ -1,5 +1,5 @@
 import { type DiskHints, readDiskHints } from '../lib/disk-hints.ts';
-import { type ImageMirrors, mirrorProblem } from '../lib/image-mirrors.ts';
+import { type ImageMirrors, mirrorProblem, sourcePolicies } from '../lib/image-mirrors.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
@@ -200,11 +200,12 @@ function readHints(key: SettingKey, text: string, origin: string): DiskHints {
 const isMirrors = (value: unknown): value is readonly ImageMirrors[] =>
   Array.isArray(value) &&
   value.every((one: Partial<Record<string, unknown>> | null) => {
-    const { source, mirrors, ...others } = one ?? {};
+    const { source, mirrors, sourcePolicy = sourcePolicies[0], ...others } = one ?? {};
     const names = Array.isArray(mirrors) ? [source, ...(mirrors as unknown[])] : [];
     return (
       names.length > 1 &&
       names.every((name) => typeof name === 'string') &&
+      sourcePolicies.some((policy) => policy === sourcePolicy) &&
       Object.keys(others).length === 0
     );
   });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type DiskHints, diskHintKinds } from '../lib/disk-hints.ts';
-import type { ImageMirrors } from '../lib/image-mirrors.ts';
+import { type ImageMirrors, sourcePolicies } from '../lib/image-mirrors.ts';
 import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
@@ -112,6 +112,10 @@ function mirrorsParser(): z.ZodType {
       .string()
       .describe('registry, or a path in it: quay.io/openshift-release-dev/ocp-release'),
     mirrors: z.array(z.string()).min(1).describe('what is tried in its place, in this order'),
+    sourcePolicy: z
+      .enum(sourcePolicies)
+      .optional()
+      .describe('whether the source is asked where no mirror has the image; unset: it is'),
   });
 }
 

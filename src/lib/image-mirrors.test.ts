@@ -67,3 +67,15 @@ location = "m.example.com:8443/b"
 `);
   expect(renderMirrors([])).toBe('');
 });
+
+it.each([
+  ['NeverContactSource', ['m.example.com'], true],
+  ['NeverContactSource', ['quay.io/a', 'm.example.com'], true],
+  ['AllowContactingSource', ['m.example.com'], false],
+  // As the Machine Config Operator has it: nothing could be pulled.
+  ['NeverContactSource', ['quay.io/a'], false],
+] as const)('a source with %s and %j is blocked: %s', (sourcePolicy, mirrors, isBlocked) => {
+  const text = renderMirrors([{ source: 'quay.io/a', mirrors, sourcePolicy }]);
+  const [source] = text.split('[[registry.mirror]]');
+  expect(source?.includes('\nblocked = true\n')).toBe(isBlocked);
+});

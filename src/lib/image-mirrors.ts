@@ -5,7 +5,12 @@ export interface ImageMirrors {
   readonly source: string;
   /** In the order in which they are tried; the source comes last. */
   readonly mirrors: readonly string[];
+  /** With the second, the source is never asked. */
+  readonly sourcePolicy?: (typeof sourcePolicies)[number];
 }
+
+/** What becomes of a source (openshift/api, `MirrorSourcePolicy`). */
+export const sourcePolicies = ['AllowContactingSource', 'NeverContactSource'] as const;
 
 /** Where a live and an installed host have mirrors: before what others put beside it, which wins for the same source. */
 export const mirrorsPath = '/etc/containers/registries.conf.d/00-bootwright-mirrors.conf';
@@ -13,12 +18,16 @@ export const mirrorsPath = '/etc/containers/registries.conf.d/00-bootwright-mirr
 /** Mirrors of what is pulled by digest, as containers-registries.conf(5) has them; empty without mirrors. */
 export const renderMirrors = (all: readonly ImageMirrors[]): string =>
   all
-    .map(({ source, mirrors }) => {
+    .map(({ source, mirrors, sourcePolicy }) => {
       const places = mirrors.map(
         (mirror) => `\n[[registry.mirror]]\nlocation = ${JSON.stringify(mirror)}\n`,
       );
+      // As the Machine Config Operator does it (openshift/runtime-utils, `addMirrorSet`).
+      const isBlocked =
+        sourcePolicy === 'NeverContactSource' && mirrors.some((mirror) => mirror !== source);
+      const blocked = isBlocked ? 'blocked = true\n' : '';
       // The escapes of a basic string of TOML are those of JSON.
-      return `[[registry]]\nprefix = ""\nlocation = ${JSON.stringify(source)}\nmirror-by-digest-only = true\n${places.join('')}`;
+      return `[[registry]]\nprefix = ""\nlocation = ${JSON.stringify(source)}\nmirror-by-digest-only = true\n${blocked}${places.join('')}`;
     })
     .join('\n');
 
