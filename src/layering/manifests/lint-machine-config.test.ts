@@ -1,5 +1,8 @@
 import { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { encodeDataUrl } from '../../ignition/resource.ts';
 import { lintMachineConfigs } from './lint-machine-config.ts';
 
 const role = 'machineconfiguration.openshift.io/role';
@@ -36,6 +39,43 @@ const rulesOf = (given: Given): readonly string[] =>
   );
 
 describe('a MachineConfig', () => {
+  const gzip = gzipSync('text');
+  const wrong = Buffer.from(gzip).fill(1, gzip.length - 8, gzip.length - 4);
+  const hash = `sha512-${createHash('sha512').update('text').digest('hex')}`;
+  it.each<[string, object, boolean]>([
+    ['whole gzip', { source: encodeDataUrl(gzip), verification: { hash } }, false],
+    ['gzip that is cut', { source: encodeDataUrl(gzip.subarray(0, -5)) }, true],
+    ['gzip with a wrong checksum', { source: encodeDataUrl(wrong) }, true],
+    [
+      'gzip with more behind it',
+      { source: encodeDataUrl(Buffer.concat([gzip, wrong.subarray(1)])) },
+      true,
+    ],
+    ['no gzip', { source: 'data:,text' }, true],
+    ['nothing', { source: '' }, false],
+    [
+      'text with its hash',
+      { source: 'data:,text', compression: '', verification: { hash } },
+      false,
+    ],
+    [
+      'text with another hash',
+      { source: 'data:,tex', compression: '', verification: { hash } },
+      true,
+    ],
+    ['no data URL', { source: 'data:' }, false],
+    ['what is fetched', { source: 'https://example.com/a', verification: { hash } }, false],
+    [
+      'more than is decompressed here',
+      { source: encodeDataUrl(gzipSync(Buffer.alloc(64 * 1024 * 1024 + 1))) },
+      false,
+    ],
+  ])('with a file of %s is told whether the first boot would stop', (_, contents, isRefused) => {
+    const file = { path: '/a', contents: { compression: 'gzip', ...contents } };
+    const found = rulesOf(files(file)).filter((rule) => rule === 'error content-invalid');
+    expect(found).toHaveLength(isRefused ? 1 : 0);
+  });
+
   it.each<[string, Given]>([
     ['a file of its own', files(file('/etc/motd', { mode: 0o644 }))],
     ['kernel arguments without Ignition', { spec: { config: {}, kernelArguments: ['nosmt'] } }],

@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { lintConfig, parseConfig, parseMachineConfig } from '../../ignition/parse.ts';
-import { isDataUrl } from '../../ignition/resource.ts';
+import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
+import { visitObjects } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
@@ -117,11 +118,25 @@ function ignitionFindings(
   const at = (path: string): string => [before, path].filter((part) => part !== '').join('.');
   try {
     const { config, findings } = lintConfig(JSON.stringify(value), parse);
-    return { config, findings: findings.map((one) => ({ ...one, at: at(one.path) })) };
+    const all = [...findings.map((one) => ({ ...one, at: at(one.path) })), ...spoilt(config, at)];
+    return { config, findings: all };
   } catch (thrown) {
     return { findings: [thrownFinding(thrown, error('', at('ignition.version'), ''))] };
   }
 }
+
+/** Embedded content that is not what it says, which Ignition finds at the first boot; what is too large for us may be right. */
+const spoilt = (config: Config, at: (path: string) => string): readonly Found[] =>
+  visitObjects(config).flatMap(({ value, path }) => {
+    try {
+      if (isDataUrl(textOf(value['source']))) decodeResource(value);
+      return [];
+    } catch (thrown) {
+      const { code, message, context } = thrown as AgentError;
+      const isWrong = code === 'ignition.gzip' || context['actual'] !== undefined;
+      return where(isWrong, error('content-invalid', at(`${path}.source`), message));
+    }
+  });
 
 /** A failure of Bootwright as a finding; its code is the rule unless one is given. */
 function thrownFinding(thrown: unknown, { rule, at }: Found): Found {
