@@ -25,6 +25,8 @@ const image = {
 } as const;
 const facts = { disk, image };
 
+const onPath = (name: string) => ['sh', '-c', 'command -v "$1" || exit 1', 'sh', name] as const;
+
 describe('host/check-hooks', () => {
   it.each<[string, readonly [number, number], string, string?]>([
     ['is a program', [0, 0], '\x7fELF\x02'],
@@ -45,6 +47,34 @@ describe('host/check-hooks', () => {
       '#!/usr/bin/python3 -u\n',
       'needs /usr/bin/python3, which is not on the host',
     ],
+    ['names one by env', [0, 0], '#!/usr/bin/env bash\n'],
+    ['names one by env, with arguments', [0, 0], '#!/usr/bin/env -S A=b bash -e\n'],
+    ['lets env do more', [0, 0], '#!/usr/bin/env -S -u A bash\n'],
+    ['names none by env', [0, 0], '#!/usr/bin/env \n', 'names no program behind #!'],
+    [
+      'names one by env that the live system lacks',
+      [0, 0],
+      '#!/usr/bin/env python3\n',
+      'needs python3, which is not on the host',
+    ],
+    [
+      'names one by env -S that the live system lacks',
+      [0, 0],
+      '#! /usr/bin/env -S python3 -u\n',
+      'needs python3, which is not on the host',
+    ],
+    [
+      'gives env arguments without -S',
+      [0, 0],
+      '#!/usr/bin/env bash -e\n',
+      'needs bash -e, which is not on the host',
+    ],
+    [
+      'names env where there is none',
+      [0, 0],
+      '#!/bin/env bash\n',
+      'needs /bin/env, which is not on the host',
+    ],
   ])('a hook that %s', async (...[, [file, executable], content, problem]) => {
     const host = fakeHost()
       .on(['test', '-f', hook])
@@ -56,6 +86,16 @@ describe('host/check-hooks', () => {
       .on(['test', '-x', '/usr/bin/bash'])
       .prints('')
       .on(['test', '-x', '/usr/bin/python3'])
+      .fails(1)
+      .on(['test', '-x', '/usr/bin/env'])
+      .prints('')
+      .on(['test', '-x', '/bin/env'])
+      .fails(1)
+      .on(onPath('bash'))
+      .prints('')
+      .on(onPath('python3'))
+      .fails(1)
+      .on(onPath('bash -e'))
       .fails(1);
     const { failure } = await tryStep(checkHooks, { config, host });
     if (problem === undefined) expect(failure).toBeUndefined();

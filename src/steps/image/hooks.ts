@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix';
 import type { Config } from '../../config/schema.ts';
 import { condition } from '../../engine/condition.ts';
 import { ifGiven, type NeedValues } from '../../engine/fact.ts';
@@ -76,21 +77,32 @@ async function problemOf(scope: StepScope<'host'>, path: string): Promise<string
   if (!text.startsWith('#!')) return undefined;
   const problem = scriptProblem(text);
   if (problem !== undefined) return problem;
-  const interpreter = interpreterOf(text);
-  const isThere = await isTrue(scope, ['test', '-x', interpreter]);
-  return isThere ? undefined : `needs ${interpreter}, which is not on the host`;
+  const [interpreter = '', ...ofEnv] = interpretersOf(text);
+  for (const argv of [['test', '-x', interpreter], ...ofEnv.map(onPathArgv)])
+    if (!(await isTrue(scope, argv))) return `needs ${argv.at(-1)}, which is not on the host`;
+  return undefined;
 }
+
+/** Finds a program as env(1) does. */
+const onPathArgv = (name: string) => ['sh', '-c', 'command -v "$1" || exit 1', 'sh', name];
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
-/** The program that a script names for itself; empty where it names none. */
-const interpreterOf = (text: string): string =>
-  firstLine(text).slice('#!'.length).trim().split(/\s/, 1)[0] ?? '';
+/** The program that a script names for itself, and the one that it has env find; the kernel hands on all behind the first as one argument. */
+function interpretersOf(text: string): readonly string[] {
+  const [, program = '', rest = ''] = /^#!\s*(\S*)\s*(.*)$/s.exec(firstLine(text).trimEnd()) ?? [];
+  if (basename(program) !== 'env') return [program];
+  const [, split] = /^(?:-S|--split-string[= ])\s*(.*)$/s.exec(rest) ?? [];
+  if (split === undefined) return [program, rest];
+  const name = split.split(/\s+/).find((word) => !word.includes('='));
+  // What env is to do besides is not followed.
+  return name?.startsWith('-') === true ? [program] : [program, name ?? ''];
+}
 
 /** Why the kernel does not run a script, which begins with #!; undefined where it may. */
 export function scriptProblem(text: string): string | undefined {
   if (firstLine(text).endsWith('\r')) return 'has lines that end as those of Windows: run dos2unix';
-  return interpreterOf(text) === '' ? 'names no program behind #!' : undefined;
+  return interpretersOf(text).includes('') ? 'names no program behind #!' : undefined;
 }
 
 /** Of a system that goes onto a disk. */
