@@ -90,11 +90,14 @@ const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 /** The program that a script names for itself, and the one that it has env find; the kernel hands on all behind the first as one argument. */
 function interpretersOf(text: string): readonly string[] {
-  const [, program = '', rest = ''] = /^#!\s*(\S*)\s*(.*)$/s.exec(firstLine(text).trimEnd()) ?? [];
+  const [, program = '', rest = ''] = /^#!\s*(\S*)(.*)$/s.exec(firstLine(text)) ?? [];
   if (basename(program) !== 'env') return [program];
-  const [, split] = /^(?:-S|--split-string[= ])\s*(.*)$/s.exec(rest) ?? [];
-  if (split === undefined) return [program, rest];
-  const name = split.split(/\s+/).find((word) => !word.includes('='));
+  const [, split] = /^(?:-S|--split-string[= ])(.*)$/s.exec(rest.trim()) ?? [];
+  if (split === undefined) return [program, rest.trim()];
+  const name = split
+    .trim()
+    .split(/\s+/)
+    .find((word) => !word.includes('='));
   // What env is to do besides is not followed.
   return name?.startsWith('-') === true ? [program] : [program, name ?? ''];
 }
