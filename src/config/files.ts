@@ -9,6 +9,7 @@ import {
   type Given,
   type Layer,
   mergeLayers,
+  namesFile,
   secretFiles,
   type SettingKey,
   textIn,
@@ -65,15 +66,6 @@ export async function requireFiles({
   const origin = origins.get('service.caFile') ?? 'default';
   await readNamed({ path: caFile, kind: 'authorities', origin });
 }
-
-/** Files and folders that an install opens on the host, and those that the program itself opens where nothing wins over them. */
-const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = {
-  ...{ 'image.file': 'host', 'image.stream': 'host', 'network.keyfiles': 'host' },
-  ...{ 'network.nmstate': 'host', 'registries.ca': 'host' },
-  ...{ 'hooks.before': 'host', 'hooks.after': 'host' },
-  ...{ 'ignition.file': 'host', 'ignition.caFile': 'host', 'service.caFile': 'own' },
-  ...{ 'service.tokenFile': 'own', 's3.secretAccessKeyFile': 'own' },
-};
 
 /** Options of `image.writerArgs` that name a file or a folder of the host. */
 const fileOptions = ['config-file', 'image-file', 'ignition-file', 'network-dir'];

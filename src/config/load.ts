@@ -21,6 +21,7 @@ import {
   isSettingKey,
   type Layer,
   mergeLayers,
+  namesFile,
   type SettingKey,
   settingKeys,
   settingKinds,
@@ -169,8 +170,8 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
       },
     );
   };
-  const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingKinds[key].kind));
-  for (const key of addresses) {
+  const places = settingKeys.filter((key) => key in namesFile || settingKinds[key].kind === 'url');
+  for (const key of places) {
     check(key, (place) => readValue(key, textIn(given, key), place));
   }
   check('image.writerArgs', (place) => {

@@ -52,6 +52,7 @@ describe('readValue', () => {
 
   it.each<[SettingKey, string]>([
     ['role', 'mastre'],
+    ['registries.ca', 'https://example.com/ca.pem'],
     ['registries.mirrors', 'quay.io=m.example:5000'],
     ['registries.mirrors', '{"source":"quay.io","mirrors":["m.example"]}'],
     ['registries.mirrors', '[null]'],

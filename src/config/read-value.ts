@@ -7,7 +7,7 @@ import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import type { Setting } from './setting-table.ts';
-import { type SettingKey, settingKinds, type SettingValue } from './settings.ts';
+import { namesFile, type SettingKey, settingKinds, type SettingValue } from './settings.ts';
 import { readWriterArgs, savingOption } from '../lib/writer-args.ts';
 
 /**
@@ -25,7 +25,13 @@ export function readValue(key: SettingKey, text: string, origin: string): Settin
 type Reader = (key: SettingKey, text: string, origin: string) => SettingValue;
 
 const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
-  text: (_, text) => text,
+  text: (key, text, origin) => {
+    if (!(key in namesFile) || !/^[a-z][\w+.-]*:\/\//i.test(text)) return text;
+    throw invalid(key, origin, {
+      what: 'a URL, where the path of a file is meant',
+      write: 'a path',
+    });
+  },
   place: (key, text, origin) =>
     /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text,
   secret: (_, text) => new Secret(text),
