@@ -11,7 +11,7 @@ import { readSettings } from '../config/sources.ts';
 import { refusalsOf } from '../engine/describe.ts';
 import { authorityProblem } from '../lib/certificates.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { namesFile, type SettingKey, textIn } from '../config/settings.ts';
+import { type SettingKey, textIn } from '../config/settings.ts';
 import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
 import { badAuthorities } from '../steps/ignition/registries.ts';
@@ -119,9 +119,6 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
     ignitionSourceOf(given) === 'service'
       ? (['cluster.id', 'cluster.infraEnvId', 'cluster.hostId'] as const)
       : [];
-  const relative = (Object.keys(namesFile) as SettingKey[]).filter(
-    (key) => namesFile[key] === 'host' && !/^(?:\/|https?:)/i.test(textIn(given, key)),
-  );
   const doubts: readonly (readonly [SettingKey, boolean, string])[] = [
     ...ids.map((key) => [key, uuid.test(textIn(given, key)), 'is not a UUID'] as const),
     [
@@ -134,9 +131,6 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
       textIn(given, 'disk.device').startsWith('/'),
       'is not a path, /dev/… for example',
     ],
-    ...relative.map(
-      (key) => [key, false, 'is relative: an install takes it from / of the host'] as const,
-    ),
     ...pathDoubts(textIn(given, 'service.url')),
   ];
   return doubts

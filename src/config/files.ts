@@ -91,7 +91,8 @@ export async function findUnopened(
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
       const what = `${key}: ${path} cannot be opened here (${code})`;
-      const end = isOwn ? '' : '; an install opens it on the host';
+      const place = path.startsWith('/') ? 'it' : join('/', path);
+      const end = isOwn ? '' : `; an install opens ${place} on the host`;
       return [`${given.get(key)?.origin ?? 'default'}: ${what}${end}`];
     }
   });
