@@ -362,6 +362,16 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/kept.ts': [
     {
+      means: 'a kept partition at which the first boot stops is found after the first loss',
+      from: "if (mismatches !== '')",
+      to: "if (mismatches === 'x')",
+    },
+    {
+      means: 'a partition that Ignition makes over a kept one is found after the first loss',
+      from: ' || isOver(partition, one)',
+      to: '',
+    },
+    {
       means: 'a partition table that keeps data is wiped at the first boot',
       from: '.filter(({ wipeTable }) => wipeTable === true)',
       to: '.filter(() => false)',

@@ -110,8 +110,13 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'a hook whose interpreter the host lacks is found after the disk was wiped',
-      from: 'return isThere ? undefined : `needs',
-      to: "return isThere || text !== '' ? undefined : `needs",
+      from: "[['test', '-x', interpreter], ...ofEnv",
+      to: '[...ofEnv',
+    },
+    {
+      means: 'a hook whose program env does not find is found after the disk was wiped',
+      from: ', ...ofEnv.map(onPathArgv)]',
+      to: ']',
     },
     {
       means: 'a hook from Windows is found after the disk was wiped',

@@ -128,6 +128,11 @@ export const diskFailures = {
     title: 'The Ignition of this host wipes a partition that is to be kept',
     hint: 'set wipeTable, wipePartitionEntry, wipeFilesystem and wipeVolume to false in it for what is kept (in Butane wipe_table, …), and leave a kept partition out of its RAIDs; or take the partition out of disk.keep',
   },
+  'disk.keep-mismatch': {
+    kind: 'input',
+    title: 'The Ignition of this host has another partition where one is kept',
+    hint: 'give the partition in it the number, label, start and size that the kept one has after the write, or leave it out (in Butane number, label, start_mib, size_mib; number 0 is always a new partition); or take it out of disk.keep',
+  },
   'disk.not-confirmed': {
     kind: 'input',
     title: 'The disk to erase is not confirmed',

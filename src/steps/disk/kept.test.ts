@@ -218,11 +218,68 @@ describe('refuseWipes', () => {
     });
   });
 
+  describe('a partition that Ignition would neither find as it is kept nor make', () => {
+    const misfit = async (partition: object, kept = target.kept): Promise<string | undefined> => {
+      const disks = [
+        { device: '/dev/sdb', partitions: [partition] },
+        { device: byId, partitions: [partition] },
+      ];
+      const text = JSON.stringify({ ignition: { version: '3.3.0' }, storage: { disks } });
+      try {
+        await refuseWipes({ host, signal }, { ...target, kept }, text);
+        return undefined;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'disk.keep-mismatch' });
+        return (error as Error).message.split('this host: ')[1];
+      }
+    };
+    const whole = { number: 5, label: 'data', startMiB: 25_000, sizeMiB: 1024 };
+
+    it.each<[object, string]>([
+      [{ number: 5, label: 'logs' }, '5 "logs": label "data"'],
+      [{ number: 5, startMiB: 25_001 }, '5: startMiB 25000'],
+      [{ ...whole, sizeMiB: 1025 }, '5 "data": sizeMiB 1024'],
+      [{ ...whole, sizeMiB: 1023, resize: true }, '5 "data": sizeMiB 1024'],
+      [{ number: 5, guid: '01234567-89AB-CDEF-EDCB-A98765432101' }, '5: guid 25000-uuid'],
+      [{ number: 5, shouldExist: false }, '5: shouldExist true'],
+      [{ number: 0, label: 'data' }, '0 "data": number 5'],
+      [{ number: 6, label: 'data' }, '6 "data": number 5'],
+      [{ number: 0, label: 'new', startMiB: 25_000, sizeMiB: 0 }, '0 "new": number 5'],
+      [{ number: 6, label: 'new', startMiB: 24_000, sizeMiB: 1001 }, '6 "new": number 5'],
+      [{ number: 6, label: 'new', startMiB: 26_023, sizeMiB: 1001 }, '6 "new": number 5'],
+    ])('is refused: %j', async (partition, says) => {
+      expect(await misfit(partition)).toBe(`partition ${says} of the kept one`);
+    });
+
+    it.each<object>([
+      whole,
+      { ...whole, guid: '25000-UUID', resize: true, sizeMiB: 2000 },
+      { number: 5, label: 'data', startMiB: 25_000, sizeMiB: 0 },
+      { number: 5, guid: '' },
+      { number: 4, label: 'root', resize: true, sizeMiB: 0 },
+      { number: 0, label: 'new' },
+      { number: 0, label: 'new', sizeMiB: 30_000 },
+      { number: 6, label: 'new', startMiB: 24_000, sizeMiB: 1000 },
+      { number: 6, label: 'new', startMiB: 26_024, sizeMiB: 0 },
+      { number: 6, shouldExist: false },
+    ])('is none: %j', async (partition) => {
+      expect(await misfit(partition)).toBeUndefined();
+    });
+
+    it('is told by the number that it has after the write', async () => {
+      const low = [keptPartition(4, 'data', 25_000)];
+      expect(await misfit(whole, low)).toBeUndefined();
+      expect(await misfit({ ...whole, number: 4 }, low)).toBe(
+        'partition 4 "data": number 5 of the kept one',
+      );
+    });
+  });
+
   it('takes what keeps data, and what is of other disks', async () => {
     const storage = {
       disks: [
         { device: '/dev/sdb', wipeTable: true },
-        { device: byId, wipeTable: false, partitions: [{ label: 'data', number: 0 }] },
+        { device: byId, wipeTable: false, partitions: [{ label: 'data', number: 5 }] },
       ],
       filesystems: [
         { device: data, format: 'xfs', path: '/var/data', wipeFilesystem: false },

@@ -181,7 +181,7 @@ const hasChanged = (path: string, { number, label }: KeptPartition, what: string
 /** The disk that the system has started from, by the name that CoreOS gives it for Ignition. */
 const bootDisk = '/dev/disk/by-id/coreos-boot-disk';
 
-/** What a config does to a device that takes its data. */
+/** What a config has of a device that takes data of it, or stops at it. */
 interface Wipe {
   readonly device: string;
   readonly isOfDisk: boolean;
@@ -206,6 +206,8 @@ function numbered(kept: readonly KeptPartition[]): readonly Numbered[] {
       return { ...one, numbers: [one.number, last] };
     });
 }
+
+type Partition = NonNullable<NonNullable<Storage['disks']>[number]['partitions']>[number];
 
 /** The storage of a config, and of those inside it; what it fetches is not known. */
 function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
@@ -246,11 +248,54 @@ function wipesIn(storage: Storage, kept: readonly Numbered[]): readonly Wipe[] {
   ];
 }
 
+const mebibyte = 1024 ** 2;
+
 /**
- * Refuses Ignition by which the first boot would take the data of a partition that is kept: it runs at the first boot after each
- * installation. What it fetches then is not known here.
+ * In what a partition of Ignition is not the kept one of its number, or is over a kept one, so that the first boot stops (Ignition
+ * 2.24, `partitionMatches`); start and size 0 are what is free then.
+ */
+function mismatchOf(partition: Partition, kept: readonly Numbered[]): string | undefined {
+  const { number, label, guid, shouldExist, resize, startMiB, sizeMiB } = partition;
+  const own = kept.find(({ numbers }) => numbers.at(-1) === number);
+  if (own === undefined) {
+    const other = kept.find(
+      (one) => (label !== '' && one.label === label) || isOver(partition, one),
+    );
+    return other && `number ${other.numbers.at(-1)}`;
+  }
+  const [start, size] = [own.startBytes / mebibyte, own.sizeBytes / mebibyte];
+  const differs = (asked: unknown, is: unknown): boolean => Boolean(asked) && asked !== is;
+  const differences: readonly (readonly [boolean, string])[] = [
+    [shouldExist === false, 'shouldExist true'],
+    [label !== undefined && label !== own.label, `label ${JSON.stringify(own.label)}`],
+    [differs(startMiB, start), `startMiB ${start}`],
+    [differs(sizeMiB, size) && !(resize === true && Number(sizeMiB) > size), `sizeMiB ${size}`],
+    [differs(guid?.toLowerCase(), own.partUuid), `guid ${own.partUuid}`],
+  ];
+  return differences.find(([is]) => is)?.[1];
+}
+
+const isOver = ({ startMiB = 0, sizeMiB = 0 }: Partition, one: KeptPartition): boolean =>
+  startMiB > 0 &&
+  startMiB * mebibyte < one.startBytes + one.sizeBytes &&
+  (startMiB + Math.max(sizeMiB, 1)) * mebibyte > one.startBytes;
+
+/** Partitions of Ignition that neither are those that are kept nor can be made beside them. */
+const mismatchesIn = ({ disks = [] }: Storage, kept: readonly Numbered[]): readonly Wipe[] =>
+  disks.flatMap(({ device, partitions = [] }) =>
+    partitions.flatMap((one) => {
+      const mismatch = mismatchOf(one, kept);
+      const name = one.label === undefined ? '' : ` ${JSON.stringify(one.label)}`;
+      const what = `partition ${one.number}${name}: ${mismatch} of the kept one`;
+      return mismatch === undefined ? [] : [{ device, isOfDisk: true, what }];
+    }),
+  );
+
+/**
+ * Refuses Ignition by which the first boot would take the data of a partition that is kept, or stop at one: it runs at the first
+ * boot after each installation. What it fetches then is not known here.
  * @param ignition the config that coreos-installer puts on the disk
- * @throws AgentError `disk.keep-wiped`, `ignition.*` for a config inside it that cannot be read
+ * @throws AgentError `disk.keep-wiped`, `disk.keep-mismatch`, `ignition.*` for a config inside it that cannot be read
  */
 export async function refuseWipes(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
@@ -273,18 +318,29 @@ export async function refuseWipes(
     const isOfTarget = number !== undefined && (await isOneOf(ofDisk, disk));
     return isOfTarget ? `${path}${separator}${number}` : device;
   };
-  const losses: string[] = [];
-  for (const { device, isOfDisk, what } of storagesIn(ignition).flatMap((one) =>
-    wipesIn(one, kept),
-  )) {
-    const names = isOfDisk ? ofDisk : ofKept;
-    if ((await isOneOf(names, device)) || names.includes(await laterName(device)))
-      losses.push(what);
-  }
-  if (losses.length === 0) return;
-  throw diskFailure(
-    'disk.keep-wiped',
-    `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses.join('; ')}`,
-    { context: { disk: path } },
-  );
+  const ofTarget = async (all: readonly Wipe[]): Promise<string> => {
+    const found: string[] = [];
+    for (const { device, isOfDisk, what } of all) {
+      const names = isOfDisk ? ofDisk : ofKept;
+      if ((await isOneOf(names, device)) || names.includes(await laterName(device)))
+        found.push(what);
+    }
+    return found.join('; ');
+  };
+  const storages = storagesIn(ignition);
+  const context = { context: { disk: path } };
+  const losses = await ofTarget(storages.flatMap((one) => wipesIn(one, kept)));
+  if (losses !== '')
+    throw diskFailure(
+      'disk.keep-wiped',
+      `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses}`,
+      context,
+    );
+  const mismatches = await ofTarget(storages.flatMap((one) => mismatchesIn(one, kept)));
+  if (mismatches !== '')
+    throw diskFailure(
+      'disk.keep-mismatch',
+      `${path} keeps partitions at which the first boot would stop by the Ignition of this host: ${mismatches}`,
+      context,
+    );
 }
