@@ -41,10 +41,26 @@ describe('the problems of keyfiles', () => {
     ['a key of a language', { 'a.nmconnection': `${eth0} id[de] = b \n` }, undefined],
     ['no connection', { 'a.nmconnection': '[ipv4]\nmethod=auto\n' }, /connection\.id is missing/],
     ['no type', { 'a.nmconnection': file('id=a') }, /connection\.type is missing/],
+    [
+      'a VLAN of nothing',
+      { 'a.nmconnection': file('id=a', 'type=vlan', '[vlan]', 'id=7') },
+      /vlan\.parent is missing/,
+    ],
+    ['a VLAN', { 'a.nmconnection': file('id=a', 'type=vlan', '[vlan]', 'parent=eth0') }, undefined],
+    [
+      'a VLAN by an address',
+      {
+        'a.nmconnection': file('id=a', 'type=vlan', '[ethernet]', 'mac-address=52:54:00:00:00:01'),
+      },
+      undefined,
+    ],
     ['no UUID', { 'a.nmconnection': file('id=a', 'type=bond', 'uuid=1') }, /uuid is no UUID/],
     [
       'one id twice',
-      { 'a.nmconnection': file('id=a', 'type=bond'), 'b.nmconnection': file('id=a', 'type=vlan') },
+      {
+        'a.nmconnection': file('id=a', 'type=bond'),
+        'b.nmconnection': file('id=a', 'type=bridge'),
+      },
       /^a\.nmconnection, b\.nmconnection: the same connection\.id$/,
     ],
     [

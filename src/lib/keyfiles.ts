@@ -23,7 +23,7 @@ export function nmstateKeyfiles(printed: string): readonly NamedText[] | undefin
 /** What is read of a NetworkManager keyfile. */
 interface Connection {
   readonly name: string;
-  /** Values of `[connection]` by their keys. */
+  /** Values by `SECTION.KEY`. */
   readonly values: ReadonlyMap<string, string>;
 }
 
@@ -48,14 +48,23 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** One is made where none is given. */
 const noUuid = '00000000-0000-0000-0000-000000000000';
 
+const needed = ['connection.id', 'connection.type'];
+
+/** A VLAN has its parent by name, or by the address that it shares with it (`nm-setting-vlan.c`). */
+const isNowhere = (values: Connection['values']): boolean =>
+  values.get('connection.type') === 'vlan' &&
+  !['ethernet', '802-3-ethernet'].some((section) => values.has(`${section}.mac-address`));
+
 function readKeyfile(name: string, text: string): Connection | { readonly problem: string } {
   if (!fileName.test(name)) return { problem: `${name}: NetworkManager reads only *.nmconnection` };
-  const values = connectionIn(text);
+  const values = valuesIn(text);
   if (typeof values === 'number')
     return { problem: `${name}:${values}: neither [SECTION] nor KEY=VALUE in one` };
-  const missing = ['id', 'type'].find((key) => (values.get(key) ?? '') === '');
-  if (missing !== undefined) return { problem: `${name}: connection.${missing} is missing` };
-  return uuid.test(values.get('uuid') ?? noUuid)
+  const missing = [...needed, ...(isNowhere(values) ? ['vlan.parent'] : [])].find(
+    (key) => (values.get(key) ?? '') === '',
+  );
+  if (missing !== undefined) return { problem: `${name}: ${missing} is missing` };
+  return uuid.test(values.get('connection.uuid') ?? noUuid)
     ? { name, values }
     : { problem: `${name}: connection.uuid is no UUID` };
 }
@@ -63,8 +72,8 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
 /** Of GLib (`g_key_file_is_key_name`): brackets are there for a language alone. */
 const keyName = /^[^[\]]+(\[[\p{L}\p{N}_.@-]+\])?$/u;
 
-/** The values of `[connection]`, or the line that cannot be read (GKeyFile of GLib). */
-function connectionIn(text: string): ReadonlyMap<string, string> | number {
+/** The values of a keyfile, or the line that cannot be read (GKeyFile of GLib). */
+function valuesIn(text: string): Connection['values'] | number {
   const values = new Map<string, string>();
   let group: string | undefined;
   for (const [index, raw] of text.split('\n').entries()) {
@@ -78,13 +87,15 @@ function connectionIn(text: string): ReadonlyMap<string, string> | number {
     const at = line.indexOf('=');
     const key = line.slice(0, Math.max(at, 0)).trim();
     if (!keyName.test(key) || group === undefined) return index + 1;
-    if (group === 'connection') values.set(key, line.slice(at + 1).trim());
+    values.set(`${group}.${key}`, line.slice(at + 1).trim());
   }
   return values;
 }
 
 function twice(connections: readonly Connection[], key: string): readonly string[] {
-  const by = Map.groupBy(connections, ({ values }) => values.get(key)?.toLowerCase());
+  const by = Map.groupBy(connections, ({ values }) =>
+    values.get(`connection.${key}`)?.toLowerCase(),
+  );
   return [...by].flatMap(([value, those]) =>
     value === undefined || those.length < 2
       ? []
@@ -94,9 +105,9 @@ function twice(connections: readonly Connection[], key: string): readonly string
 
 /** The device of a bond or a bridge is there only by a connection of its own. */
 function lost({ name, values }: Connection, all: readonly Connection[]): readonly string[] {
-  const controller = values.get('controller') ?? values.get('master');
+  const controller = values.get('connection.controller') ?? values.get('connection.master');
   const isThere = all.some(({ values: other }) =>
-    ['interface-name', 'uuid'].some((key) => other.get(key) === controller),
+    ['interface-name', 'uuid'].some((key) => other.get(`connection.${key}`) === controller),
   );
   return controller === undefined || isThere
     ? []

@@ -1,14 +1,17 @@
 // `nmstatectl` of the simulated host and the real one, by the same states.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { networkManager } from '../../scripts/parts/network-manager.ts';
 import { nmstatectl } from '../../scripts/parts/nmstatectl.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { localHost } from '../../src/adapters/host/local-host.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { Config } from '../../src/config/schema.ts';
+import { keyfileProblems } from '../../src/lib/keyfiles.ts';
 import type { Secret } from '../../src/model/secret.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { readNmstate } from '../../src/steps/image/nmstate.ts';
@@ -106,6 +109,11 @@ const states: readonly (readonly [string, string | undefined, readonly string[] 
     JSON.stringify({ interfaces: [{ ...eno1, 'profile-name': 'a/b' }] }),
     /: a\/b\.nmconnection: NetworkManager reads only \*\.nmconnection$/,
   ],
+  [
+    'a VLAN of nothing, which NetworkManager refuses',
+    JSON.stringify({ interfaces: [{ ...eno1, name: 'eno1.7', type: 'vlan' }] }),
+    /: eno1\.7\.nmconnection: vlan\.parent is missing$/,
+  ],
   ['no interface', 'interfaces: []\n', /: there is no keyfile$/],
   ['nothing', '', /: there is no keyfile$/],
   ['no YAML', 'interfaces: [', /exit code 1: Provide file is not valid NetworkState/],
@@ -160,6 +168,85 @@ describe('nmstatectl of nmstate', () => {
     });
   });
 });
+
+describe('the keyfiles of nmstatectl', () => {
+  beforeAll(() => ensureParts([networkManager]), 600_000);
+
+  it.each<readonly [string, string, Readonly<Record<string, readonly string[]>>]>([
+    [
+      'a static address, a route and DNS',
+      ofGuide,
+      {
+        eno1: [
+          ...['interface-name=eno1', 'type=ethernet', 'method=manual', 'address1=192.0.2.21/24'],
+          ...['dns=192.0.2.53;', 'route1=0.0.0.0/0,192.0.2.1,0'],
+        ],
+      },
+    ],
+    [
+      'a bond, a VLAN, IPv6',
+      bond,
+      {
+        bond0: ['type=bond', 'mode=802.3ad', 'miimon=100', 'method=disabled'],
+        eno1: ['type=ethernet', 'controller=bond0', 'port-type=bond'],
+        eno2: ['type=ethernet', 'controller=bond0', 'port-type=bond'],
+        'bond0.110': [
+          ...['type=vlan', 'id=110', 'parent=bond0', 'address1=192.0.2.21/24'],
+          ...['dns=192.0.2.53;', 'dns-search=example.com;', 'route1=0.0.0.0/0,192.0.2.1,0'],
+          ...['address1=2001:db8::21/64', 'dns=2001:db8::53;', 'route1=::/0,2001:db8::1,1024'],
+        ],
+      },
+    ],
+    [
+      'a bridge of Open vSwitch',
+      JSON.stringify({
+        interfaces: [
+          { ...eno1, ipv4: { enabled: false } },
+          { ...eno1, name: 'br-ex', type: 'ovs-interface' },
+          {
+            ...{ name: 'br-ex', type: 'ovs-bridge', state: 'up' },
+            bridge: { port: [{ name: 'eno1' }, { name: 'br-ex' }] },
+          },
+        ],
+      }),
+      {
+        'br-ex-br': ['type=ovs-bridge'],
+        'br-ex-port': ['type=ovs-port', 'controller=br-ex', 'port-type=ovs-bridge'],
+        'eno1-port': ['type=ovs-port', 'controller=br-ex', 'port-type=ovs-bridge'],
+        'br-ex-if': ['type=ovs-interface', 'controller=br-ex', 'method=auto'],
+        eno1: ['type=ethernet', 'controller=eno1', 'port-type=ovs-port'],
+      },
+    ],
+  ])('are read by NetworkManager: %s', async (_, state, expected) => {
+    await using subject = await openReal();
+    const files = await readState(subject, state);
+    expect([...files.keys()].toSorted()).toEqual(
+      Object.keys(expected)
+        .map((name) => `${name}.nmconnection`)
+        .toSorted(),
+    );
+    for (const [name, lines] of Object.entries(expected)) {
+      const read = readByNetworkManager(files.get(`${name}.nmconnection`) ?? '');
+      expect(read.split('\n')).toEqual(expect.arrayContaining([...lines]));
+    }
+  });
+
+  it('are refused by NetworkManager where we refuse them: a VLAN of nothing', () => {
+    const text = '[connection]\nid=a\ntype=vlan\ninterface-name=a\n';
+    expect(keyfileProblems([['a.nmconnection', text]])).toHaveLength(1);
+    expect(() => readByNetworkManager(text)).toThrow(/vlan\.parent: property is not specified/);
+  });
+});
+
+/** A keyfile as NetworkManager reads, checks and writes it; no daemon and no network is asked. */
+function readByNetworkManager(keyfile: string): string {
+  const modify = ['nmcli', '--offline', 'connection', 'modify', 'connection.autoconnect', 'yes'];
+  return execFileSync('chroot', [join(partFolder(networkManager), 'tree'), ...modify], {
+    input: keyfile,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
+}
 
 /** Reads the keyfiles of a state as a step does; no file has it where there is none. */
 function readState(

@@ -12,6 +12,7 @@ interface State {
     readonly name: string;
     readonly type: string;
     readonly 'profile-name'?: string;
+    readonly vlan?: { readonly 'base-iface': string };
     readonly 'link-aggregation'?: { readonly port: readonly string[] };
   }[];
 }
@@ -46,6 +47,7 @@ const nmstatectl: Program = async ({ files }, call) => {
       ...['[connection]', `id=${id}`, `interface-name=${name}`],
       ...(bond === undefined ? [] : [`master=${bond}`, 'slave-type=bond']),
       `type=${type === 'ethernet' ? '802-3-ethernet' : type}`,
+      ...('vlan' in more ? ['', '[vlan]', `parent=${more.vlan['base-iface']}`] : []),
     ];
     return [`${id}.nmconnection`, `${lines.join('\n')}\n`];
   });
