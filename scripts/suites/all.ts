@@ -191,10 +191,15 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'capi-1.13',
-    about: 'by its name alone: the suite capi with the core of the minor version before',
+    about:
+      'by its name alone: the suite capi with the core of the minor version before, and its upgrade',
     parts: ['kube-api', 'kube-crds', 'kube-data', 'capi', 'capi-1.13', 'ignition-merge'],
     needsBundle: true,
     isByNameOnly: true,
-    tests: { ...capiTests, env: { CLUSTER_API: '1.13' } },
+    tests: {
+      ...capiTests,
+      include: [...capiTests.include, 'test/**/*.capi-1.13.test.ts'],
+      env: { CLUSTER_API: '1.13' },
+    },
   },
 ];

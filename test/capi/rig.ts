@@ -21,6 +21,11 @@ export interface Management extends AsyncDisposable {
   /** The folder of Cluster API's programs and manifests. */
   readonly part: string;
   readonly core: ServerControl;
+  /**
+   * Takes the core of 1.14 in the place of one that was stopped, in the order of `clusterctl upgrade apply`: webhooks and rights go, then
+   * definitions, rights and webhooks come, and its program at last. `beforeStart` runs while its webhooks are asked and do not answer.
+   */
+  readonly upgradeCore: (beforeStart: () => Promise<void>) => Promise<ServerControl>;
   /** Starts the infrastructure in memory, one at a time on a machine: its port is fixed. */
   readonly startInfrastructure: () => Promise<ServerControl>;
   /** Applies a manifest of any kind. */
@@ -74,8 +79,7 @@ export async function startCapi(): Promise<CapiRig> {
 /** Starts the management cluster alone; of the infrastructure it has the kinds. */
 export async function startManagement(): Promise<Management> {
   const part = await ensurePart(capi);
-  const isBefore = process.env['CLUSTER_API'] === '1.13';
-  const parts = { core: isBefore ? await ensurePart(capi113) : part, dev: part };
+  const before = process.env['CLUSTER_API'] === '1.13' ? await ensurePart(capi113) : part;
   const ends = new AsyncDisposableStack();
   try {
     const kube = await startRig({ crds: [], isAudited: true });
@@ -90,19 +94,45 @@ export async function startManagement(): Promise<Management> {
     ends.defer(product.close);
     const apply = (manifest: KubeObject) =>
       product.apply(manifest, AbortSignal.timeout(waitMillis), { manager: 'rig' });
-    const start = await preparePrograms({ kube, parts, apply });
-    const asCore = await kube.kubeconfigFor({ user: { name: coreUser }, server: kube.url });
-    const core = await start('core', [join(parts.core, 'bin', 'capi-core')], asCore);
-    ends.defer(core.kill);
+    const ports = { core: await freePort(), dev: await freePort() };
+    const site: Site = {
+      kube,
+      apply,
+      ca: readFileSync(join(kube.folder, 'pki', 'ca.crt'), 'utf8'),
+    };
+    const dev: Program = { name: 'dev', part, port: ports.dev };
+    await define(site, dev);
+    const startCore = async ({ isMigrated, beforeStart }: CoreStart, from: string) => {
+      const program: Program = { name: 'core', part: from, port: ports.core };
+      await define(site, program);
+      await allowCore(site, from);
+      await configureWebhooks(site, program);
+      await beforeStart?.();
+      const kubeconfig = await kube.kubeconfigFor({ user: { name: coreUser }, server: kube.url });
+      const argv = [join(from, 'bin', 'capi-core'), ...(isMigrated ? [] : unmigrated)];
+      const control = await startProgram(site, program, { argv, kubeconfig });
+      ends.defer(control.kill);
+      return control;
+    };
+    const core = await startCore({ isMigrated: false }, before);
     const { client } = kube;
     return {
       ...{ kube, client, part, core, apply },
+      upgradeCore: async (beforeStart) => {
+        await removeCore(site);
+        return startCore({ isMigrated: true, beforeStart }, part);
+      },
       startInfrastructure: async () => {
         // Its machines have API servers on ports of their own, and no Docker is there.
         const argv = ['POD_IP=127.0.0.1', 'DOCKER_HOST=unix:///nowhere', join(part, 'bin', 'capd')];
-        const dev = await start('dev', argv, await kube.kubeconfigFor({ server: kube.url }));
-        ends.defer(dev.kill);
-        return dev;
+        const kubeconfig = await kube.kubeconfigFor({ server: kube.url });
+        const control = await startProgram(site, dev, {
+          argv: [...argv, ...unmigrated],
+          kubeconfig,
+        });
+        ends.defer(control.kill);
+        await configureWebhooks(site, dev);
+        return control;
       },
       deploy: async ({ webhooks = {} } = {}) => {
         for (const object of deployedObjects()) {
@@ -168,61 +198,67 @@ function askedAt(
 
 interface Site {
   readonly kube: Kube;
-  /** Of core, and of the infrastructure. */
-  readonly parts: { readonly core: string; readonly dev: string };
   readonly apply: Management['apply'];
+  readonly ca: string;
 }
 
-/** Kinds and rights of core, exactly its own and what is aggregated to them, and of infrastructure; what starts either. */
-async function preparePrograms({ kube, parts, apply }: Site) {
-  const pki = join(kube.folder, 'pki');
-  const ca = readFileSync(join(pki, 'ca.crt'), 'utf8');
-  const ports = { core: await freePort(), dev: await freePort() };
-  for (const name of ['core', 'dev'] as const)
-    await define({ kube, parts, ca, name, port: ports[name] });
-  await allowCore({ kube, parts, apply });
-  return async (name: 'core' | 'dev', argv: readonly string[], kubeconfig: string) => {
-    const file = join(kube.folder, `${name}.kubeconfig`);
-    await writeFile(file, kubeconfig, { mode: 0o600 });
-    const [health, metrics] = [await freePort(), await freePort()];
-    const control = controlProgram({
-      name,
-      program: 'env',
-      args: [
-        ...argv,
-        ...['--kubeconfig', file, `--webhook-port=${ports[name]}`],
-        ...[`--webhook-cert-dir=${pki}`, '--webhook-cert-name=serving.crt'],
-        ...['--webhook-key-name=serving.key', `--health-addr=127.0.0.1:${health}`],
-        ...[`--diagnostics-address=127.0.0.1:${metrics}`, '--insecure-diagnostics=true'],
-        // No object is of an older version here, and the migration would patch each of them.
-        '--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields',
-      ],
-      logFile: join(kube.folder, `${name}.log`),
-      isReady: async () => (await fetch(`http://127.0.0.1:${health}/readyz`)).ok,
-    });
-    await control.start();
-    const text = readFileSync(join(parts[name], 'webhooks', `${name}.yaml`), 'utf8');
-    for (const object of objectsOf(text)) {
-      const { metadata } = object;
-      const named = { ...object, metadata: { ...metadata, name: `${name}-${metadata.name}` } };
-      await apply(askedAt(named, { port: ports[name], ca }));
-    }
-    return control;
-  };
+/** A program of a part, and the port of its webhooks and conversions. */
+interface Program {
+  readonly name: 'core' | 'dev';
+  readonly part: string;
+  readonly port: number;
+}
+
+interface CoreStart {
+  /** Whether objects may be of an older release of core. */
+  readonly isMigrated: boolean;
+  readonly beforeStart?: () => Promise<void>;
+}
+
+/** No object is of an older version, and the migration would patch each of them. */
+const unmigrated = ['--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields'];
+
+async function startProgram(
+  { kube }: Site,
+  { name, port }: Program,
+  { argv, kubeconfig }: { readonly argv: readonly string[]; readonly kubeconfig: string },
+): Promise<ServerControl> {
+  const file = join(kube.folder, `${name}.kubeconfig`);
+  await writeFile(file, kubeconfig, { mode: 0o600 });
+  const [health, metrics] = [await freePort(), await freePort()];
+  const control = controlProgram({
+    name,
+    program: 'env',
+    args: [
+      ...argv,
+      ...['--kubeconfig', file, `--webhook-port=${port}`],
+      ...[`--webhook-cert-dir=${join(kube.folder, 'pki')}`, '--webhook-cert-name=serving.crt'],
+      ...['--webhook-key-name=serving.key', `--health-addr=127.0.0.1:${health}`],
+      ...[`--diagnostics-address=127.0.0.1:${metrics}`, '--insecure-diagnostics=true'],
+    ],
+    logFile: join(kube.folder, `${name}.log`),
+    isReady: async () => (await fetch(`http://127.0.0.1:${health}/readyz`)).ok,
+  });
+  await control.start();
+  return control;
+}
+
+async function configureWebhooks(
+  { apply, ca }: Site,
+  { name, part, port }: Program,
+): Promise<void> {
+  for (const object of objectsOf(readFileSync(join(part, 'webhooks', `${name}.yaml`), 'utf8'))) {
+    const { metadata } = object;
+    const named = { ...object, metadata: { ...metadata, name: `${name}-${metadata.name}` } };
+    await apply(askedAt(named, { port, ca }));
+  }
 }
 
 const coreUser = 'capi-core';
 
-interface Defined extends Omit<Site, 'apply'> {
-  readonly ca: string;
-  readonly name: 'core' | 'dev';
-  /** Where objects are converted to other versions. */
-  readonly port: number;
-}
-
 /** Applies definitions with what kustomize would add: the labels of the contracts and the conversion. */
-async function define({ kube, parts, ca, name, port }: Defined): Promise<void> {
-  const folder = join(parts[name], 'crds', name);
+async function define({ kube, ca }: Site, { name, part, port }: Program): Promise<void> {
+  const folder = join(part, 'crds', name);
   await applyCrds(kube.client, folder, 'all');
   const labels = {
     [provider]: name === 'core' ? 'cluster-api' : 'infrastructure-docker',
@@ -241,17 +277,37 @@ async function define({ kube, parts, ca, name, port }: Defined): Promise<void> {
     );
 }
 
+/** What clusterctl deletes of a provider before it installs the next version: all but its kinds. */
+async function removeCore({ kube: { client } }: Site): Promise<void> {
+  for (const plural of ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']) {
+    const kind: KubeKind = { group: 'admissionregistration.k8s.io', version: 'v1', plural };
+    for (const { metadata } of await client.list({ kind }))
+      if (metadata.name.startsWith('core-')) await client.remove({ kind, name: metadata.name });
+  }
+  await client.remove({ kind: { ...clusterRoles, plural: 'clusterrolebindings' }, name: coreUser });
+  for (const { metadata } of await client.list({ kind: clusterRoles }))
+    if (metadata.labels?.[provider] === 'cluster-api')
+      await client.remove({ kind: clusterRoles, name: metadata.name });
+}
+
 /** Lets core do what its release lets it, and what roles of providers add. */
-async function allowCore({ kube, parts, apply }: Site): Promise<void> {
+async function allowCore({ kube, apply }: Site, part: string): Promise<void> {
   const rbac = 'rbac.authorization.k8s.io';
   const [aggregated, own] = ['aggregated_role', 'role'].map(
-    (name) => objectsOf(readFileSync(join(parts.core, 'rbac', `${name}.yaml`), 'utf8'))[0],
+    (name) => objectsOf(readFileSync(join(part, 'rbac', `${name}.yaml`), 'utf8'))[0],
   );
   if (aggregated === undefined || own === undefined) throw new Error('core has no roles');
-  await apply(aggregated);
+  const ofCore = { [provider]: 'cluster-api' };
+  await apply({
+    ...aggregated,
+    metadata: { ...aggregated.metadata, labels: { ...aggregated.metadata.labels, ...ofCore } },
+  });
   await apply({
     ...own,
-    metadata: { ...own.metadata, labels: { 'cluster.x-k8s.io/aggregate-to-manager': 'true' } },
+    metadata: {
+      ...own.metadata,
+      labels: { 'cluster.x-k8s.io/aggregate-to-manager': 'true', ...ofCore },
+    },
   });
   const name = aggregated.metadata.name;
   await apply({
