@@ -36,6 +36,7 @@ import {
   ownNames,
 } from '../api.ts';
 import type { Kube } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import { secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
 
@@ -117,6 +118,26 @@ describe('a control plane of three', () => {
     expect(new Set(machinesIn(kube).map((one) => one.metadata.name)).size).toBe(3);
     expect(conditionIn(kube, 'BootstrapReady')).toBe('True TemporaryControlPlaneUp');
     expect(conditionIn(kube, 'MachinesCreated')).toBe('True Created');
+    await end();
+  });
+
+  it('says why a Machine is not made while core answers for none', async () => {
+    const { kube, pass, end } = atWork();
+    const { create } = kube;
+    const refusal = 'failed calling webhook "validation.machine.cluster.x-k8s.io"';
+    const refusing: FakeKube['create'] = (selection, ...rest) =>
+      selection.kind === capiMachines
+        ? Promise.reject(kubeFailure('kube.failed', refusal))
+        : create(selection, ...rest);
+    Object.assign(kube, { create: refusing });
+    await pass();
+    expect([machinesIn(kube), kube.objectsOf(labMachines).length]).toEqual([[], 1]);
+    expect(conditionIn(kube, 'MachinesCreated')).toBe('False CreationDelayed');
+    expect(JSON.stringify(controlPlaneIn(kube)?.status?.conditions)).toContain('failed calling');
+    Object.assign(kube, { create });
+    await pass(seconds(2));
+    expect([machinesIn(kube).length, kube.objectsOf(labMachines).length]).toEqual([1, 1]);
+    expect(conditionIn(kube, 'MachinesCreated')).toBe('False WaitingForBootstrap');
     await end();
   });
 

@@ -143,7 +143,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  const written = { seen, findings: withFailure(findings, failure) };
+  const written = { seen, findings: withFailure({ seen, findings }, failure) };
   const isWritten = await writeStatus(scope, written, signal);
   if (failure !== undefined) throw failure;
   if (!isWritten) return { after: gathered };
@@ -158,12 +158,20 @@ function isTimed({ view, now }: Seen, { template, installState, manifests }: Fin
   return !isPaused && !isDeleting && (isWrong || isUnfinished || view.machines.some(isMarked));
 }
 
-/** Who refuses a Machine says why in its condition. */
-function withFailure(findings: Findings, failure: AgentError | undefined): Findings {
+/** Why a Machine is not made: who refuses it, or cannot answer for it now, as core's webhooks while core is replaced. */
+function withFailure(
+  { seen: { view }, findings }: Observed,
+  failure: AgentError | undefined,
+): Findings {
   if (failure === undefined) return findings;
-  const isRefused = failure.code === 'kube.invalid' || failure.code.startsWith('control-plane.');
-  if (!isRefused) return findings;
-  return { ...findings, template: wrong('CreationFailed', failure.message) };
+  const { code, message } = failure;
+  const isRefused = code === 'kube.invalid' || code.startsWith('control-plane.');
+  const isMissing = view.machines.length < (view.controlPlane.spec.replicas ?? 3);
+  if (!isRefused && !(code === 'kube.failed' && isMissing)) return findings;
+  return {
+    ...findings,
+    template: wrong(isRefused ? 'CreationFailed' : 'CreationDelayed', message),
+  };
 }
 
 const right: CheckResult = { isRight: true, reason: 'Found' };
