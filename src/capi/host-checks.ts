@@ -75,7 +75,8 @@ export function hostsCondition({
     );
   const networks = assets?.metadata.annotations?.[ownNames.machineNetworks]?.split(',') ?? [];
   const found = contradiction(hosts, networks.filter(isReadable));
-  if (found !== undefined) return { type, status: 'False', ...found };
+  if (found !== undefined)
+    return { type, status: 'False', reason: found.reason, message: `${found.message}; ${skipped}` };
   if (hosts.length === 0) return unknown('WaitingForMachines');
   const silent = hosts.filter(({ names, addresses }) => names.length + addresses.length === 0);
   const why = `no name and no address is reported of ${listed(silent)}`;
@@ -83,6 +84,8 @@ export function hostsCondition({
     ? unknown('NotReported', why)
     : { type, status: 'True', reason: 'Valid' };
 }
+
+const skipped = `where what is reported is out of date, or of a provisioning network, the annotation ${ownNames.skipHostChecks} of the control plane skips this check`;
 
 /** Whether it is a network with an address in it. */
 const isReadable = (network: string): boolean => isWithin(network.replace(/\/.*/, ''), [network]);

@@ -22,6 +22,10 @@ const withReference = (change: Change): Change => ({
   machineTemplate: { spec: { infrastructureRef: { ...reference, ...change } } },
 });
 
+const named = (name: string): Change => ({
+  configSpec: { ...configSpec, nodeRegistration: { name } },
+});
+
 const fieldsOf = (texts: readonly string[]): readonly string[] =>
   texts.map((text) => text.split(':')[0] ?? '');
 
@@ -64,6 +68,11 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       'spec.configSpec.rootDeviceHints',
     ],
     ['of no disk, into the system that runs', { configSpec: { writeMode: 'ExistingRoot' } }],
+    ['of one name for all', named('node-0'), 'spec.configSpec.nodeRegistration.name'],
+    ['of a name that nobody resolves', named('$HOSTNAME'), 'spec.configSpec.nodeRegistration.name'],
+    ['of a name by the metadata', named('m-$METADATA_NAME')],
+    ['of a name by the uid', named('$METADATA_UUID')],
+    ['of a name for its single node', { ...named('node-0'), replicas: 1 }],
     [
       'with an override that is no Ignition',
       { configSpec: { ...configSpec, ignitionConfigOverride: '{"ignition":{"version":"9"}}' } },
@@ -119,6 +128,17 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       fieldsOf(controlPlaneFindings(controlPlane(change as Change), controlPlane()).errors),
     ).toEqual(fields);
   });
+});
+
+it.each([
+  ['another for all', named('node-1'), named('node-0'), 1],
+  ['masters beside the one that has it', named('node-0'), { ...named('node-0'), replicas: 1 }, 1],
+  // It was stored when nobody checked it, and our own writes to it must not fail.
+  ['nothing', named('node-0'), named('node-0'), 0],
+  ['to one for each', named('$METADATA_NAME'), named('node-0'), 0],
+] as const)('a name for all masters is refused where it changes: %s', (...[, is, was, count]) => {
+  const { errors } = controlPlaneFindings(controlPlane(is), controlPlane(was));
+  expect(errors).toHaveLength(count);
 });
 
 describe('OpenShiftBootstrapConfig', () => {

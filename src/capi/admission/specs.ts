@@ -40,10 +40,12 @@ export function controlPlaneFindings(
       'spec.releaseImage: name it by its digest: a tag may mean another release tomorrow, and mirrors serve digests only',
     );
   errors.push(...referenceErrors(controlPlane, before));
-  const configSpec = partOf(controlPlane, 'spec', 'configSpec');
-  errors.push(
-    ...configErrors({ metadata: controlPlane.metadata, spec: configSpec }, 'spec.configSpec'),
-  );
+  errors.push(...configErrors(partOf(controlPlane, 'spec', 'configSpec'), 'spec.configSpec'));
+  const name = sharedName(controlPlane);
+  if (name !== undefined && name !== sharedName(before))
+    errors.push(
+      `spec.configSpec.nodeRegistration.name: ${name} would be the name of each master: leave it out, or write $METADATA_NAME or $METADATA_UUID in it`,
+    );
   // What is known of a bootstrap is what its host reports to us, and its kubeconfig is of our files.
   if (textAt(controlPlane, 'spec', 'configSpec', 'inventory', 'mode') === 'External')
     errors.push('spec.configSpec.inventory.mode: must be Served: another inventory serves workers');
@@ -55,6 +57,13 @@ const replicasOf = (controlPlane: KubeObject): number =>
     ? 3
     : countAt(controlPlane, 'spec', 'replicas');
 
+/** The name that several masters would get; of one that is stored already, `HostsValid` speaks. */
+function sharedName(controlPlane: KubeObject | undefined): string | undefined {
+  const name = textAt(controlPlane, 'spec', 'configSpec', 'nodeRegistration', 'name');
+  const isOne = controlPlane !== undefined && replicasOf(controlPlane) > 1;
+  return isOne && name !== '' && !/\$METADATA_(NAME|UUID)/.test(name) ? name : undefined;
+}
+
 const templateRef = ['machineTemplate', 'spec', 'infrastructureRef'] as const;
 const frozen = [templateRef, ['bootstrap', 'mode'], ['installStateSecretRef']] as const;
 
@@ -63,10 +72,9 @@ function referenceErrors(
   before: KubeObject | undefined,
 ): readonly string[] {
   const at = (path: readonly string[]): string => `spec.${path.join('.')}`;
-  const missing = ['apiGroup', 'kind', 'name'].filter(
-    (member) => textAt(controlPlane, 'spec', ...templateRef, member) === '',
-  );
-  const errors = missing.map((member) => `${at([...templateRef, member])}: is required`);
+  const errors = ['apiGroup', 'kind', 'name']
+    .filter((member) => textAt(controlPlane, 'spec', ...templateRef, member) === '')
+    .map((member) => `${at([...templateRef, member])}: is required`);
   const stateName = textAt(controlPlane, 'spec', 'installStateSecretRef', 'name');
   if (!isSubdomain(stateName))
     errors.push('spec.installStateSecretRef.name: is required, the name of a Secret');
@@ -88,12 +96,12 @@ export function bootstrapConfigFindings(
   const isTemplate = config.kind === 'OpenShiftBootstrapConfigTemplate';
   const path = isTemplate ? ['spec', 'template', 'spec'] : ['spec'];
   const spec = partOf(config, ...path);
-  const errors = [...configErrors({ metadata: config.metadata, spec }, path.join('.'))];
+  const errors = configErrors(spec, path.join('.'));
   // A template may change: Machines of it take what it is when they are made.
   if (
     !isTemplate &&
     before !== undefined &&
-    hasDataSecret(before) &&
+    textAt(before, 'status', 'dataSecretName') !== '' &&
     !isDeepStrictEqual(before['spec'], spec)
   )
     errors.push(
@@ -102,11 +110,9 @@ export function bootstrapConfigFindings(
   return { errors, warnings: [] };
 }
 
-const hasDataSecret = (config: KubeObject): boolean =>
-  textAt(config, 'status', 'dataSecretName') !== '';
-
 /** The errors of how a host is installed. */
-function configErrors(config: KubeObject, path: string): readonly string[] {
+function configErrors(spec: unknown, path: string): string[] {
+  const config: KubeObject = { metadata: { name: '' }, spec };
   const errors: string[] = [];
   const override = textAt(config, 'spec', 'ignitionConfigOverride');
   const problem = override === '' ? undefined : ignitionProblem(override);
