@@ -37,13 +37,12 @@ const isLocal = (name: string): boolean => /^localhost[46]?(?:\.|$)/.test(name);
 function comparedHost(machine: Machine, config: BootstrapConfig | undefined): ComparedHost {
   const { nodeRegistration, networkSecretRef } = config?.spec ?? {};
   const reported = reportedOf(machine);
-  const given = config === undefined ? undefined : givenName(config);
+  const given = config && givenName(config)?.toLowerCase();
   // The system that inspects a host may have no name for it, and the one that is installed has one.
   const seen = reported.names.map((one) => one.toLowerCase()).filter((one) => !isLocal(one));
-  const own = given === undefined ? [] : [given.toLowerCase()];
   return {
     machine: machine.metadata.name,
-    names: nodeRegistration?.name === undefined ? [...new Set(seen)] : own,
+    names: nodeRegistration?.name === undefined ? [...new Set(seen)] : given ? [given] : [],
     // Keyfiles give a host other addresses than those with which its infrastructure found it.
     addresses:
       networkSecretRef === undefined
@@ -79,9 +78,8 @@ export function hostsCondition({
     return { type, status: 'False', reason: found.reason, message: `${found.message}; ${skipped}` };
   if (hosts.length === 0) return unknown('WaitingForMachines');
   const silent = hosts.filter(({ names, addresses }) => names.length + addresses.length === 0);
-  const why = `no name and no address is reported of ${listed(silent)}`;
   return silent.length > 0
-    ? unknown('NotReported', why)
+    ? unknown('NotReported', `no name and no address is reported of ${listed(silent)}`)
     : { type, status: 'True', reason: 'Valid' };
 }
 
@@ -106,32 +104,31 @@ function contradiction(
     addresses: host.addresses.filter((one) => networks.length === 0 || isWithin(one, networks)),
   }));
   const nameless = hosts.filter(({ names }) => names.some(isLocal));
-  const [name, address] = [firstShared(hosts, 'names'), firstShared(within, 'addresses')];
+  const name = firstShared(hosts, 'names', 'name');
+  const address = firstShared(within, 'addresses', 'address');
   const outside = hosts.filter(({ addresses }) => isOutside(addresses, networks));
   const own = (reason: string, what: string, kind: string): Contradiction => ({
     ...{ reason, message: `${what}; give each master ${kind} of its own` },
   });
   if (nameless.length > 0)
     return own('HostNameInvalid', `localhost is the name of ${listed(nameless)}`, 'a name');
-  if (name !== undefined)
-    return own('HostNameNotUnique', `${name.value} is the name of ${name.machines}`, 'a name');
-  if (address !== undefined)
-    return own(
-      'AddressNotUnique',
-      `${address.value} is the address of ${address.machines}`,
-      'an address',
-    );
+  if (name !== undefined) return own('HostNameNotUnique', name, 'a name');
+  if (address !== undefined) return own('AddressNotUnique', address, 'an address');
   if (outside.length === 0) return undefined;
   const message = `${listed(outside)}: no address is in the machine networks ${networks.join(', ')}; give each master one there, or correct networking.machineNetwork of the install-config, then delete the Cluster and start again`;
   return { reason: 'OutsideMachineNetwork', message };
 }
 
-/** What more than one host has, with their Machines. */
-function firstShared(hosts: readonly ComparedHost[], key: 'names' | 'addresses') {
+/** What more than one host has, with their Machines, in words. */
+function firstShared(
+  hosts: readonly ComparedHost[],
+  key: 'names' | 'addresses',
+  word: string,
+): string | undefined {
   const values = hosts.flatMap((host) => host[key]);
   const value = values.find((one, at) => values.indexOf(one) !== at);
   if (value === undefined) return undefined;
-  return { value, machines: listed(hosts.filter((host) => host[key].includes(value))) };
+  return `${value} is the ${word} of ${listed(hosts.filter((host) => host[key].includes(value)))}`;
 }
 
 const isV6 = (text: string): boolean => text.includes(':');

@@ -70,10 +70,8 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
   const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
   const scope = { kube, clock, note: notesOf(emit, id) };
   const common = {
-    ...{
-      reads: Object.values(stores),
-      keys: () => stores.controlPlanes.all().map((one) => placed(one)),
-    },
+    reads: Object.values(stores),
+    keys: () => stores.controlPlanes.all().map((one) => placed(one)),
     watch: (add: Queue['add']) => watchControlPlanes(stores, add),
   };
   return [
@@ -249,8 +247,10 @@ function inputFindings(
 ): Pick<Findings, 'installState' | 'manifests' | 'assets'> {
   if (inputs === undefined) return {};
   const { installState, manifests, hash } = inputs;
-  const assets = failed?.hash === hash ? { assets: findingOf(failed.error) } : {};
-  return { installState, manifests, ...assets };
+  if (failed?.hash !== hash) return { installState, manifests };
+  const { code, message } = failed.error;
+  const assets = wrong(failureReasons[code] ?? 'InstallerFailed', message);
+  return { installState, manifests, assets };
 }
 
 /** The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed. */
@@ -274,9 +274,6 @@ const failureReasons: Readonly<Record<string, string>> = {
   'installer.manifests-discarded': 'ManifestsDiscarded',
   'installer.incomplete': 'ManifestsIncomplete',
 };
-
-const findingOf = ({ code, message }: AgentError): CheckResult =>
-  wrong(failureReasons[code] ?? 'InstallerFailed', message);
 
 /** Writes what has changed of the status, on what is read after its own actions; false where another writer was quicker. */
 async function writeStatus(
