@@ -78,8 +78,9 @@ export function hostsCondition({
     return { type, status: 'False', reason: found.reason, message: `${found.message}; ${skipped}` };
   if (hosts.length === 0) return unknown('WaitingForMachines');
   const silent = hosts.filter(({ names, addresses }) => names.length + addresses.length === 0);
+  const why = `no name and no address is reported of ${listed(silent)}`;
   return silent.length > 0
-    ? unknown('NotReported', `no name and no address is reported of ${listed(silent)}`)
+    ? unknown('NotReported', why)
     : { type, status: 'True', reason: 'Valid' };
 }
 
