@@ -172,7 +172,7 @@ const failureText = ({ machine, config }: HostFact): string => {
 };
 
 /** Unless the control plane says otherwise. */
-const defaultTimeouts = { firstReport: minutes(20), complete: minutes(60) };
+const defaultTimeouts = { firstReport: minutes(20), bootstrapComplete: minutes(60) };
 
 /** How the bootstrap host is, and the bootstrap as a whole. */
 function bootstrapConditions(
@@ -191,24 +191,30 @@ function bootstrapConditions(
     return both(wrong('WaitingForMachine', message), wrong('Failed', message));
   }
   if (bootstrap === undefined) return both(wrong('WaitingForMachine'), wrong('Running'));
-  const { timeouts = {} } = view.controlPlane.spec.bootstrap ?? {};
-  const firstReport = readDuration(timeouts.firstReport ?? '') ?? defaultTimeouts.firstReport;
-  const complete = readDuration(timeouts.bootstrapComplete ?? '') ?? defaultTimeouts.complete;
+  const limits = limitsOf(view);
   const age = now - Date.parse(bootstrap.machine.metadata.creationTimestamp ?? '');
   if (bootstrap.stage === 'Failed') {
     const message = failureText(bootstrap);
     const ready = isBootstrapReady ? up : wrong('HostInstallationFailed', message);
     return both(ready, wrong('Failed', message));
   }
-  const silence = `${bootstrap.machine.metadata.name}(bootstrap): no report within ${renderDuration(firstReport)}`;
-  const isSilent = bootstrap.stage === '' && age > firstReport;
+  const silence = `${bootstrap.machine.metadata.name}(bootstrap): no report within ${renderDuration(limits.firstReport)}`;
+  const isSilent = bootstrap.stage === '' && age > limits.firstReport;
   const text = isSilent ? silence : hostText(bootstrap);
   const reason = bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost';
-  const lateness = `not complete within ${renderDuration(complete)}; ${text}`;
+  const lateness = `not complete within ${renderDuration(limits.complete)}; ${text}`;
   return both(
     isBootstrapReady ? up : wrong(reason, text),
-    age > complete ? wrong('TimedOut', lateness) : wrong('Running', text),
+    age > limits.complete ? wrong('TimedOut', lateness) : wrong('Running', text),
   );
+}
+
+function limitsOf({ controlPlane: { spec } }: Seen['view']) {
+  const { firstReport = '', bootstrapComplete = '' } = spec.bootstrap?.timeouts ?? {};
+  return {
+    firstReport: readDuration(firstReport) ?? defaultTimeouts.firstReport,
+    complete: readDuration(bootstrapComplete) ?? defaultTimeouts.bootstrapComplete,
+  };
 }
 
 function machineConditions(
