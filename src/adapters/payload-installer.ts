@@ -1,4 +1,13 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { asAgentError } from '../engine/failures.ts';
@@ -7,6 +16,7 @@ import { installerMask } from '../lib/installer-mask.ts';
 import { minutes, renderDuration } from '../model/duration.ts';
 import { AgentError } from '../model/failure.ts';
 import { ifPresent } from './file-access.ts';
+import { processIdentity } from './status-file.ts';
 import type { Host } from '../ports/host.ts';
 import {
   discarded,
@@ -22,7 +32,7 @@ import {
 /** It takes seconds; the rest is for a machine with much else to do. */
 const limit = minutes(10);
 
-/** The program that `OPENSHIFT_INSTALL` names. */
+/** The program that `OPENSHIFT_INSTALL` names. What killed processes left of their runs is removed, since it is secret. */
 export function payloadInstaller(
   program: string,
   {
@@ -30,10 +40,12 @@ export function payloadInstaller(
     emit,
   }: { readonly host: Pick<Host, 'exec'>; readonly emit: (event: RunEventBody) => void },
 ): Installer {
+  const removed = removeLeftovers().catch(() => undefined);
   return {
     make: async (inputs, signal) => {
+      await removed;
       const runs = installerRuns(inputs);
-      const folder = await mkdtemp(join(tmpdir(), 'bootwright-installer-'));
+      const folder = await mkdtemp(join(tmpdir(), `bootwright-installer-${await ownerText()}-`));
       const mask = installerMask(inputs);
       try {
         for (const run of runs) {
@@ -46,6 +58,27 @@ export function payloadInstaller(
       }
     },
   };
+}
+
+/** Tells a process of this namespace of processes from every other one; with a pid that nobody has, nothing does. */
+async function ownerText(pid = process.pid): Promise<string> {
+  const [namespace = ''] = /\d+/.exec(await readlink('/proc/self/ns/pid')) ?? [];
+  const { startTicks = 0, bootId = '' } = processIdentity(pid) ?? {};
+  return `${namespace}-${pid}-${startTicks}-${bootId}`;
+}
+
+/** Folders of processes of another namespace stay: whether those run cannot be seen from here. */
+async function removeLeftovers(): Promise<void> {
+  const [namespace] = (await ownerText()).split('-');
+  for (const name of await readdir(tmpdir())) {
+    const [, owner = '', of, pid] =
+      /^bootwright-installer-((\d+)-(\d+)-\d+-[\da-f-]*)-\w{6}$/.exec(name) ?? [];
+    if (of !== namespace || owner === (await ownerText(Number(pid)))) continue;
+    const folder = join(tmpdir(), name);
+    const found = await lstat(folder);
+    if (found.isDirectory() && found.uid === process.getuid?.())
+      await rm(folder, { recursive: true, force: true });
+  }
 }
 
 async function lay(folder: string, { files }: InstallerRun): Promise<void> {

@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { localHost } from '../../src/adapters/host/local-host.ts';
 import { payloadInstaller } from '../../src/adapters/payload-installer.ts';
+import { processIdentity } from '../../src/adapters/status-file.ts';
 import type { InstallInputs } from '../../src/ports/installer.ts';
 
 let folder: string;
@@ -40,6 +42,19 @@ const inputs: InstallInputs = {
 
 const { signal } = new AbortController();
 
+/** A process that is killed while the installer runs; prints its folder. */
+const abandoning = `
+const from = ${JSON.stringify(new URL('../../src/', import.meta.url).href)};
+const { payloadInstaller } = await import(from + 'adapters/payload-installer.ts');
+const { readdirSync } = await import('node:fs');
+const exec = (argv) => {
+  process.stdout.write(argv.at(-1) + '\\n', () => process.kill(process.pid, 'SIGKILL'));
+  return new Promise(() => undefined);
+};
+const installer = payloadInstaller(process.argv[1], { host: { exec }, emit: () => undefined });
+await installer.make(${JSON.stringify(inputs)}, new AbortController().signal);
+`;
+
 describe('the installer as a program', () => {
   it('R19: runs twice, manifests between, in a folder that nobody else sees and that is gone', async () => {
     await stub('exit 0');
@@ -58,6 +73,27 @@ describe('the installer as a program', () => {
     );
     const folders = (await readFile(join(folder, 'folders'), 'utf8')).trim().split('\n');
     expect(folders.map((one) => existsSync(one))).toEqual([false, false]);
+  });
+
+  it('removes what killed processes left, and no folder of another', async () => {
+    await stub('exit 0');
+    const argv = ['--input-type=module', '--eval', abandoning, program];
+    const left = spawnSync(process.execPath, argv, { encoding: 'utf8' }).stdout.trim();
+    const { pid, startTicks, bootId } = processIdentity() ?? {};
+    const others = [
+      left.replace(/installer-\d+/, 'installer-1'),
+      left.replace(/(?<=installer-\d+-).*/, `${pid}-${startTicks}-${bootId}-abcdef`),
+      join(dirname(left), 'bootwright-installer-abcdef'),
+    ];
+    for (const other of others) mkdirSync(other);
+    try {
+      expect(existsSync(left)).toBe(true);
+      const running = payloadInstaller(program, { host: localHost(), emit: () => undefined });
+      await running.make(inputs, signal);
+      expect([left, ...others].map((one) => existsSync(one))).toEqual([false, true, true, true]);
+    } finally {
+      for (const one of others) await rm(one, { recursive: true });
+    }
   });
 
   it.each([
