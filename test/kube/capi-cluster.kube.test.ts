@@ -51,7 +51,7 @@ const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeO
 
 beforeAll(async () => {
   await ensureBundle(() => undefined);
-  rig = await startRig({ crds: [] });
+  rig = await startRig({ crds: [], isAudited: true });
   const folder = join(rig.folder, 'definitions');
   mkdirSync(folder);
   const definitions = [
@@ -251,6 +251,12 @@ describe('R45: capi gather', () => {
     );
     expect(missing.every(({ missing: why = '' }) => why.includes('forbidden'))).toBe(true);
     for (const name of names) expect(printed.join('')).toContain(`not in it: ${name}: `);
+    const lists = (await rig.audited('viewer')).filter(
+      ({ verb, status }) => verb === 'list' && status === 200,
+    );
+    const listed = lists.map(({ resource }) => resource).toSorted();
+    expect(listed).toEqual([...new Set(listed)]);
+    expect(listed).toContain(controlPlanes.plural);
   });
 
   it('overwrites nothing', async () => {

@@ -30,6 +30,7 @@ import { seconds } from '../../model/duration.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { version } from '../../model/version.ts';
 import {
+  type Kube,
   type KubeKind,
   type KubeObject,
   type KubeSelection,
@@ -63,7 +64,8 @@ const atOnce = 8;
  * @throws AgentError `capi.cluster-not-found`, `capi.not-written`, `kube.*` where nothing can be read; as `clusterTarget`
  */
 export async function runCapiGather(call: GatherCall): Promise<number> {
-  await using target = await clusterTarget('capi gather', call, { denials: 'final' });
+  await using opened = await clusterTarget('capi gather', call, { denials: 'final' });
+  const target = { ...opened, kube: { ...opened.kube, list: listOnce(opened.kube) } };
   using stop = stopSignal();
   try {
     const files = await gathered(target, stop.signal);
@@ -95,6 +97,17 @@ export async function runCapiGather(call: GatherCall): Promise<number> {
     if (exitCode !== undefined) return exitCode;
     throw error;
   }
+}
+
+/** Lists each selection once: what further files are found by is a file too. */
+function listOnce({ list }: Pick<Kube, 'list'>): Kube['list'] {
+  const lists = new Map<string, ReturnType<Kube['list']>>();
+  return (selection, signal) => {
+    const key = JSON.stringify(selection);
+    const listed = lists.get(key) ?? list(selection, signal);
+    lists.set(key, listed);
+    return listed;
+  };
 }
 
 /** A file of the bundle, or why it is not in it. */
