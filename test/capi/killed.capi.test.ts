@@ -1,5 +1,8 @@
-// Managers that die right after what they write, on definitions of contract v1beta1 alone: the cluster comes out the same.
+// Managers that die right after what they write, and others that follow them, on definitions of contract v1beta1 alone: the cluster
+// comes out the same.
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Forwarder, startForwarder } from '../../mocks/kube/forwarder.ts';
 import {
   assetsSecretName,
   bootstrapConfigs,
@@ -8,8 +11,8 @@ import {
   controlPlanes,
   capiMachines,
 } from '../../src/capi/api.ts';
-import { secrets } from '../../src/cluster/kinds.ts';
-import { conditionOf } from '../../src/layering/api/cluster-object.ts';
+import { leases, secrets } from '../../src/cluster/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, clusterSecrets, controlPlaneObject, devMachines } from './cluster.ts';
 import { bootHost } from './hosts.ts';
@@ -22,16 +25,22 @@ const paused = 'cluster.x-k8s.io/paused';
 
 let rig: CapiRig;
 let managers: Record<Manager['provider'], Manager> | undefined;
+let startBoth: () => Promise<Record<Manager['provider'], Manager>>;
+/** Stands for the Service of the inventory. */
+let address: Forwarder;
 
 beforeAll(async () => {
   rig = await startCapi();
   await rig.deploy();
   const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
   const { program } = await writeInstaller(rig, kubeconfig);
-  managers = {
-    bootstrap: await startManager(rig, { provider: 'bootstrap' }),
+  address = await startForwarder({ port: 0 });
+  startBoth = async () => ({
+    bootstrap: await startManager(rig, { provider: 'bootstrap', inventoryUrl: address.url }),
     'control-plane': await startManager(rig, { provider: 'control-plane', installer: program }),
-  };
+  });
+  managers = await startBoth();
+  address.moveTo(managers.bootstrap.inventory);
   const labels = { 'cluster.x-k8s.io/v1beta2': null };
   for (const { plural, group } of [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates]) {
     const ref = { kind: customResourceDefinitions, name: `${plural}.${group}` };
@@ -40,6 +49,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all(Object.values(managers ?? {}).map(({ kill }) => kill()));
+  await address.close();
   await rig[Symbol.asyncDispose]();
 });
 
@@ -100,6 +110,62 @@ describe('three masters', () => {
     expect(await names(devMachines)).toEqual(made);
     expect(await names(bootstrapConfigs)).toEqual(made);
     expect(made).toContain(machine);
+  });
+
+  it('are cared for by the next managers, as a Deployment rolls them, and each report arrives', async () => {
+    const former = managers;
+    const holders = async (): Promise<readonly string[]> => {
+      const held = ['bootstrap', 'control-plane'].map((one) =>
+        rig.client.get({
+          ...{ kind: leases, namespace: `bootwright-${one}-system` },
+          name: `bootwright-${one}`,
+        }),
+      );
+      return (await Promise.all(held)).map((lease) => textAt(lease, 'spec', 'holderIdentity'));
+    };
+    const bootstrap = (await rig.client.get({ kind: controlPlanes, ...place, name: cluster }))?.[
+      'status'
+    ] as { readonly bootstrapMachine: string };
+    const machine = (await names(capiMachines)).find((one) => one !== bootstrap.bootstrapMachine);
+    await using host = await bootHost(rig, { cluster, machine: machine ?? '' });
+    await host.report('Starting installation');
+    const rolled = new AbortController();
+    let count = 0;
+    const reporting = (async () => {
+      while (!rolled.signal.aborted) {
+        await host.report('Writing image to disk', `${Math.min((count += 1), 99)}%`);
+        await pause(300);
+      }
+    })();
+    reporting.catch(() => undefined);
+    const before = await holders();
+    managers = await startBoth();
+    expect(await holders()).toEqual(before);
+    const began = performance.now();
+    address.moveTo(managers.bootstrap.inventory, 'kept');
+    await Promise.all(Object.values(former ?? {}).map(({ stop }) => stop()));
+    // The grace period of the Deployments.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await expect
+      .poll(async () => (await holders()).filter((one) => one === '' || before.includes(one)))
+      .toEqual([]);
+    const ref = { kind: controlPlanes, ...place, name: cluster };
+    await rig.client.merge(ref, { spec: { replicas: 4 } });
+    await rig.found({ kind: controlPlanes, ...place }, (object) =>
+      partOf(object, 'status', 'replicas') === 4 ? true : undefined,
+    );
+    rolled.abort();
+    await reporting;
+    await host.report('Rebooting');
+    await rig.found({ kind: bootstrapConfigs, ...place }, (config) =>
+      config.metadata.name === machine &&
+      partOf(config, 'status', 'progress', 'stage') === 'Rebooting'
+        ? true
+        : undefined,
+    );
+    expect(count).toBeGreaterThan(10);
+    expect(await names(capiMachines)).toHaveLength(4);
+    expect(await names(devMachines)).toEqual(await names(capiMachines));
   });
 
   it('have an API that core knows', async () => {

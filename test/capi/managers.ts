@@ -11,6 +11,8 @@ import { deployedObjects, type Management } from './rig.ts';
 export interface Manager extends ServerControl {
   readonly provider: ProviderRun['provider'];
   readonly webhook: { readonly port: number; readonly ca: string };
+  /** Where its inventory is served. */
+  readonly inventory: { readonly port: number };
   /** What it serves to Prometheus. */
   readonly metrics: () => Promise<string>;
   /** What the API server has refused it. */
@@ -23,6 +25,8 @@ interface ProviderRun {
   readonly provider: 'bootstrap' | 'control-plane';
   /** The program that is run in place of the payload's installer. */
   readonly installer?: string;
+  /** Where hosts reach the inventory, unless it is the manager itself. */
+  readonly inventoryUrl?: string;
 }
 
 const top = resolve(import.meta.dirname, '../..');
@@ -30,7 +34,7 @@ const top = resolve(import.meta.dirname, '../..');
 /** Starts the manager of a provider whose files are applied; arguments after those of its Deployment. */
 export async function startManager(
   { kube }: Pick<Management, 'kube'>,
-  { provider, installer = '' }: ProviderRun,
+  { provider, installer = '', inventoryUrl }: ProviderRun,
 ): Promise<Manager> {
   const namespace = `bootwright-${provider}-system`;
   const folder = join(kube.folder, provider);
@@ -61,7 +65,7 @@ export async function startManager(
       ...(provider === 'bootstrap'
         ? [
             ...['--inventory-address', at(ports.inventory)],
-            ...['--inventory-url', `https://${at(ports.inventory)}`],
+            ...['--inventory-url', inventoryUrl ?? `https://${at(ports.inventory)}`],
           ]
         : []),
     ],
@@ -72,6 +76,7 @@ export async function startManager(
   const asked = () => kube.audited(`system:serviceaccount:${namespace}:manager`);
   return {
     ...{ ...control, provider },
+    inventory: { port: ports.inventory },
     webhook: { port: ports.webhook, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
     metrics: async () => (await fetch(`http://${at(ports.metrics)}/metrics`)).text(),
     unused: async () => {
