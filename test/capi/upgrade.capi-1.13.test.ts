@@ -1,6 +1,6 @@
 // Core 1.14 takes the place of core 1.13 while a cluster is installed, as `clusterctl upgrade apply` does it
 // (`cmd/clusterctl/client/cluster/upgrader.go`): nothing is made twice, and no host begins again.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bootstrapConfigs, capiMachines, clusters, controlPlanes } from '../../src/capi/api.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import { conditionOf, partOf } from '../../src/layering/api/cluster-object.ts';
@@ -106,19 +106,26 @@ it('is begun with core 1.13: a host installs, and workers wait', async () => {
     await worker.report('Starting installation');
     await isRefused(worker);
   }
-  before = await seen();
+  // Core mirrors what a config says up to a second later.
+  before = await vi.waitFor(
+    async () => {
+      const now = await seen();
+      expect(now.v1beta1).toEqual(
+        now.v1beta1.map(({ name }) => ({
+          ...{ name, ready: 'True', isReady: true },
+          bootstrap: expect.objectContaining({
+            apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1',
+            kind: 'OpenShiftBootstrapConfig',
+          }) as unknown,
+        })),
+      );
+      return now;
+    },
+    { timeout: 60_000, interval: 100 },
+  );
   expect(before.uids).toHaveLength(9);
   expect(before.tokens).toHaveLength(3);
   expect(before.owners).toMatchObject([{ kind: 'Cluster', name: cluster }]);
-  expect(before.v1beta1).toEqual(
-    before.v1beta1.map(({ name }) => ({
-      ...{ name, ready: 'True', isReady: true },
-      bootstrap: expect.objectContaining({
-        apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1',
-        kind: 'OpenShiftBootstrapConfig',
-      }) as unknown,
-    })),
-  );
 });
 
 it('takes reports while core is away, and core 1.14 before the next masters', async () => {
