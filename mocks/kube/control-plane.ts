@@ -32,11 +32,6 @@ export interface ApiServer extends ServerControl {
 /** An etcd that runs, and what can be added to it. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
-/** What a service account shows instead of a certificate. */
-interface Token {
-  readonly token: string;
-}
-
 const PROBE_LIMIT_MILLIS = 2000;
 const TRUST_POLL_MILLIS = 100;
 const UNAUTHORIZED = 401;
@@ -67,8 +62,11 @@ export async function startControlPlane(
     /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager-SERVER.log`. */
     addControllerManager: (server: ApiServer, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
-    /** A kubeconfig text for anybody, at any address; without a user for an administrator. */
-    kubeconfigFor: async (server: string, user?: KubeUser | Token): Promise<string> => {
+    /** A kubeconfig text for anybody, a service account by its token, at any address; without a user for an administrator. */
+    kubeconfigFor: async (
+      server: string,
+      user?: KubeUser | { readonly token: string },
+    ): Promise<string> => {
       const ca = pki.ca.certificate;
       if (user === undefined)
         return renderKubeconfig({ server, ca, user: await pki.issueForAdmin(administrator) });

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, type BodyInit, fetch, type Response } from 'undici';
+import { linesOf } from '../../src/adapters/kube/watch.ts';
 import { jsonIn } from '../../src/lib/json.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { PemPair } from './pki.ts';
@@ -105,21 +106,9 @@ export async function* readWatch(
   try {
     const { body } = await open();
     if (body === null) return;
-    const texts = body.pipeThrough(new TextDecoderStream());
-    for await (const line of linesOf(texts as AsyncIterable<string>))
+    for await (const line of linesOf(body as AsyncIterable<Uint8Array>))
       yield JSON.parse(line) as WatchEvent;
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-/** The lines of a text that comes in chunks; what has no end of line yet is kept back. */
-export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  for await (const text of texts) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
 }

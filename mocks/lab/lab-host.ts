@@ -35,13 +35,13 @@ export interface LabHost {
   progress: HostProgress;
   /** What the host itself is at, while no agent runs on it. */
   phase: string;
-  outcome: HostOutcome | undefined;
-  failure: AgentFailure | undefined;
-  secondAgent: AgentFailure | undefined;
+  outcome?: HostOutcome | undefined;
+  failure?: AgentFailure | undefined;
+  secondAgent?: AgentFailure | undefined;
   boots: number;
   agentStarts: number;
   /** Milliseconds since the epoch. */
-  endedAt: number | undefined;
+  endedAt?: number | undefined;
 }
 
 /** Where a host is. */
@@ -74,12 +74,8 @@ export async function openHost(
     events: [],
     progress: noProgress,
     phase: 'starts from the live medium',
-    outcome: undefined,
-    failure: undefined,
-    secondAgent: undefined,
     boots: 0,
     agentStarts: 0,
-    endedAt: undefined,
   };
 }
 

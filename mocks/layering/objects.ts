@@ -144,7 +144,8 @@ function specWith(
   };
 }
 
-const fileOf = (path: string, text: string): object => ({
+/** A file of a MachineConfig. */
+export const fileOf = (path: string, text: string): object => ({
   path,
   mode: 0o644,
   overwrite: true,

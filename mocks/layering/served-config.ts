@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { bytesOf } from '../host/commands/machine-config-daemon.ts';
+import { fileOf } from './objects.ts';
 
 const group = 'machineconfiguration.openshift.io';
 const annotationsPath = '/etc/machine-config-daemon/node-annotations.json';
@@ -55,19 +56,13 @@ export function servedIgnition({ machineConfig, image }: Served): string {
     storage: {
       files: [
         ...spec.config.storage.files,
-        fileOf(annotationsPath, annotations),
-        fileOf(encapsulatedPath, encapsulated),
+        fileOf(annotationsPath, JSON.stringify(annotations)),
+        fileOf(encapsulatedPath, JSON.stringify(encapsulated)),
       ],
     },
     passwd: spec.config.passwd,
   });
 }
-
-const fileOf = (path: string, content: object): object => ({
-  path,
-  mode: 0o644,
-  contents: { source: `data:,${encodeURIComponent(JSON.stringify(content))}` },
-});
 
 /** What a machine finds in its Ignition at its first boot. */
 export interface FirstBootConfig {

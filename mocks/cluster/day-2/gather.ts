@@ -5,7 +5,7 @@ import { textIn } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite, machineOf, repositoryOf } from '../../layering/plan.ts';
 import { recordedOn } from '../layering/node.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
-import { kinds } from '../objects.ts';
+import { readObjects } from '../layering/run-controllers.ts';
 import { type ClusterWork, memberNamed } from '../site.ts';
 import type { EndedDay, EndedHost } from './oracle.ts';
 import { wantedPods, workerChange } from './person.ts';
@@ -30,13 +30,7 @@ export async function gatherDay(
   layered: LayeredSite,
   known: Known,
 ): Promise<EndedDay> {
-  const { client } = work.kube;
-  const [pools, osConfigs, builds, jobs] = await Promise.all([
-    client.list({ kind: kinds.MachineConfigPool }),
-    client.list({ kind: kinds.MachineOSConfig }),
-    client.list({ kind: kinds.MachineOSBuild }),
-    client.list({ kind: kinds.Job, namespace: operatorNamespace }),
-  ]);
+  const { pools, osConfigs, builds, jobs } = await readObjects(work);
   const { record } = known;
   const nodes = record.nodes();
   const isOf = (pool: string) => (build: object) =>

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
-import { keyOf, partAt } from '../../layering/objects.ts';
+import { fileOf, keyOf, partAt } from '../../layering/objects.ts';
 import { builtPools } from '../../layering/plan.ts';
 import { isKindName, kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
@@ -85,8 +85,7 @@ export async function orderImages(
 /** Adds a MachineConfig for workers. */
 export async function configureWorkers({ kube: { client } }: ClusterWork): Promise<void> {
   const { kernelArgument, file } = workerChange;
-  const contents = { source: `data:,${encodeURIComponent(file.text)}` };
-  const files = [{ path: file.path, mode: 0o644, overwrite: true, contents }];
+  const files = [fileOf(file.path, file.text)];
   await client.apply(kinds.MachineConfig, {
     apiVersion: 'machineconfiguration.openshift.io/v1',
     kind: 'MachineConfig',

@@ -69,7 +69,8 @@ interface Memory {
 
 const none: OperatorObjects = { pools: [], osConfigs: [], builds: [], nodes: [], jobs: [] };
 
-async function readObjects({ kube: { client } }: ClusterWork): Promise<OperatorObjects> {
+/** Everything that the operator sees now. */
+export async function readObjects({ kube: { client } }: ClusterWork): Promise<OperatorObjects> {
   const pools = await client.list({ kind: kinds.MachineConfigPool });
   if (pools.length === 0) return none;
   const [osConfigs, builds, nodes, jobs] = await Promise.all([

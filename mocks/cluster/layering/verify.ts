@@ -4,11 +4,11 @@ import type { KubeObject } from '../../../src/ports/kube.ts';
 import { kernelArguments, pushAuth } from '../../layering/objects.ts';
 import { type BuiltPool, builtPools, type LayeredSite, repositoryOf } from '../../layering/plan.ts';
 import { credentialsIn } from '../../registries/network.ts';
-import { kinds, renderedName } from '../objects.ts';
+import { renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
-import { operatorNamespace } from './controllers.ts';
 import { recordedOn } from './node.ts';
 import { type NodeState, type PoolState, violationsOf, violationsOfFallback } from './oracle.ts';
+import { readObjects } from './run-controllers.ts';
 
 const POLL_INTERVAL_MILLIS = 250;
 const RESTS_WITHIN_MILLIS = 20_000;
@@ -47,17 +47,9 @@ export function finalOf({ plan, network }: LayeredSite, pool: BuiltPool): string
   return held === undefined ? '' : `${repository}@${held.digest}`;
 }
 
-async function poolsOf(
-  { kube: { client }, members }: ClusterWork,
-  layered: LayeredSite,
-): Promise<readonly PoolState[]> {
-  const [pools, osConfigs, builds, nodes, jobs] = await Promise.all([
-    client.list({ kind: kinds.MachineConfigPool }),
-    client.list({ kind: kinds.MachineOSConfig }),
-    client.list({ kind: kinds.MachineOSBuild }),
-    client.list({ kind: kinds.Node }),
-    client.list({ kind: kinds.Job, namespace: operatorNamespace }),
-  ]);
+async function poolsOf(work: ClusterWork, layered: LayeredSite): Promise<readonly PoolState[]> {
+  const { members } = work;
+  const { pools, osConfigs, builds, nodes, jobs } = await readObjects(work);
   const states = members.map(({ name }) => stateOfNode(layered, name, named(nodes, name)));
   const all = await Promise.all(states);
   return builtPools.map((pool) => ({
