@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
+import { followObjects } from '../../mocks/cluster/changes.ts';
 import { applyCrds } from '../../mocks/kube/crds.ts';
 import { freePort } from '../../mocks/kube/program.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
@@ -254,17 +255,12 @@ async function startManager(rig: Rig, provider: ProviderName, inventory: string)
 function followConfigs(rig: Rig, signal: AbortSignal) {
   const configs = new Map<string, KubeObject>();
   const waits = new Set<() => void>();
-  const follow = async (): Promise<void> => {
-    for await (const { object } of rig.client.watch({ kind: bootstrapConfigs }, { signal })) {
-      const { name, namespace = '' } = object.metadata;
-      configs.set(`${namespace}/${name}`, object);
-      for (const wait of waits) wait();
-    }
-  };
-  const followed = (async () => {
-    while (!signal.aborted) await follow();
-  })();
-  followed.catch(() => undefined);
+  const watched = { kube: rig, state: () => ({ isApiUp: true }), signal };
+  void followObjects(watched, { kind: bootstrapConfigs }, ({ object }) => {
+    const { name, namespace = '' } = object.metadata;
+    configs.set(`${namespace}/${name}`, object);
+    for (const wait of waits) wait();
+  });
   const until = <T>(find: () => T | undefined): Promise<T> =>
     new Promise((resolve) => {
       const check = (): void => {

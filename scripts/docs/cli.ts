@@ -19,10 +19,10 @@ const nameOf = ({ path }: ProgramCommand): string => ['bootwright', ...path].joi
 /** A part of what the documents show of a command. */
 interface Section {
   readonly title: string;
-  readonly paragraphs?: readonly string[];
+  readonly paragraphs: readonly string[];
   /** Command lines. */
-  readonly lines?: readonly string[];
-  readonly rows?: readonly HelpRow[];
+  readonly lines: readonly string[];
+  readonly rows: readonly HelpRow[];
 }
 
 /** The flags of an install and the common exit codes are shown once, elsewhere. */
@@ -31,14 +31,9 @@ function ownSections(command: ProgramCommand): readonly Section[] {
   const own = Object.entries(command.sections).filter(
     ([title]) => !/^(?:Flags|Settings)/.test(title),
   );
-  const sections: readonly Section[] = [
-    {
-      title: 'Usage',
-      lines: help
-        .commandUsage(command)
-        .split('\n')
-        .map((line) => line.trim()),
-    },
+  const lines = help.commandUsage(command).split('\n');
+  const sections: readonly (Pick<Section, 'title'> & Partial<Section>)[] = [
+    { title: 'Usage', lines: lines.map((line) => line.trim()) },
     { title: 'Description', paragraphs: command.description().split('\n\n').slice(1) },
     {
       title: 'Arguments',
@@ -58,9 +53,9 @@ function ownSections(command: ProgramCommand): readonly Section[] {
     { title: 'Exit codes', rows: Object.entries(command.exitCodes) },
     { title: 'Examples', rows: command.examples },
   ];
-  return sections.filter(({ paragraphs = [], lines = [], rows = [] }) =>
-    [paragraphs, lines, rows].some(({ length }) => length > 0),
-  );
+  return sections
+    .map((section): Section => ({ paragraphs: [], lines: [], rows: [], ...section }))
+    .filter((one) => one.paragraphs.length + one.lines.length + one.rows.length > 0);
 }
 
 /** The page of every command. */
@@ -88,12 +83,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 const shell = (lines: readonly string[]): string => ['```sh', ...lines, '```'].join('\n');
 
-function sectionPage({
-  title,
-  paragraphs = [],
-  lines = [],
-  rows = [],
-}: Section): readonly string[] {
+function sectionPage({ title, paragraphs, lines, rows }: Section): readonly string[] {
   if (title === 'Examples')
     return [shell(rows.flatMap(([line, purpose]) => [`# ${purpose}`, line]))];
   const cells = rows.map(([left, right]) => [codeCell(left), right]);
@@ -191,20 +181,11 @@ const commandManual = (place: ProgramCommand): readonly string[] => [
   ...ownSections(place).flatMap(sectionManual),
 ];
 
-function sectionManual({
-  title,
-  paragraphs = [],
-  lines = [],
-  rows = [],
-}: Section): readonly string[] {
-  if (title === 'Examples') {
-    return rows.flatMap(([line, purpose]) => [
-      '.PP',
-      ...filled(sentence(purpose)),
-      '.br',
-      bold(line),
-    ]);
-  }
+function sectionManual({ title, paragraphs, lines, rows }: Section): readonly string[] {
+  const example = ([line, purpose]: HelpRow): readonly string[] => [
+    ...['.PP', ...filled(sentence(purpose)), '.br', bold(line)],
+  ];
+  if (title === 'Examples') return rows.flatMap(example);
   const isNamed = rows.length > 0 && !['Options', 'Arguments'].includes(title);
   return [
     ...(isNamed ? ['.PP', `${title}:`] : []),

@@ -51,10 +51,10 @@ export function deployFiles(): Readonly<Record<string, string>> {
   // The secret with the token is made by hand: no file of a tree holds one.
   if (files.length + 1 !== made.size)
     throw new Error('a manifest of the controller has no file here');
-  const resources = Object.values(fileNames).map((name) => `  - ${name}.yaml\n`);
+  const names = Object.values(fileNames).map((name) => `${name}.yaml`);
   return {
     ...Object.fromEntries(files),
-    [`${folder}/kustomization.yaml`]: `${head}resources:\n${resources.join('')}images:\n${image}`,
+    [`${folder}/kustomization.yaml`]: kustomization('docs/controller.md', names),
     ...layeringFiles(),
   };
 }
@@ -68,12 +68,11 @@ function layeringFiles(): Readonly<Record<string, string>> {
     ...named('build', buildAccountManifests()),
     ...named('agent', nodeAgentManifests('bootwright')),
   ];
-  const files = made.map(([name, object]) => [`${layeringFolder}/${name}`, renderYaml(object)]);
-  const resources = made.map(([name]) => `  - ${name}\n`);
-  return {
-    ...(Object.fromEntries(files) as Readonly<Record<string, string>>),
-    [`${layeringFolder}/kustomization.yaml`]: `${layeringHead}resources:\n${resources.join('')}images:\n${image}`,
-  };
+  const names = made.map(([name]) => name);
+  return Object.fromEntries([
+    ...made.map(([name, object]) => [`${layeringFolder}/${name}`, renderYaml(object)] as const),
+    [`${layeringFolder}/kustomization.yaml`, kustomization('docs/node.md', names)],
+  ]);
 }
 
 /** Files by what they are of: `agent-role.yaml`, and `agent-role-in-default.yaml` beside the role of another namespace. */
@@ -93,14 +92,13 @@ function named(
 const fileNameOf = (kind: string): string =>
   kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 
-const head = `# This folder is written by \`npm run docs\`. docs/controller.md says what to set before it is applied.
+const kustomization = (guide: string, resources: readonly string[]): string =>
+  `# This folder is written by \`npm run docs\`. ${guide} says what to set before it is applied.
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-`;
-
-const layeringHead = head.replace('docs/controller.md', 'docs/node.md');
-
-const image = `  - name: bootwright
+resources:
+${resources.map((name) => `  - ${name}\n`).join('')}images:
+  - name: bootwright
     newName: registry.example/bootwright
     newTag: latest
 `;

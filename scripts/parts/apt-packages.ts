@@ -30,11 +30,11 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 };
 
 async function install(name: string, wanted: readonly string[], log: BuildLog): Promise<void> {
-  if (!hasDpkg())
+  if (spawnSync('dpkg-query', ['--version']).error !== undefined)
     throw new PartError(`${name}: real parts need Debian 12 or newer: no dpkg-query here`);
   const missing = missingPackages(wanted);
   const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
-  if (!isRoot()) throw new PartError(`${name}: root is needed to run: ${command}`);
+  if (process.getuid?.() !== 0) throw new PartError(`${name}: root is needed to run: ${command}`);
   const environment = { DEBIAN_FRONTEND: 'noninteractive' };
   await log.run({ argv: ['apt-get', 'update'], environment });
   const argv = ['apt-get', 'install', '--yes', '--no-install-recommends', ...missing] as const;
@@ -75,25 +75,15 @@ export const browser: MachinePart = aptPart(
 );
 
 /** Those of the given Debian packages that are not installed on this machine, in the given order. */
-export function missingPackages(names: readonly string[]): string[] {
+function missingPackages(names: readonly string[]): string[] {
   const format = '${Package} ${db:Status-Status}\n';
   const query = spawnSync('dpkg-query', ['-W', '-f', format, ...names], { encoding: 'utf8' });
   const installed = query.error === undefined ? installedIn(query.stdout) : new Set<string>();
   return names.filter((name) => !installed.has(name));
 }
 
-/** Whether this machine keeps its packages as Debian does. */
-export function hasDpkg(): boolean {
-  return spawnSync('dpkg-query', ['--version']).error === undefined;
-}
-
 /** The packages that a listing of `name status` lines calls installed. */
 export function installedIn(listing: string): Set<string> {
   const lines = listing.split('\n').filter((line) => line.endsWith(' installed'));
   return new Set(lines.map((line) => line.split(' ')[0] ?? ''));
-}
-
-/** Whether this process may install packages, mount and change root. */
-export function isRoot(): boolean {
-  return process.getuid?.() === 0;
 }

@@ -41,9 +41,8 @@ export async function ensurePart(part: Part, print: Print = printOnStandardError
 }
 
 /** Ensures several parts, and returns where they are in the same order. */
-export async function ensureParts(parts: readonly Part[]): Promise<readonly string[]> {
-  return ensureAll(parts, printOnStandardError);
-}
+export const ensureParts = (parts: readonly Part[]): Promise<readonly string[]> =>
+  ensureAll(parts, printOnStandardError);
 
 async function ensureMachine(part: MachinePart, print: Print): Promise<string> {
   if (part.isReady()) return part.where();
