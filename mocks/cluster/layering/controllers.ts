@@ -12,7 +12,7 @@ import {
   partAt,
   textIn,
 } from '../../layering/objects.ts';
-import { type LayeredPlan, type LayeredSite, servesImages } from '../../layering/plan.ts';
+import type { LayeredSite } from '../../layering/plan.ts';
 
 /** What they see of one pool. */
 export interface PoolView {
@@ -50,10 +50,6 @@ type ControllerAction =
 
 /** What waits in a queue of the operator waits this long (machine-config-operator, `updateDelay`). */
 export const ACTS_AFTER_MILLIS = 5000;
-
-/** Since this release the builder knows the label `pre-built-image` (machine-config-operator, its release branches). */
-export const knowsPreBuilt = (plan: Pick<LayeredPlan, 'openshiftVersion'>): boolean =>
-  servesImages(plan);
 
 const renderedOf = ({ pool }: PoolView): string => textIn(pool, 'spec', 'configuration', 'name');
 

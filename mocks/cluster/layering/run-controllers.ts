@@ -8,7 +8,7 @@ import {
   renderedConfig,
   textIn,
 } from '../../layering/objects.ts';
-import { builtPools, type LayeredSite } from '../../layering/plan.ts';
+import { builtPools, type LayeredSite, servesImages } from '../../layering/plan.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
@@ -16,7 +16,6 @@ import type { ClusterWork } from '../site.ts';
 import {
   decideControllers,
   applyControllerAction,
-  knowsPreBuilt,
   operatorNamespace,
   poolStatus,
   type PoolStatus,
@@ -42,7 +41,8 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
   const { network } = layered;
   const memory: Memory = {
     queues: operatorQueues({
-      knowsPreBuilt: knowsPreBuilt(layered.plan),
+      // The same release brought both (machine-config-operator, its release branches).
+      knowsPreBuilt: servesImages(layered.plan),
       hasTag: (image) => network.images.has(image),
     }),
     reported: new Map(),
