@@ -134,7 +134,7 @@ describe('three masters', () => {
     const reporting = (async () => {
       while (!rolled.signal.aborted) {
         await host.report('Writing image to disk', `${Math.min((count += 1), 99)}%`);
-        await pause(300);
+        await pause(300); // sleeps: a host reports on its own time
       }
     })();
     reporting.catch(() => undefined);
