@@ -11,6 +11,11 @@ export interface CheckResult {
   readonly message?: string | undefined;
 }
 
+/** Something is as it has to be. */
+export const right = (reason: string, message?: string): CheckResult => ({
+  ...{ isRight: true, reason, message },
+});
+
 /** Something is wrong. */
 export const wrong = (reason: string, message?: string): CheckResult => ({
   ...{ isRight: false, reason, message },

@@ -10,7 +10,7 @@ import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts'
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
 import { assetKeys, capiNames, controlPlanes, type OpenShiftControlPlane } from '../api.ts';
-import { type CheckResult, wrong } from '../conditions.ts';
+import { right, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
 import { decideControlPlane, type Seen, upgradeOf } from './decide.ts';
@@ -172,8 +172,6 @@ function withFailure(
   };
 }
 
-const right: CheckResult = { isRight: true, reason: 'Found' };
-
 /** What is decided by, and what is said of it. */
 interface Observed {
   readonly seen: Seen;
@@ -216,8 +214,8 @@ async function observe(
   const facts = controlPlaneFacts(view, now);
   const isIdle = facts.isPaused || facts.isDeleting;
   const needsTemplate = !isIdle && machines.length < facts.replicas;
-  const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right;
-  const template = 'isRight' in found ? found : right;
+  const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right('Found');
+  const template = 'isRight' in found ? found : right('Found');
   const needsInputs = !isIdle && !facts.hasAssets;
   const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
   const guest = await guestOf(work, key, view);

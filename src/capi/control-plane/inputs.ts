@@ -16,7 +16,7 @@ import {
   installStateKeys,
 } from '../admission/install-state.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
-import { type CheckResult, wrong } from '../conditions.ts';
+import { type CheckResult, right, wrong } from '../conditions.ts';
 import { secretText } from '../objects.ts';
 
 /** What a cluster is installed from, and whether it is right. */
@@ -91,7 +91,7 @@ function stateFinding(
   const agreeing = { replicas, ...(cluster === undefined ? {} : { cluster }) };
   const differing = errorsOf(checkInstallState(state, agreeing));
   return differing.length === 0
-    ? { isRight: true, reason: 'Valid' }
+    ? right('Valid')
     : wrong('ReplicasMismatch', findingsLine(differing));
 }
 
@@ -114,10 +114,10 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
 
 /** The same check as at admission, where other Secrets are seen late (R50). */
 function manifestsFinding(all: readonly KubeObject[]): CheckResult {
-  if (all.length === 0) return { isRight: true, reason: 'NoneSelected' };
+  if (all.length === 0) return right('NoneSelected');
   const own = errorsOf(checkManifests(all));
   const errors = own.length > 0 ? own : errorsOf(checkReferences(all));
-  if (errors.length === 0) return { isRight: true, reason: 'Valid' };
+  if (errors.length === 0) return right('Valid');
   const reason = errors.every(({ isDuplicate }) => isDuplicate) ? 'Duplicate' : 'Invalid';
   return wrong(reason, findingsLine(errors));
 }

@@ -12,6 +12,7 @@ import {
   isConditionTrue,
   type NewCondition,
   pausedCondition,
+  right,
   withConditions,
   wrong,
 } from '../conditions.ts';
@@ -43,17 +44,10 @@ export interface Findings {
   readonly upgrade?: CheckResult | undefined;
 }
 
-const when = (
-  type: string,
-  isTrue: boolean,
-  { reason, message }: Pick<CheckResult, 'reason' | 'message'>,
-): NewCondition => ({
-  ...{ type, status: isTrue ? 'True' : 'False', reason },
+const found = (type: string, { isRight, reason, message }: CheckResult): NewCondition => ({
+  ...{ type, status: isRight ? 'True' : 'False', reason },
   ...(message === undefined ? {} : { message }),
 });
-
-const found = (type: string, finding: CheckResult): NewCondition =>
-  when(type, finding.isRight, finding);
 
 const known = (type: string, finding: CheckResult | undefined): readonly NewCondition[] =>
   finding === undefined ? [] : [found(type, finding)];
@@ -93,13 +87,13 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
       paused,
       ...known('InstallStateValid', findings.installState),
       ...known('ManifestsValid', findings.manifests),
-      assetsCondition(seen, facts, findings),
+      found('AssetsGenerated', assetsCheck(seen, facts, findings)),
       hostsCondition(view),
       ...bootstrapConditions(seen, facts),
       ...machineConditions(facts, findings),
       ...apiConditions(seen, findings, isInitialized),
-      availableCondition(seen, facts, findings),
-      ...(facts.isDeleting ? [deletingCondition(facts)] : []),
+      found('Available', availableCheck(seen, facts, findings)),
+      ...(facts.isDeleting ? [found('Deleting', deletingCheck(facts))] : []),
       ...known('Upgrading', findings.upgrade),
     ]),
   };
@@ -120,26 +114,19 @@ function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<Con
   };
 }
 
-function assetsCondition(
-  { view }: Seen,
-  facts: ControlPlaneFacts,
-  findings: Findings,
-): NewCondition {
-  const type = 'AssetsGenerated';
-  if (facts.hasAssets && facts.isExpired) {
-    const message =
-      'the certificates of the bootstrap are too old to begin with; delete the Cluster and start again';
-    return when(type, false, { reason: 'Expired', message });
-  }
-  if (facts.hasAssets) return when(type, true, { reason: 'Generated' });
-  if (view.assets !== undefined) {
-    const message = `Secret ${view.assets.metadata.name} is of another control plane; remove it`;
-    return when(type, false, { reason: 'WaitingForInputs', message });
-  }
-  const waitsFor = missingInput(view, facts, findings);
-  if (waitsFor !== undefined)
-    return when(type, false, { reason: 'WaitingForInputs', message: waitsFor });
-  return found(type, findings.assets ?? wrong('Generating'));
+function assetsCheck({ view }: Seen, facts: ControlPlaneFacts, findings: Findings): CheckResult {
+  if (facts.hasAssets && facts.isExpired)
+    return wrong(
+      'Expired',
+      'the certificates of the bootstrap are too old to begin with; delete the Cluster and start again',
+    );
+  if (facts.hasAssets) return right('Generated');
+  const waitsFor =
+    view.assets === undefined
+      ? missingInput(view, facts, findings)
+      : `Secret ${view.assets.metadata.name} is of another control plane; remove it`;
+  if (waitsFor !== undefined) return wrong('WaitingForInputs', waitsFor);
+  return findings.assets ?? wrong('Generating');
 }
 
 function missingInput(
@@ -180,31 +167,31 @@ function bootstrapConditions(
   facts: ControlPlaneFacts,
 ): readonly NewCondition[] {
   const { bootstrap, isBootstrapReady } = facts;
-  const both = (ready: CheckResult, complete: CheckResult): readonly NewCondition[] => [
-    found('BootstrapReady', ready),
+  const up = right('TemporaryControlPlaneUp');
+  const both = (notReady: CheckResult, complete: CheckResult): readonly NewCondition[] => [
+    found('BootstrapReady', isBootstrapReady && !facts.isBootstrapLost ? up : notReady),
     found('BootstrapComplete', complete),
   ];
-  const up: CheckResult = { isRight: true, reason: 'TemporaryControlPlaneUp' };
-  if (facts.isBootstrapComplete) return both(up, { isRight: true, reason: 'Complete' });
+  if (facts.isBootstrapComplete) return both(up, right('Complete'));
   if (facts.isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
     return both(wrong('WaitingForMachine', message), wrong('Failed', message));
   }
   if (bootstrap === undefined) return both(wrong('WaitingForMachine'), wrong('Running'));
-  const limits = limitsOf(view);
-  const age = now - Date.parse(bootstrap.machine.metadata.creationTimestamp ?? '');
   if (bootstrap.stage === 'Failed') {
     const message = failureText(bootstrap);
-    const ready = isBootstrapReady ? up : wrong('HostInstallationFailed', message);
-    return both(ready, wrong('Failed', message));
+    return both(wrong('HostInstallationFailed', message), wrong('Failed', message));
   }
-  const silence = `${bootstrap.machine.metadata.name}(bootstrap): no report within ${renderDuration(limits.firstReport)}`;
-  const isSilent = bootstrap.stage === '' && age > limits.firstReport;
-  const text = isSilent ? silence : hostText(bootstrap);
-  const reason = bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost';
+  const limits = limitsOf(view);
+  const { name, creationTimestamp = '' } = bootstrap.machine.metadata;
+  const age = now - Date.parse(creationTimestamp);
+  const text =
+    bootstrap.stage === '' && age > limits.firstReport
+      ? `${name}(bootstrap): no report within ${renderDuration(limits.firstReport)}`
+      : hostText(bootstrap);
   const lateness = `not complete within ${renderDuration(limits.complete)}; ${text}`;
   return both(
-    isBootstrapReady ? up : wrong(reason, text),
+    wrong(bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost', text),
     age > limits.complete ? wrong('TimedOut', lateness) : wrong('Running', text),
   );
 }
@@ -222,26 +209,24 @@ function machineConditions(
   { template }: Findings,
 ): readonly NewCondition[] {
   const made = `${hosts.length} of ${replicas} Machines are made`;
-  const isMade = hosts.length >= replicas;
+  const waiting =
+    !isBootstrapReady && hosts.length > 0
+      ? wrong(
+          'WaitingForBootstrap',
+          `${made}; the others are made once the bootstrap host is ready`,
+        )
+      : wrong('WaitingForAssets', made);
   const unready = hosts.filter(
     ({ machine }) => !isConditionTrue(machine.status?.conditions, 'Ready'),
   );
-  const waits = !isBootstrapReady && hosts.length > 0;
+  const created = hosts.length >= replicas ? right('Created') : waiting;
+  const isReady = hosts.length > 0 && unready.length === 0;
   return [
-    !template.isRight
-      ? found('MachinesCreated', template)
-      : isMade
-        ? when('MachinesCreated', true, { reason: 'Created' })
-        : when('MachinesCreated', false, {
-            reason: waits ? 'WaitingForBootstrap' : 'WaitingForAssets',
-            message: waits ? `${made}; the others are made once the bootstrap host is ready` : made,
-          }),
-    hosts.length > 0 && unready.length === 0
-      ? when('MachinesReady', true, { reason: 'Ready' })
-      : when('MachinesReady', false, {
-          reason: 'NotReady',
-          message: unready.map(hostText).join('; '),
-        }),
+    found('MachinesCreated', template.isRight ? created : template),
+    found(
+      'MachinesReady',
+      isReady ? right('Ready') : wrong('NotReady', unready.map(hostText).join('; ')),
+    ),
   ];
 }
 
@@ -250,43 +235,32 @@ function apiConditions(
   { hasConfigServer }: Findings,
   isInitialized: boolean,
 ): readonly NewCondition[] {
-  const hasKubeconfig = view.kubeconfig !== undefined;
   const { configServerAvailable } = sharedConditions;
   const wasAvailable = isConditionTrue(view.controlPlane.status?.conditions, configServerAvailable);
   const hasServer = wasAvailable || (isInitialized && hasConfigServer);
+  const available = right('Available');
   return [
-    when('KubeconfigAvailable', hasKubeconfig, {
-      reason: hasKubeconfig ? 'Available' : 'WaitingForAPI',
-    }),
-    when(configServerAvailable, hasServer, {
-      reason: hasServer ? 'Available' : 'WaitingForMasters',
-    }),
+    found('KubeconfigAvailable', view.kubeconfig ? available : wrong('WaitingForAPI')),
+    found(configServerAvailable, hasServer ? available : wrong('WaitingForMasters')),
   ];
 }
 
-function availableCondition(
+function availableCheck(
   { view, isAnswering }: Seen,
   { hosts, isBootstrapComplete }: ControlPlaneFacts,
-  findings: Findings,
-): NewCondition {
-  const type = 'Available';
-  const before = findCondition(view.controlPlane.status?.conditions, type);
+  { guestGap = 'the API of the cluster does not answer' }: Findings,
+): CheckResult {
+  const before = findCondition(view.controlPlane.status?.conditions, 'Available');
   // What fails once the control plane has been available is a host that came later.
   const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
   const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');
-  if (failed.length > 0) {
-    const message = failed.map(failureText).join('; ');
-    return when(type, false, { reason: 'HostInstallationFailed', message });
-  }
+  if (failed.length > 0) return wrong('HostInstallationFailed', failed.map(failureText).join('; '));
   if (!isBootstrapComplete && !wasAvailable)
-    return when(type, false, { reason: 'Installing', message: hosts.map(hostText).join('; ') });
-  if (isAnswering) return when(type, true, { reason: 'Available' });
-  const message = findings.guestGap ?? 'the API of the cluster does not answer';
-  return when(type, false, { reason: 'APIUnreachable', message });
+    return wrong('Installing', hosts.map(hostText).join('; '));
+  return isAnswering ? right('Available') : wrong('APIUnreachable', guestGap);
 }
 
-function deletingCondition({ hosts }: ControlPlaneFacts): NewCondition {
+function deletingCheck({ hosts }: ControlPlaneFacts): CheckResult {
   const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
-  const message = names === '' ? '' : `waiting for Machines: ${names}`;
-  return when('Deleting', true, { reason: 'DeletingMachines', message });
+  return right('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`);
 }
