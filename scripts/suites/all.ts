@@ -58,7 +58,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
-    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
+    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data', 'kubectl'],
     needsBundle: true,
     tests: { include: ['test/**/*.kube.test.ts'], filesAtOnce: 2, timeoutSeconds: 300 },
   },
@@ -95,7 +95,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'capi',
     about: 'both providers with the real Cluster API core, and infrastructure in memory',
-    parts: ['kube-api', 'kube-crds', 'kube-data', 'capi', 'ignition-merge'],
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi', 'ignition-merge'],
     needsBundle: true,
     tests: capiTests,
   },
@@ -193,7 +193,10 @@ export const allSuites: readonly Suite[] = [
     name: 'capi-1.13',
     about:
       'by its name alone: the suite capi with the core of the minor version before, and its upgrade',
-    parts: ['kube-api', 'kube-crds', 'kube-data', 'capi', 'capi-1.13', 'ignition-merge'],
+    parts: [
+      ...['kube-api', 'kube-crds', 'kube-data', 'kubectl'],
+      ...['capi', 'capi-1.13', 'ignition-merge'],
+    ],
     needsBundle: true,
     isByNameOnly: true,
     tests: {

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { bundlePath } from '../../scripts/bundle.ts';
-import { type Block, blocksOf, isShown } from './guide.ts';
+import { type Block, blocksOf, isShown, shownIn } from './guide.ts';
 
 const top = join(import.meta.dirname, '../..');
 
@@ -60,6 +61,24 @@ export async function followGuide(
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/**
+ * What a page only shows, for a test that uses it otherwise: the command, or the block without commands, that is this text or
+ * alone begins so.
+ * `blocks.test.ts` finds the calls by their words.
+ * @param page its path from the top of the tree
+ * @throws RangeError where none does, or several do
+ */
+export function shownOn(page: string, begin: string): string {
+  const begun = shownIn(readFileSync(join(top, page), 'utf8')).filter(({ text }) =>
+    text.trimStart().startsWith(begin),
+  );
+  const whole = begun.filter(({ text }) => text === begin);
+  const [found, ...others] = whole.length > 0 ? whole : begun;
+  if (found === undefined || others.length > 0)
+    throw new RangeError(`${page} shows not exactly one that begins with ${begin}`);
+  return found.text;
 }
 
 /** The blocks of a guide that a suite uses, with the reader's names. */

@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { blocksOf, isShown } from './guide.ts';
+import { blocksOf, isShown, shownIn } from './guide.ts';
 
 describe('the blocks of a guide', () => {
-  const none = { exitCode: 0, path: '', suite: '' };
+  const none = { language: 'sh', exitCode: 0, path: '', suite: '' };
 
   it('are what their marks say, in their order', () => {
     const guide =
       'Text\n\n   ```\n   shown only\n   ```\n\n```yaml file=a/host.yaml\nrole: master\n```\n\n' +
       '```sh run exit=2\nfirst\nsecond\n```\n\n```text output\nerror: no\n```\n';
     expect(blocksOf(guide)).toEqual([
-      { ...none, kind: 'shown', text: '   shown only\n', line: 3 },
-      { ...none, kind: 'file', text: 'role: master\n', line: 7, path: 'a/host.yaml' },
+      { ...none, kind: 'shown', text: '   shown only\n', language: '', line: 3 },
+      {
+        ...none,
+        kind: 'file',
+        text: 'role: master\n',
+        language: 'yaml',
+        line: 7,
+        path: 'a/host.yaml',
+      },
       { ...none, kind: 'run', text: 'first\nsecond\n', line: 11, exitCode: 2 },
-      { ...none, kind: 'output', text: 'error: no\n', line: 16 },
+      { ...none, kind: 'output', text: 'error: no\n', language: 'text', line: 16 },
     ]);
   });
 
@@ -31,6 +38,17 @@ describe('the blocks of a guide', () => {
     });
     expect(itsOutput).toMatchObject({ kind: 'output', suite: 'image' });
     expect([own, ownOutput]).toMatchObject([{ suite: '' }, { suite: '' }]);
+  });
+
+  it('that are only shown are commands, each in one line, and others whole', () => {
+    const guide =
+      '```console\n$ first --flag   # why\n$ second \\\n    --more\n```\n```yaml\na: # b\n  c: d\n```\n' +
+      '```sh run\nthird\n```\n';
+    expect(shownIn(guide)).toEqual([
+      { text: 'first --flag', line: 1 },
+      { text: 'second --more', line: 1 },
+      { text: 'a: # b\n  c: d\n', line: 6 },
+    ]);
   });
 
   it('with a mark that nobody knows are refused', () => {

@@ -3,6 +3,8 @@ export interface Block {
   /** Commands that are run, what they print, a file that the reader writes, or what is only shown. */
   readonly kind: 'run' | 'output' | 'file' | 'shown';
   readonly text: string;
+  /** What stands behind the fence, such as `sh`. */
+  readonly language: string;
   /** Line of the guide on which it begins. */
   readonly line: number;
   /** What commands end with. */
@@ -22,19 +24,43 @@ const marks = /^(?:(run)(?: in=(\w+))?(?: exit=(\d+))?|(output)|file=(\S+))$/;
  */
 export function blocksOf(markdown: string): readonly Block[] {
   let lastSuite = '';
-  return [...markdown.matchAll(/^( *)```\w*(?: (.+))?\n([^]*?)^\1```$/gm)].map((fence) => {
-    const [, , mark, text = ''] = fence;
+  return [...markdown.matchAll(/^( *)```(\w*)(?: (.+))?\n([^]*?)^\1```$/gm)].map((fence) => {
+    const [, , , mark, text = ''] = fence;
+    const language = String(fence[2]);
     const line = markdown.slice(0, fence.index).split('\n').length;
     if (mark === undefined)
-      return { kind: 'shown', text, line, exitCode: 0, path: '', suite: '' } as const;
+      return { kind: 'shown', text, language, line, exitCode: 0, path: '', suite: '' } as const;
     const [whole, run, suite = '', exitCode = '0', output, path = ''] = marks.exec(mark) ?? [];
     if (whole === undefined) throw new RangeError(`line ${line}: unknown mark: ${mark}`);
     if (run !== undefined) lastSuite = suite;
     const kind = (run ?? output ?? 'file') as Block['kind'];
     const at = kind === 'file' ? '' : lastSuite;
-    return { kind, text, line, exitCode: Number(exitCode), path, suite: at };
+    return { kind, text, language, line, exitCode: Number(exitCode), path, suite: at };
   });
 }
+
+/** The commands of a block, each in one line, without prompt and comment. */
+export const commandsIn = (text: string): readonly string[] =>
+  text
+    .replaceAll(/ *\\\n */g, ' ')
+    .split('\n')
+    .map((line) =>
+      line
+        .trim()
+        .replace(/^\$ /, '')
+        .replace(/ +#.*$/, ''),
+    )
+    .filter(Boolean);
+
+/** What a page only shows: each command of its shells, and every other block whole. */
+export const shownIn = (markdown: string): readonly Pick<Block, 'text' | 'line'>[] =>
+  blocksOf(markdown)
+    .filter(({ kind }) => kind === 'shown')
+    .flatMap(({ text, language, line }) =>
+      ['sh', 'console'].includes(language)
+        ? commandsIn(text).map((command) => ({ text: command, line }))
+        : [{ text, line }],
+    );
 
 /**
  * Whether a text is what a guide shows, line by line. A number stands for any number, a time for any time, blanks for any

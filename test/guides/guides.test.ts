@@ -17,9 +17,10 @@ import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { createTestFolder } from '../guest/rig/test-folder.ts';
 import { createLiveIso, liveInitramfs } from '../support/live-media.ts';
-import { followGuide, guidesFolder } from './follow-guide.ts';
+import { followGuide, guidesFolder, shownOn } from './follow-guide.ts';
 import { blocksOf } from './guide.ts';
 
+const top = join(import.meta.dirname, '../..');
 const butanePath = join(partFolder(butane), 'bin');
 const standIn = join(import.meta.dirname, '../capi/openshift-install.ts');
 
@@ -172,6 +173,18 @@ it('from-the-other-agent.md', async () => {
 it('air-gapped.md', async () => {
   await using host = await open();
   await followGuide('air-gapped.md', host.environment);
+});
+
+it('cluster-api-on-one-machine.md names packages of Debian, which the scripts ask for', () => {
+  const shown = shownOn('docs/guides/cluster-api-on-one-machine.md', 'apt-get install');
+  expect(readFileSync(join(top, 'scripts/prepare.sh'), 'utf8')).toContain(shown);
+  // What a machine without a package would get; nothing is installed.
+  const options = '--print-uris --no-install-recommends --option Dir::State::status=/dev/null';
+  const command = shown.replace('install', `install ${options}`);
+  const script = `${command} || { apt-get update && ${command}; }`;
+  const printed = execFileSync('sh', ['-c', script], { encoding: 'utf8' });
+  for (const name of shown.split(' ').slice(2))
+    expect(printed).toMatch(new RegExp(`^'\\S+/${name}_\\S+\\.deb' `, 'm'));
 });
 
 it('cluster-api-other-infrastructure.md', () =>

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
+import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureBundle } from '../../scripts/bundle.ts';
 import {
+  agentImageName,
   buildAgentImage,
   openContainerStore,
   withImageRoot,
@@ -22,6 +24,8 @@ import { readArchive } from '../../src/lib/archive.ts';
 import { version } from '../../src/model/version.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
+import { shownOn } from '../guides/follow-guide.ts';
+import { runImageCommand } from './npm-run-image.ts';
 import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -29,15 +33,30 @@ const store = openContainerStore();
 const name = 'localhost/bootwright-test:image';
 const foreign = ownArchitecture === 'amd64' ? 'arm64' : 'amd64';
 const foreignName = 'localhost/bootwright-test:foreign';
+/** The variables that a guide gives the service. */
+const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = (
+  parse(shownOn('docs/guides/behind-assisted-service.md', 'data:')) as {
+    readonly data: Readonly<Record<string, string>>;
+  }
+).data;
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-image-test-'));
 
 beforeAll(async () => {
   await ensureBundle(() => undefined);
-  await buildAgentImage(store, { name });
-  await buildAgentImage(store, { name: foreignName, architecture: foreign });
+  // Both have the same name, unless another is asked for.
+  await runImageCommand(
+    shownOn('docs/image.md', 'npm run image -- --arch arm64').replace('arm64', foreign),
+  );
+  await store.run('podman', 'tag', agentImageName, foreignName);
+  await runImageCommand(shownOn('docs/image.md', 'npm run image'));
+  await store.run('podman', 'tag', agentImageName, name);
+  await store.run('podman', 'tag', name, guideImage);
 });
 
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(async () => {
+  await store.run('podman', 'untag', name, guideImage);
+  rmSync(folder, { recursive: true });
+});
 
 const inspected = async (image: string): Promise<object | undefined> => {
   const [one] = JSON.parse(await store.run('podman', 'image', 'inspect', image)) as object[];
@@ -189,8 +208,13 @@ describe('the image', () => {
 });
 
 describe('the command of the service', () => {
+  const line = shownOn('docs/image.md', 'podman run').replace('IMAGE', name);
+
   it('runs the agent, which fails cleanly where the disk is not there', async () => {
-    await using service = await commandForLostDisk(name);
+    const shown = shownOn('docs/guides/behind-assisted-service.md', 'podman run');
+    expect(shown).toContain(` ${guideImage} --role `);
+    expect(guideController).toBe(guideImage);
+    await using service = await commandForLostDisk(shown);
     const { inventory, hostId, token, line } = service;
     const { exitCode, stdout, stderr } = await onOwnMachine(
       store,
@@ -228,11 +252,10 @@ describe('the command of the service', () => {
   });
 
   it('runs where nothing but its mounts can be written to', async () => {
-    await using service = await commandForLostDisk(name);
-    const [before, after = ''] = service.line.split(`'run' `);
+    await using service = await commandForLostDisk(line);
     const { exitCode, stderr } = await onOwnMachine(
       store,
-      `${before}'run' --read-only --read-only-tmpfs=false ${after}`,
+      service.line.replace(' run ', ' run --read-only --read-only-tmpfs=false '),
       { PULL_SECRET_TOKEN: service.token },
     );
     expect(stderr).toMatch(/^failed: disk\.missing: .*\nwhy: .*\nnext: .*\nlogs: .*\n$/);
@@ -242,7 +265,7 @@ describe('the command of the service', () => {
 
   it('has its logs collected while it hangs, and is ended by the stop of the service before it is killed', async () => {
     // The service answers nothing, so the agent is still telling it of its failure when it is stopped.
-    await using service = await commandForLostDisk(name, [{ kind: 'hang', on: '.' }]);
+    await using service = await commandForLostDisk(line, [{ kind: 'hang', on: '.' }]);
     const collecting = sshArgv('h', { image: name }).at(-1) ?? '';
     const { exitCode, stdout, stderr } = await onOwnMachine(
       store,

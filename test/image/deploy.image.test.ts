@@ -10,7 +10,8 @@ import { readFileContent } from '../../src/ignition/resource.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { version } from '../../src/model/version.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
-import { followGuide } from '../guides/follow-guide.ts';
+import { followGuide, shownOn } from '../guides/follow-guide.ts';
+import { npmRunImage } from './npm-run-image.ts';
 import { commandForLostDisk, onOwnMachine, ownMachine } from './own-machine.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
@@ -101,9 +102,9 @@ describe('deploy/host/bootwright.sh', () => {
   });
 });
 
-/** npm as far as the README needs it, and an scp to a host that is this folder. */
+/** npm, and an scp to a host that is this folder. */
 const programs = {
-  npm: `[ "$1 $2 $3" = 'run image --' ]; shift 3; exec ${process.execPath} ${join(deploy, '../scripts/image.ts')} "$@"`,
+  npm: npmRunImage,
   scp: '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .',
 };
 
@@ -171,7 +172,8 @@ describe.each(['images.yaml', 'podman.yml'])('deploy/assisted-service/%s', (file
     ) as Variables;
     const { INSTALLER_IMAGE: installer = '', CONTROLLER_IMAGE: controller } = data;
     expect(installer).toBe(controller);
-    await using service = await commandForLostDisk(installer);
+    const line = shownOn('docs/image.md', 'podman run').replace('IMAGE', installer);
+    await using service = await commandForLostDisk(line);
     const { stderr } = await onOwnMachine(store, `${service.line} > /dev/null || true`, {
       PULL_SECRET_TOKEN: service.token,
     });

@@ -49,14 +49,6 @@ export async function onOwnMachine(
   return { exitCode, stdout, stderr };
 }
 
-/** What the discovery agent puts before the image (assisted-service, 2026), in its order. */
-const runWords = [
-  ...['podman', 'run', '--privileged', '--pid=host', '--net=host', '--name=assisted-installer'],
-  ...['-v', '/dev:/dev:rw', '-v', '/opt:/opt:rw', '-v', '/var/log:/var/log:rw'],
-  ...['-v', '/run/systemd/journal/socket:/run/systemd/journal/socket'],
-  ...['-v', '/etc/pki:/etc/pki', '-v', '/tmp:/tmp', '--env=PULL_SECRET_TOKEN'],
-] as const;
-
 /** A service that gave one host its install command. */
 interface ServiceLine extends AsyncDisposable {
   readonly inventory: InventoryServer;
@@ -66,9 +58,12 @@ interface ServiceLine extends AsyncDisposable {
   readonly line: string;
 }
 
-/** Starts the service and lets it give out the command for a master whose disk is not there. */
+/**
+ * Starts the service and lets it give out the command for a master whose disk is not there.
+ * @param shown the line of a page, which the service fills in
+ */
 export async function commandForLostDisk(
-  image: string,
+  shown: string,
   faults: readonly Fault[] = [],
 ): Promise<ServiceLine> {
   const issuer = tokenIssuer();
@@ -88,9 +83,35 @@ export async function commandForLostDisk(
     inventory,
     hostId: record.id,
     token: issuer.issue({ infra_env_id: record.infraEnvId }),
-    line: [...runWords, image, ...words].map(quoted).join(' '),
+    line: filledIn(shown, words),
     [Symbol.asyncDispose]: inventory.close,
   };
+}
+
+/**
+ * A line of a page with the words of the service: each `…` behind a flag is its value, and the last one is all flags that the page does not name.
+ * @throws RangeError for a flag that the service does not give, and for one that has no place
+ */
+function filledIn(shown: string, words: readonly string[]): string {
+  const flags = words.join('\n').split(/\n(?=--)/);
+  const rest = new Map(
+    flags.map((text) => {
+      const [flag = '', ...values] = text.split('\n');
+      return [flag, values] as const;
+    }),
+  );
+  const named = shown.replaceAll(/(--[\w-]+) (\S+)/g, (whole, flag: string, value: string) => {
+    const own = rest.get(flag)?.map(quoted).join(' ');
+    rest.delete(flag);
+    if (!value.endsWith('…')) return whole;
+    if (own === undefined) throw new RangeError(`the service gives no ${flag}`);
+    return `${flag} ${own}`;
+  });
+  const others = [...rest].flatMap(([flag, values]) => [flag, ...values].map(quoted));
+  const line = named.replace(/ …$/, () => ` ${others.join(' ')}`);
+  if (line === named && others.length > 0)
+    throw new RangeError(`the page has no place for ${others.join(' ')}`);
+  return line;
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

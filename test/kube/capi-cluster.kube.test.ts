@@ -6,6 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { applyCrds } from '../../mocks/kube/crds.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { ensureBundle } from '../../scripts/bundle.ts';
+import { ensurePart } from '../../scripts/parts/ensure.ts';
+import { kubectl } from '../../scripts/parts/kube/kubectl.ts';
 import { startRig } from '../../scripts/rig.ts';
 import {
   bootstrapConfigs,
@@ -119,7 +121,9 @@ const plane = (...of: readonly [status: string, reason: string, message?: string
 it('installs by the lines of cluster-api-metal3.md', async () => {
   const namespace = 'example';
   const files = { 'management.kubeconfig': rig.kubeconfig };
-  const followed = followGuide('cluster-api-metal3.md', {}, { files });
+  const bin = join(await ensurePart(kubectl), 'bin');
+  const PATH = `${bin}:${process.env['PATH'] ?? ''}`;
+  const followed = followGuide('cluster-api-metal3.md', { PATH }, { files });
   const report = (
     ref: Pick<KubeRef, 'kind'> & { readonly name: string },
     type: string,

@@ -23,16 +23,18 @@ export interface LabRun {
 }
 
 /**
- * Runs the lab with these options besides `--report`, and stops it when the signal aborts.
+ * Runs the lab by a command for a shell, to which `--report` is added, and stops it when the signal aborts.
  * @throws Error when its report is none by the schema
  */
-export async function runLab(options: readonly string[], signal?: AbortSignal): Promise<LabRun> {
+export async function runLab(command: string, signal?: AbortSignal): Promise<LabRun> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
   try {
     const file = join(folder, 'report.json');
-    const args = ['scripts/lab.ts', ...options, '--report', file];
     signal?.throwIfAborted();
-    const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('sh', ['-c', `exec ${command} --report '${file}'`], {
+      cwd: top,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     signal?.addEventListener('abort', () => child.kill());
     const [shown, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);

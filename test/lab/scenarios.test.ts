@@ -9,6 +9,7 @@ import {
   readScenario,
   scenarioNames,
 } from '../../mocks/lab/scenario.ts';
+import { shownOn } from '../guides/follow-guide.ts';
 import { publishedSchema, runLab, top } from './run-lab.ts';
 
 const others = await Promise.all(
@@ -26,6 +27,11 @@ const alternating = named(false).flatMap((name, index, waiting) => {
   return [name, ...working.slice(index, isLast ? undefined : index + 1)];
 });
 
+/** Scenarios that a guide runs, by its line. */
+const lines: Readonly<Record<string, string>> = {
+  airgap: shownOn('docs/guides/air-gapped.md', 'scripts/lab --scenario airgap'),
+};
+
 describe('the schema of a report', () => {
   it('is published as it is', () => {
     expect(publishedSchema).toEqual(reportSchema());
@@ -34,9 +40,9 @@ describe('the schema of a report', () => {
 
 async function expectAsPlanned(
   name: string,
-  words: readonly string[] = ['--scenario', name],
+  command = `${process.execPath} scripts/lab.ts --scenario ${name} --agent ${bundlePath}`,
 ): Promise<LabReport> {
-  const { exitCode, output, report: seen } = await runLab([...words, '--agent', bundlePath]);
+  const { exitCode, output, report: seen } = await runLab(command);
   const { expect: planned, faults, dayAfter } = await readScenario(name);
   expect(seen.differences, output).toEqual([]);
   expect(seen.outcome).toBe(planned.outcome);
@@ -56,7 +62,8 @@ describe('the lab', () => {
   it.concurrent(
     'runs the default by the line of the README, and its hosts each boot once',
     async () => {
-      const { hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO, ['--page']);
+      const command = shownOn('README.md', 'scripts/lab --page');
+      const { hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO, command);
       expect(layering?.images.map(({ pool }) => pool)).toEqual(['master', 'worker']);
       expect(hosts.map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1]);
       expect(hosts.map(({ idleSeconds }) => typeof idleSeconds)).not.toContain('undefined');
@@ -64,7 +71,7 @@ describe('the lab', () => {
   );
 
   it.concurrent.each(alternating)('runs %s as expected', async (name) => {
-    await expectAsPlanned(name);
+    await expectAsPlanned(name, lines[name]);
   });
 
   it('says what there is when a scenario is unknown', async () => {
