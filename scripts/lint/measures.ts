@@ -39,7 +39,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   engine: [15, 2_140],
   ignition: [18, 2_977],
   layering: [46, 8_410],
-  lib: [23, 1_633],
+  lib: [23, 1_647],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],

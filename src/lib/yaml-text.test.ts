@@ -22,6 +22,15 @@ describe('a YAML text', () => {
     expect(() => valueOf(text)).not.toThrow();
   });
 
+  it('with an error for each sign keeps no stack for each, and those of others are as before', () => {
+    const before = Error.stackTraceLimit;
+    const { errors } = parseYaml(`a: [b${', 192.0.2.0/24]\n'.repeat(50)}`);
+    expect(errors.length).toBeGreaterThan(100);
+    const framesOf = ({ stack = '' }: Error): number => stack.split('\n    at ').length - 1;
+    expect(Math.max(...errors.map(framesOf))).toBe(1);
+    expect(Error.stackTraceLimit).toBe(before);
+  });
+
   it('takes an anchor that is set twice, at each place as it was set before', () => {
     const text = 'x: &a 1\nb: &b [*a]\ny: &a [*b]\nz: *a';
     expect([problemsOf(text), valueOf(text)]).toEqual([[], { x: 1, b: [1], y: [[1]], z: [[1]] }]);

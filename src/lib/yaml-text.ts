@@ -71,16 +71,30 @@ export function parseYamlStream(
     uniqueKeys: false,
     ...(lineCounter === undefined ? {} : { lineCounter }),
   };
-  const documents = [
-    ...new Composer({ ...options, logLevel: 'error' }).compose(tokens),
-  ] as Document.Parsed[];
-  for (const document of documents) {
-    // What stands behind the colon is of the text, which may be anything.
-    for (const error of document.errors) error.message = error.message.replace(/(?<=\w): .*$/s, '');
-    document.errors.push(...contentErrors(document, hasAliases));
-    document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
+  return withShortStacks(() => {
+    const documents = [
+      ...new Composer({ ...options, logLevel: 'error' }).compose(tokens),
+    ] as Document.Parsed[];
+    for (const document of documents) {
+      // What stands behind the colon is of the text, which may be anything.
+      for (const error of document.errors)
+        error.message = error.message.replace(/(?<=\w): .*$/s, '');
+      document.errors.push(...contentErrors(document, hasAliases));
+      document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
+    }
+    return documents;
+  });
+}
+
+/** A text may have an error for each of its signs, and the stacks of as many would be most of the memory. */
+function withShortStacks<T>(work: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 1;
+  try {
+    return work();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
-  return documents;
 }
 
 /** A finding with its place: characters from the start. */
