@@ -6,6 +6,7 @@ import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
+import { valueMistake } from '../../src/lib/writer-args.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { argsToKeep, readTable } from '../../src/steps/disk/kept.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
@@ -86,6 +87,31 @@ describe('coreos-installer on a disk of this machine', () => {
     expect(fresh).toEqual(recorded);
     expect(readDisk(disk.path, 512, 8).toString('latin1')).toBe('EFI PART');
     expect(readDisk(disk.path, 1024, 128).every((byte) => byte === 0)).toBe(true);
+  });
+});
+
+describe('a value of an option', () => {
+  const values: readonly (readonly [option: string, values: readonly string[]])[] = [
+    ['console', ['tty0', 'hvc0', 'ttysclp0', 'tty1', 'ttyX', 'TTY0', '']],
+    ['console', ['ttyS0', 'ttyS', 'ttyS0,', 'ttyS0,115200', 'ttyS0,115200n', 'ttyAMA1,9600e7']],
+    ['console', ['ttyS0,115200x8', 'ttyS0,9600n4', 'ttyS0,9600n9', 'ttyS0,n8']],
+    ['fetch-retries', ['infinite', '0', '3', '999999999', '-1', '1.5', 'Infinite', '']],
+    ['save-partindex', ['5', '5-7', '5-', '-7', '5,6-8', '4294967295']],
+    ['save-partindex', ['0', '7-5', '0-3', 'x', '-', '5,,6', '5-6-7', '4294967296', '']],
+    ['save-partlabel', ['data*', 'a?', 'a[b-z]', 'a,b', 'a[!b]']],
+    ['save-partlabel', ['a[', 'a**', '[!]', 'a,b[']],
+    ['stream-base-url', ['https://a.example/', 'a:b', 'nonsense', '', '/path', 'http://']],
+  ];
+
+  it.each(values)('%s is refused where coreos-installer refuses it: %j', async (option, all) => {
+    const missing = join(folder.path, 'no-image.raw');
+    const refused: string[] = [];
+    for (const value of all) {
+      const options = [...fromFile(missing), `--${option}=${value}`];
+      const { stderr } = await runInstaller({ options, device: disk.device });
+      if (!stderr.includes(missing)) refused.push(value);
+    }
+    expect(all.filter((value) => valueMistake({ option, value }) !== undefined)).toEqual(refused);
   });
 });
 
