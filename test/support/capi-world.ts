@@ -13,10 +13,12 @@ import {
 } from '../../src/capi/api.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { type Millis, seconds } from '../../src/model/duration.ts';
 import { installerRuns, type InstallFiles, type InstallInputs } from '../../src/ports/installer.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { startControllers } from '../../src/reconcile/manager.ts';
+import { fakeClock, settle } from './fake-clock.ts';
 import { fakeKube, type FakeKube } from './fake-kube.ts';
 import { fakeRandom } from './fake-random.ts';
 
@@ -165,6 +167,26 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
   return events.flatMap((event) =>
     event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
   );
+}
+
+/** The control-plane provider at work, by a clock that goes on only in `pass`; `end` resolves with what it noted. */
+export function controlPlanesAtWork(run: Omit<CapiRun, 'clock' | 'signal'>, start: Millis = 0) {
+  const clock = fakeClock({ auto: false, start });
+  const stop = new AbortController();
+  const ended = runControlPlanes({ ...run, clock, signal: stop.signal });
+  return {
+    pass: async (time = seconds(1)): Promise<void> => {
+      for (let passed = 0; passed < time; passed += 250) {
+        await settle();
+        await clock.advance(250);
+      }
+      await settle();
+    },
+    end: async () => {
+      stop.abort(new Error('the test ends'));
+      return ended;
+    },
+  };
 }
 
 /** The Machines of the control plane. */

@@ -11,7 +11,7 @@ import {
   machinesIn,
   managementCluster,
   report,
-  runControlPlanes,
+  controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
@@ -45,23 +45,7 @@ function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
   const kube = managementCluster(controlPlane);
   const installer = fakeInstaller();
   const guest = fakeKube();
-  const clock = fakeClock({ auto: false });
-  const stop = new AbortController();
-  const ended = runControlPlanes({ kube, clock, installer, guest, signal: stop.signal });
-  return {
-    ...{ kube, guest, installer },
-    pass: async (time = seconds(1)): Promise<void> => {
-      for (let passed = 0; passed < time; passed += 250) {
-        await settle();
-        await clock.advance(250);
-      }
-      await settle();
-    },
-    end: async () => {
-      stop.abort(new Error('the test ends'));
-      return ended;
-    },
-  };
+  return { kube, guest, installer, ...controlPlanesAtWork({ kube, installer, guest }) };
 }
 
 const secretNames = (kube: FakeKube): readonly string[] =>
@@ -404,19 +388,13 @@ describe('nothing is made', () => {
   ])('%s', async (_, change, [type, expected]) => {
     const kube = managementCluster();
     change(kube);
-    const clock = fakeClock({ auto: false });
-    const stop = new AbortController();
     const installer = fakeInstaller();
-    const ended = runControlPlanes({ kube, clock, installer, signal: stop.signal });
-    for (let count = 0; count < 8; count += 1) {
-      await settle();
-      await clock.advance(250);
-    }
+    const { pass, end } = controlPlanesAtWork({ kube, installer });
+    await pass(seconds(2));
     expect(conditionIn(kube, type)).toBe(expected);
     expect(installer.runs).toHaveLength(0);
     expect(machinesIn(kube)).toHaveLength(0);
-    stop.abort(new Error('the test ends'));
-    await ended;
+    await end();
   });
 });
 

@@ -3,9 +3,8 @@ import {
   capiNamespace,
   conditionIn,
   managementCluster,
-  runControlPlanes,
+  controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { jobs, pods, secrets, serviceAccounts } from '../../cluster/kinds.ts';
 import { partOf } from '../../layering/api/cluster-object.ts';
@@ -18,23 +17,7 @@ const mco = `r.test/mco@sha256:${'b'.repeat(64)}`;
 /** A provider without a program of its own. */
 function byJobs() {
   const kube = managementCluster();
-  const clock = fakeClock({ auto: false });
-  const stop = new AbortController();
-  const ended = runControlPlanes({ kube, clock, installer: null, signal: stop.signal });
-  return {
-    kube,
-    pass: async (): Promise<void> => {
-      for (let count = 0; count < 4; count += 1) {
-        await settle();
-        await clock.advance(250);
-      }
-      await settle();
-    },
-    end: async () => {
-      stop.abort(new Error('the test ends'));
-      return ended;
-    },
-  };
+  return { kube, ...controlPlanesAtWork({ kube, installer: null }) };
 }
 
 const jobNamed = (kube: FakeKube, part: string): KubeObject | undefined =>

@@ -10,9 +10,8 @@ import {
   machinesIn,
   managementCluster,
   report,
-  runControlPlanes,
+  controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { nodes, secrets } from '../../cluster/kinds.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
@@ -21,24 +20,10 @@ import { bootstrapConfigs, capiMachines, ownNames } from '../api.ts';
 
 /** Runs a provider for a while. */
 async function run(kube: FakeKube, { guest, start }: { guest: FakeKube; start: Millis }) {
-  const clock = fakeClock({ auto: false, start });
   const installer = fakeInstaller();
-  const stop = new AbortController();
-  const ended = runControlPlanes({ kube, clock, guest, installer, signal: stop.signal });
-  const pass = async (): Promise<void> => {
-    for (let passed = 0; passed < seconds(2); passed += 250) {
-      await settle();
-      await clock.advance(250);
-    }
-  };
-  await pass();
-  return {
-    ...{ installer, pass },
-    end: async () => {
-      stop.abort(new Error('the test ends'));
-      return ended;
-    },
-  };
+  const { pass, end } = controlPlanesAtWork({ kube, guest, installer }, start);
+  await pass(seconds(2));
+  return { installer, pass: () => pass(seconds(2)), end };
 }
 
 /** What clusterctl makes of a cluster elsewhere: all that its Cluster owns, with other uids and no status. */

@@ -8,11 +8,11 @@ import {
   labMachines,
   machinesIn,
   managementCluster,
-  runControlPlanes,
+  controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { secrets } from '../../cluster/kinds.ts';
+import { seconds } from '../../model/duration.ts';
 import { clusters, controlPlanes, ownNames } from '../api.ts';
 import { machineName } from './machines.ts';
 
@@ -20,15 +20,9 @@ type Installer = ReturnType<typeof fakeInstaller>;
 
 /** Runs a provider for two seconds. */
 async function run(kube: FakeKube, installer: Installer = fakeInstaller()): Promise<void> {
-  const clock = fakeClock({ auto: false });
-  const stop = new AbortController();
-  const ended = runControlPlanes({ kube, clock, installer, signal: stop.signal });
-  for (let count = 0; count < 8; count += 1) {
-    await settle();
-    await clock.advance(250);
-  }
-  stop.abort(new Error('the test ends'));
-  await ended;
+  const { pass, end } = controlPlanesAtWork({ kube, installer });
+  await pass(seconds(2));
+  await end();
 }
 
 const pause = (kube: FakeKube): void => {

@@ -374,7 +374,7 @@ export async function clusterFile(
   return download(name, key.endsWith('.gz') ? unpacked(bytes) : bytes);
 }
 
-/** An Ignition is far smaller; a Secret that unpacks to more is none of ours. */
+/** An Ignition is far smaller; a Secret that unpacks to more was not made here. */
 const largestFile = 64 * 1024 * 1024;
 
 const unpacked = (bytes: Uint8Array): Buffer => gunzipSync(bytes, { maxOutputLength: largestFile });
