@@ -14,7 +14,7 @@ import { Config } from '../../src/config/schema.ts';
 import { keyfileProblems } from '../../src/lib/keyfiles.ts';
 import type { Secret } from '../../src/model/secret.ts';
 import type { Host } from '../../src/ports/host.ts';
-import { readNmstate } from '../../src/steps/image/nmstate.ts';
+import { readNmstate } from '../../src/steps/image/network.ts';
 import { blocksOf } from '../guides/guide.ts';
 import { createTestFolder } from '../guest/rig/test-folder.ts';
 

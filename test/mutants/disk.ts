@@ -113,7 +113,7 @@ export const diskMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/steps/image/nmstate.ts': [
+  'src/steps/image/network.ts': [
     {
       means: 'keyfiles that nmstatectl made in an earlier run stay beside those of this one',
       from: 'if (!files.has(name))',

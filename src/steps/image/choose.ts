@@ -1,4 +1,3 @@
-import { keyfileProblems } from '../../lib/keyfiles.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { registryConfigArgv } from '../../layering/build/container-tools.ts';
@@ -27,7 +26,14 @@ import {
   refuseOtherRelease,
   renderLine,
 } from './release.ts';
-import { makeNmstateFolderArgv, nmstateArgv, readNmstate, writeNmstate } from './nmstate.ts';
+import {
+  checkKeyfiles,
+  keyfilesArgv,
+  makeFolderArgv,
+  nmstateArgv,
+  readNmstate,
+  writeNmstate,
+} from './network.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
@@ -93,7 +99,7 @@ export const checkInputs = step({
   limit: minutes(20),
   preview: ({ image: { existingRoot }, network: { keyfiles, nmstate } }) => [
     ...(keyfiles === '' ? [] : [keyfilesArgv(keyfiles)]),
-    ...(nmstate === '' ? [] : [nmstateArgv(nmstate), makeNmstateFolderArgv]),
+    ...(nmstate === '' ? [] : [nmstateArgv(nmstate), makeFolderArgv]),
     ...(existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)]),
   ],
   run: async (scope, { disk, ignition: { path, origin } }) => {
@@ -152,36 +158,6 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
   if ((await host.realPath(folder, signal)) === undefined) {
     throw unreadable(folder, '--copy-network needs it, and it is not on the host');
   }
-}
-
-/** What lies in a folder: mode and name of each file, as coreos-installer copies them. */
-const keyfilesArgv = (folder: string): readonly string[] => [
-  ...['find', '-L', folder, '-maxdepth', '1', '-type', 'f', '-printf', String.raw`%m %f\n`],
-];
-
-/**
- * Checks the keyfiles of the installed host, which would be out of reach without them.
- * @throws AgentError `network.bad-keyfile`
- */
-async function checkKeyfiles({ host, config, signal }: StepScope<'host'>): Promise<void> {
-  const folder = config.network.keyfiles;
-  if (folder === '') return;
-  const options = { signal, limit: seconds(30), accept: [0, 1] };
-  const { stdout } = await host.exec(keyfilesArgv(folder), options);
-  const files = new Map<string, string>();
-  const open: string[] = [];
-  for (const line of stdout.split('\n').filter((one) => one !== '')) {
-    const [, mode = '', name = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
-    const isOne = name.endsWith('.nmconnection');
-    files.set(name, (isOne ? await host.readText(`${folder}/${name}`, signal) : '') ?? '');
-    // NetworkManager takes no file that others than root may read; the mode is copied.
-    if (!/^[0-7]?00$/.test(mode)) open.push(`${name}: its mode is ${mode}, not 600`);
-  }
-  const problems = [...open, ...keyfileProblems(files)];
-  if (problems.length === 0) return;
-  throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, {
-    context: { folder, problems: problems.length },
-  });
 }
 
 /** coreos-installer takes the last Ignition file of its arguments, and compares its digest when the image is written. */

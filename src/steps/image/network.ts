@@ -5,25 +5,49 @@ import { Secret } from '../../model/secret.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from './failures.ts';
 
+/** What lies in a folder: mode and name of each file, as coreos-installer copies them. */
+export const keyfilesArgv = (folder: string): readonly string[] => [
+  ...['find', '-L', folder, '-maxdepth', '1', '-type', 'f', '-printf', String.raw`%m %f\n`],
+];
+
+/**
+ * Checks the keyfiles of the installed host, which would be out of reach without them.
+ * @throws AgentError `network.bad-keyfile`
+ */
+export async function checkKeyfiles({ host, config, signal }: StepScope<'host'>): Promise<void> {
+  const folder = config.network.keyfiles;
+  if (folder === '') return;
+  const options = { signal, limit: seconds(30), accept: [0, 1] };
+  const { stdout } = await host.exec(keyfilesArgv(folder), options);
+  const files = new Map<string, string>();
+  const open: string[] = [];
+  for (const line of stdout.split('\n').filter((one) => one !== '')) {
+    const [, mode = '', name = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
+    const isOne = name.endsWith('.nmconnection');
+    files.set(name, (isOne ? await host.readText(`${folder}/${name}`, signal) : '') ?? '');
+    // NetworkManager takes no file that others than root may read; the mode is copied.
+    if (!/^[0-7]?00$/.test(mode)) open.push(`${name}: its mode is ${mode}, not 600`);
+  }
+  const problems = [...open, ...keyfileProblems(files)];
+  if (problems.length === 0) return;
+  const context = { folder, problems: problems.length };
+  throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, { context });
+}
+
 /** Prints the keyfiles that make the network of a file; it looks at no network (nmstatectl(8)). */
 export const nmstateArgv = (path: string): readonly string[] => ['nmstatectl', 'gc', path];
 
-export const makeNmstateFolderArgv = [
-  ...['install', '--directory', '--mode=0700', nmstateFolder],
-] as const;
+/** Makes the folder that coreos-installer takes those keyfiles from. */
+export const makeFolderArgv = ['install', '--directory', '--mode=0700', nmstateFolder] as const;
+
+type NetworkScope = Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide'>;
 
 /**
  * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`.
  * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
  */
-export async function readNmstate({
-  host,
-  config,
-  signal,
-  hide,
-}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide'>): Promise<
-  ReadonlyMap<string, string>
-> {
+export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<string, string>> {
+  const { host, config, signal, hide } = scope;
   const path = config.network.nmstate;
   const failed = (code: 'network.no-nmstatectl' | 'network.bad-nmstate', what: string): Error =>
     imageFailure(code, `${path}: ${what}`, { context: { path } });
@@ -54,7 +78,7 @@ const secretsIn = (state = ''): readonly Secret[] =>
 export async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
   const { host, signal } = scope;
   const files = await readNmstate(scope);
-  await host.exec(makeNmstateFolderArgv, { signal, limit: seconds(30) });
+  await host.exec(makeFolderArgv, { signal, limit: seconds(30) });
   for (const name of await host.list(nmstateFolder, signal))
     if (!files.has(name)) await host.remove(`${nmstateFolder}/${name}`, signal);
   for (const [name, text] of files)
