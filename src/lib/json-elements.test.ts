@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { expect, it } from 'vitest';
 import { elementReader } from './json-elements.ts';
 

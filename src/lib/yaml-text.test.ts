@@ -22,6 +22,16 @@ describe('a YAML text', () => {
     expect(() => valueOf(text)).not.toThrow();
   });
 
+  it.each([
+    ['a line break before the colon', "a: 'x'\n  : y\n", 7],
+    ['nothing before the colon', ': x\n', 0],
+    ['no key in braces', '{a: 1, : x}', 7],
+    ['null', 'a: 1\n~: x\n', 5],
+  ])('with %s has no text for a key', (_, text, offset) => {
+    const errors = parseYaml(text).errors.map(({ code, pos }) => [code, pos[0]]);
+    expect(errors).toEqual([['NON_STRING_KEY', offset]]);
+  });
+
   it('with an error for each sign keeps no stack for each, and those of others are as before', () => {
     const before = Error.stackTraceLimit;
     const { errors } = parseYaml(`a: [b${', 192.0.2.0/24]\n'.repeat(50)}`);

@@ -105,7 +105,7 @@ interface Finding {
 
 const TOO_DEEP = 'it is nested too deeply';
 const TOO_MUCH = `it has more than ${mostTokens} words and signs`;
-const BAD_KEY = 'a key must be a text, not a list or an object';
+const BAD_KEY = 'a key must be a text, not empty, a list or an object';
 
 /** The documents as tokens, or why reading ended: at the place where it would take too much. */
 function tokensOf(text: string, lines: LineCounter | undefined): CST.Token[] | Finding {
@@ -164,6 +164,9 @@ function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly
       const known = new Set<unknown>();
       for (const { key: name } of node.items) {
         if (!isScalar(name)) continue;
+        // The parser reads an empty key also where a colon begins a line that is deeper than its object.
+        if (name.value === null)
+          errors.push(errorAt(name.range?.[0] ?? 0, 'NON_STRING_KEY', BAD_KEY));
         if (known.has(name.value))
           errors.push(errorAt(name.range?.[0] ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
         known.add(name.value);
