@@ -33,6 +33,11 @@ const rules: readonly Rule[] = [
       /^(?!.*\/\/ sleeps: ).*(\bsetTimeout\(|^\s*await (pause|delay|sleep|systemClock\.sleep)\()/,
   },
   {
+    about: 'properties come from test/support/properties.ts, which knows the seed',
+    files: /^(?!test\/support\/properties\.ts$).*\.ts$/,
+    pattern: /from 'fast-check'/,
+  },
+  {
     about: 'a command is an argv array, never a text for a shell',
     files: /\.ts$/,
     pattern: /\bshell: (true|['"`])/,

@@ -32,6 +32,14 @@ describe('a run of vitest', () => {
     });
   });
 
+  it('names the seed and the counterexample of a property that failed', () => {
+    const found = 'Property failed after 2 tests\n{ seed: 1, path: "1" }\nCounterexample: ["a"]';
+    const errors = () => [{ message: `${found}\nShrunk 0 time(s)` }];
+    expect(outcomeOf([{ ...fileOf('b', {}), errors }]).failures).toEqual([
+      `test/b.test.ts: ${found.replaceAll('\n', ' ')}`,
+    ]);
+  });
+
   it('names a file that could not be run', () => {
     const errors = () => [{ message: 'Cannot find module c\nfrom d' }];
     expect(outcomeOf([green, { ...fileOf('b', {}), errors }])).toMatchObject({

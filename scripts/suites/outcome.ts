@@ -97,5 +97,12 @@ export function outcomeOf(
   return { passed, failed: failures.length, skipped, failures };
 }
 
-const lineOf = (where: string, { message, stack = message }: TestError = { message: '' }): string =>
-  [where, ...stack.trim().split('\n', 1)].filter((text) => text !== '').join(': ');
+/** Its first line; of a property that failed the next two as well, which are the seed and the counterexample. */
+const lineOf = (
+  where: string,
+  { message, stack = message }: TestError = { message: '' },
+): string => {
+  const lines = stack.trim().split('\n', 3);
+  const reason = lines.slice(0, lines[1]?.startsWith('{ seed: ') ? 3 : 1).join(' ');
+  return [where, reason].filter((text) => text !== '').join(': ');
+};

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { readStringArray, readValue } from './read-value.ts';

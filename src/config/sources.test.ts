@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../model/failure.ts';
 import { variableOf } from './environment.ts';

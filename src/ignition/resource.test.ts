@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from './parse.ts';
 import {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 import * as schema from '../../src/ignition/schema.ts';
 import type { ListShape, ObjectShape, ScalarShape, Shape } from '../../src/ignition/shape.ts';
 import { NEWEST_MINOR, specVersion } from '../../src/ignition/version.ts';

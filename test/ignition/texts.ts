@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 
 /** Texts put together from few pieces, so that they often come close to the limits of a syntax. */
 function joined(...chunks: readonly string[]): fc.Arbitrary<string> {

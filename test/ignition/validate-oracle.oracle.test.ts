@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { validationCases } from './cases/all.ts';

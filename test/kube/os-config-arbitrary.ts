@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 import { machineOSConfigKind } from '../../src/layering/api/os-config.ts';
 import type { Fields, Value } from '../../src/layering/api/schema.ts';
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildName } from '../../src/layering/api/build-name.ts';
 import { readMachineOSConfig } from '../../src/layering/api/os-config.ts';

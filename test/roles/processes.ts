@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import fc from 'fast-check';
+import fc from '../support/properties.ts';
 import { expect } from 'vitest';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Config } from '../../src/config/schema.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { holdBack } from './loopback-relay.ts';
 

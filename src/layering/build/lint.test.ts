@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { lintBytes, lintFile } from './lint.ts';
 

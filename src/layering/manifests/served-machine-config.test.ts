@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
