@@ -210,8 +210,20 @@ export function agentNode({
     .on(['chown', rest])
     .answers((argv) => {
       const [owner = '', path = ''] = argv.slice(-2);
-      for (const [at, file] of host.files)
-        if (at === path || at.startsWith(`${path}/`)) owners.set(file, owner);
+      for (const [at, { bytes, mode }] of host.files)
+        if (at === path || at.startsWith(`${path}/`)) {
+          // Linux takes set-id bits off, whoever asks.
+          host.withFile(at, bytes, mode & 0o1777);
+          owners.set(host.files.get(at) ?? {}, owner);
+        }
+    })
+    .on(['chmod', any, any])
+    .answers(([, mode = '', path = '']) => {
+      const file = host.files.get(path);
+      if (file === undefined) return { exitCode: 1, stderr: `chmod: cannot access '${path}'` };
+      host.withFile(path, file.bytes, Number.parseInt(mode, 8));
+      owners.set(host.files.get(path) ?? {}, owners.get(file) ?? 'root:root');
+      return undefined;
     })
     .on(['stat', '-L', String.raw`--printf=%a %U:%G %u:%g %n\0`, '--', rest])
     .answers((argv) => {

@@ -475,14 +475,15 @@ describe('the units and files of a node', () => {
   it.each([
     [{ name: 'nobody' }, 'nobody:0'],
     [{ id: 99 }, '99:0'],
+    [{ id: 99, name: '' }, '99:0'],
   ])('belong to whom the MachineConfig says, whoever has them: %j', async (user, expected) => {
-    const file = { ...configFile('/etc/x', 'same'), user };
+    const file = { ...configFile('/etc/x', 'same'), user, mode: 0o4755 };
     const { annotate, annotations, host, ownerOf, settle } = agentNode({ next: { files: [file] } });
     host.withFile('/etc/x', 'same');
     annotate({ desiredConfig: 'c2' });
     await settle();
     expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
-    expect(ownerOf('/etc/x')).toBe(expected);
+    expect([ownerOf('/etc/x'), host.files.get('/etc/x')?.mode]).toEqual([expected, 0o4755]);
     host.withFile('/etc/x', 'same');
     await settle(1);
     expect(annotations().reason).toContain('these differ: /etc/x');

@@ -260,6 +260,8 @@ async function writeFile(at: ReachedHost, file: WantedFile): Promise<void> {
   if (owner === undefined) return;
   const ssh = sshFolder.exec(path)?.[1];
   await run(at, ssh === undefined ? ['chown', owner, path] : ['chown', '-R', owner, ssh]);
+  // Linux takes set-id bits off with each change of owner.
+  if (mode > 0o777) await run(at, ['chmod', mode.toString(8), path]);
 }
 
 /** Gives a file back to the image, with mode, owner and label: what is equal to it follows the next image by itself. */

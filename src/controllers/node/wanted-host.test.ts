@@ -12,3 +12,10 @@ it('reads Ignition of spec 2 as the operator converts it', () => {
   expect(files).toEqual([{ path: '/etc/a', content: Buffer.from('a'), mode: 0o644 }]);
   expect(units).toEqual([{ name: 'a.service', state: 'enabled' }]);
 });
+
+it('finds the keys of a user whose homeDir is empty where Ignition puts them', () => {
+  const user = { name: 'core', homeDir: '', sshAuthorizedKeys: ['ssh-ed25519 A'] };
+  const config = { ignition: { version: '3.4.0' }, passwd: { users: [user] } };
+  const { files } = wantedHost({ spec: { config } });
+  expect(files.map(({ path }) => path)).toEqual(['/home/core/.ssh/authorized_keys.d/ignition']);
+});

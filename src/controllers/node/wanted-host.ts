@@ -77,7 +77,7 @@ const isOfImage = (path: string): boolean =>
 const isAppended = ({ append = [] }: File): boolean => append.length > 0;
 
 const wantedFile = ({ path, contents = {}, mode, user, group }: File): WantedFile => {
-  const [uid, gid] = [user, group].map((one) => one?.name ?? one?.id ?? 0);
+  const [uid, gid] = [user, group].map((one) => given(one?.name) ?? one?.id ?? 0);
   return {
     path,
     content: decodeResource({ source: '', ...contents }),
@@ -85,6 +85,9 @@ const wantedFile = ({ path, contents = {}, mode, user, group }: File): WantedFil
     ...(user === undefined && group === undefined ? {} : { owner: `${uid}:${gid}` }),
   };
 };
+
+/** An empty text is none to Ignition. */
+const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
 /** Where units of this machine are. */
 export const unitFolder = '/etc/systemd/system';
@@ -117,7 +120,7 @@ const unitFile = (unit: string, rest: string, text: string): WantedFile => ({
 /** Where Ignition puts keys, and sshd of CoreOS reads them. */
 function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly WantedFile[] {
   if (sshAuthorizedKeys.length === 0) return [];
-  const home = homeDir ?? (name === 'root' ? '/root' : `/home/${name}`);
+  const home = given(homeDir) ?? (name === 'root' ? '/root' : `/home/${name}`);
   return [
     {
       path: `${home}/.ssh/authorized_keys.d/ignition`,

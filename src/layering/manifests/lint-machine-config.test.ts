@@ -78,8 +78,11 @@ describe('a MachineConfig', () => {
 
   it.each<[string, Given]>([
     ['a file of its own', files(file('/etc/motd', { mode: 0o644 }))],
-    ['kernel arguments without Ignition', { spec: { config: {}, kernelArguments: ['nosmt'] } }],
-    ['no config at all', { spec: { config: undefined } }],
+    [
+      'kernel arguments without Ignition',
+      { spec: { config: undefined, kernelArguments: ['nosmt'] } },
+    ],
+    ['a config of null', { spec: { config: null } }],
     ['Ignition of spec 2', { config: { ignition: { version: '2.2.0' } } }],
     [
       'keys and password of core',
@@ -126,6 +129,7 @@ describe('a MachineConfig', () => {
 
   it.each<[string, Given, string]>([
     ['a relative path', files(file('etc/motd')), 'error path-relative'],
+    ['an empty config', { spec: { config: {} } }, 'error ignition.no-version'],
     ['a path twice', files(file('/a'), file('/a')), 'error duplicate-entry'],
     ['a type that is wrong', { config: { storage: { files: [{ path: 1 }] } } }, 'error wrong-type'],
     [

@@ -153,11 +153,11 @@ function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readon
   const role = textOf(fieldsOf(metadata['labels'])[roleLabel]);
   // Those that the operator renders are its defaults.
   const isOperators = fieldsOf(metadata['annotations'])[controllerVersionKey] !== undefined;
-  const raw = fieldsOf(spec['config']);
-  const isEmpty = Object.keys(raw).length === 0;
-  const { config, findings } = isEmpty
-    ? { findings: [] }
-    : ignitionFindings(raw, 'spec.config', parseMachineConfig);
+  const raw = spec['config'] ?? undefined;
+  const { config, findings } =
+    raw === undefined
+      ? { findings: [] }
+      : ignitionFindings(fieldsOf(raw), 'spec.config', parseMachineConfig);
   if (!isOperators) read.push({ source, name, role, config });
   const label = `no pool takes it without the label ${roleLabel}`;
   return [

@@ -65,6 +65,11 @@ describe('renderPool', () => {
     expect(rendered([...sources.reverse(), base]).spec).toMatchObject(expected);
   });
 
+  it.each([undefined, null])('renders a config of no members where each has %s', (config) => {
+    const { spec } = rendered([source('50', { osImageURL, config })]);
+    expect(spec['config']).toEqual({ ignition: { version: '3.0.0' } });
+  });
+
   it('merges Ignition by name, and what the pool adds after what is for all workers', () => {
     const own = source('01-infra', { config: files(file('/etc/a', 'infra')) }, 'infra');
     const later = source('99-worker', { config: files(file('/etc/a', 'late'), file('/b', 'b')) });
@@ -214,7 +219,7 @@ describe('renderPool', () => {
       [source('50', { config: files() })],
       /^none of its MachineConfigs names an osImageURL, and ControllerConfig .* is not there/,
     ],
-    ['no Ignition', [source('50', { osImageURL })], /is no Ignition config/],
+    ['an empty config', [source('50', { osImageURL, config: {} })], /^MachineConfig 50: /],
     [
       'an unknown kernel',
       [base, source('50', { kernelType: 'rt' })],

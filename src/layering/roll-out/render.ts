@@ -4,6 +4,7 @@ import { mergeConfigs } from '../../ignition/merge.ts';
 import { parseMachineConfig, parseValidConfig, renderConfig } from '../../ignition/parse.ts';
 import type { Config } from '../../ignition/types.ts';
 import { validateConfig } from '../../ignition/validate.ts';
+import { specVersion } from '../../ignition/version.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, listAt, partOf, textAt, ownersOf } from '../api/cluster-object.ts';
@@ -120,7 +121,7 @@ function mergedConfig(sources: readonly KubeObject[]): Fields {
     return isFields(config) ? [parsed(one.metadata.name, config)] : [];
   });
   const [first, ...others] = configs;
-  if (first === undefined) return {};
+  if (first === undefined) return { ignition: { version: specVersion(0) } };
   const merged = others.reduce(mergeConfigs, first);
   refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
   const config = JSON.parse(renderConfig(merged)) as Fields;
