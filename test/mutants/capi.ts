@@ -19,6 +19,18 @@ export const capiMutants: MutantsByFile = {
       to: "wasReady: isConditionTrue(conditions, 'BootstrapReady')",
     },
   ],
+  'src/capi/control-plane/guest-hosts.ts': [
+    {
+      means: 'a host is installed once another one with its address has a node',
+      from: 'if (host === undefined || another !== undefined) continue;',
+      to: 'if (host === undefined) continue;',
+    },
+    {
+      means: 'the node of a host is given to another one too',
+      from: 'free.delete(node);',
+      to: 'free.has(node);',
+    },
+  ],
   'src/capi/inventory/routes.ts': [
     {
       means: 'a host gets its Ignition although masters contradict each other',

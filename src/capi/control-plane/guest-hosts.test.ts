@@ -69,4 +69,51 @@ describe('what a node shows of its host', () => {
     const reports = nodeReports(viewOf(machine, before), { nodes: [shown], requests: [] });
     expect(reports.map((one) => one.stage)).toEqual(stage === undefined ? [] : [stage]);
   });
+
+  const addresses = [{ type: 'InternalIP', address: '10.0.0.7' }];
+  const other = { name: 'w1', uid: 'w1' };
+
+  it.each<[string, Machine, Partial<Machine>, KubeObject, readonly string[]]>([
+    [
+      'not of another one whose infrastructure still reports its address',
+      machineOf({}, { addresses }),
+      ...([{}, node('w1', true), ['w1']] as const),
+    ],
+    [
+      'not of another one with its name, where the provider knows whose it is',
+      machineOf({ providerID: 'lab://w0' }),
+      ...([
+        { status: { addresses: [{ type: 'Hostname', address: 'w0' }] } },
+        ...([node('w0', true, 'lab://w0'), ['w0']] as const),
+      ] as const),
+    ],
+    [
+      'of none where two report its address',
+      machineOf({}, { addresses }),
+      ...([{ status: { addresses } }, node('n7', true), []] as const),
+    ],
+    [
+      'of the one that stays where two report its address',
+      machineOf({}, { addresses }),
+      ...([
+        { status: { addresses }, metadata: { ...other, deletionTimestamp: 'now' } as never },
+        ...([node('n7', true), ['w0']] as const),
+      ] as const),
+    ],
+  ])('%s', (...[, machine, more, shown, hosts]) => {
+    const config = { ...configIn('Rebooting'), metadata: { name: 'w1' } };
+    const view = viewOf(machine, 'Rebooting');
+    const second: Machine = { ...machineOf(), metadata: other, ...more };
+    const spec = {
+      ...second.spec,
+      bootstrap: { configRef: { apiGroup: '', kind: '', name: 'w1' } },
+    };
+    const both = {
+      ...view,
+      allMachines: [machine, { ...second, spec }],
+      configs: new Map([...view.configs, ['w1', config]]),
+    };
+    const reports = nodeReports(both, { nodes: [shown], requests: [] });
+    expect(reports.map(({ target }) => target)).toEqual(hosts);
+  });
 });

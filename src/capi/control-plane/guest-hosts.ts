@@ -4,6 +4,7 @@ import {
   type OpenRequest,
 } from '../../cluster/csr/hosts-requests.ts';
 import { readRequest } from '../../cluster/csr/read-request.ts';
+import { hostIndexOf } from '../../cluster/host-index.ts';
 import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
@@ -63,19 +64,55 @@ function hostsOf({ allMachines, configs }: ControlPlaneView): readonly GuestHost
   });
 }
 
-/** The node of a host: by the id of its provider, else by a name that no other one has. */
-function nodeOf({ machine, names, addresses }: GuestHost, nodes: readonly KubeObject[]) {
-  const { providerID = '' } = machine.spec;
-  const byId = nodes.find(
-    (node) => providerID !== '' && textAt(node, 'spec', 'providerID') === providerID,
-  );
-  if (byId !== undefined) return byId;
-  const free = nodes.filter(
-    (node) => textAt(node, 'spec', 'providerID') === '' || providerID === '',
-  );
-  const named = free.find(({ metadata }) => names.includes(metadata.name.toLowerCase()));
-  return named ?? free.find((node) => addressesOf(node).some((one) => addresses.includes(one)));
+/** By what a node is known as that of a host, the surest first. A host that is being deleted is known by its id alone. */
+const marks: readonly {
+  readonly ofHost: (host: GuestHost) => readonly string[];
+  readonly ofNode: (node: KubeObject) => readonly string[];
+}[] = [
+  { ofHost: ({ machine }) => [machine.spec.providerID ?? ''], ofNode: (node) => [idOf(node)] },
+  {
+    ofHost: ifStaying(({ names }) => names),
+    ofNode: ({ metadata }) => [metadata.name.toLowerCase()],
+  },
+  { ofHost: ifStaying(({ addresses }) => addresses), ofNode: (node) => addressesOf(node) },
+];
+
+const idOf = (node: KubeObject): string => textAt(node, 'spec', 'providerID');
+
+function ifStaying(marksOf: (host: GuestHost) => readonly string[]) {
+  return (host: GuestHost): readonly string[] =>
+    host.machine.metadata.deletionTimestamp === undefined ? marksOf(host) : [];
 }
+
+/**
+ * The nodes of hosts, each by a mark that no other host without a node has: what the infrastructure reports may be of a host before,
+ * and an address or a name of another one by now.
+ */
+function nodesOf(
+  hosts: readonly GuestHost[],
+  nodes: readonly KubeObject[],
+): ReadonlyMap<GuestHost, KubeObject> {
+  const found = new Map<GuestHost, KubeObject>();
+  const free = new Set(nodes);
+  for (const { ofHost, ofNode } of marks) {
+    const byMark = new Map<string, Set<GuestHost>>();
+    for (const host of hosts.filter((one) => !found.has(one)))
+      for (const mark of ofHost(host).filter((one) => one !== ''))
+        byMark.set(mark, (byMark.get(mark) ?? new Set()).add(host));
+    for (const node of free) {
+      const all = new Set(ofNode(node).flatMap((mark) => [...(byMark.get(mark) ?? [])]));
+      const [host, another] = [...all].filter((one) => mayBe(one, node));
+      if (host === undefined || another !== undefined) continue;
+      free.delete(node);
+      if (!found.has(host)) found.set(host, node);
+    }
+  }
+  return found;
+}
+
+/** A node that has the id of another machine is not that of a host. */
+const mayBe = ({ machine: { spec } }: GuestHost, node: KubeObject): boolean =>
+  [idOf(node), spec.providerID ?? ''].includes('') || idOf(node) === spec.providerID;
 
 /** The nodes that Machines have become, by the names of those. */
 export const nodesOfMachines = (
@@ -83,10 +120,7 @@ export const nodesOfMachines = (
   nodes: readonly KubeObject[],
 ): ReadonlyMap<string, KubeObject> =>
   new Map(
-    hostsOf(view).flatMap((host) => {
-      const node = nodeOf(host, nodes);
-      return node === undefined ? [] : [[host.machine.metadata.name, node] as const];
-    }),
+    [...nodesOf(hostsOf(view), nodes)].map(([host, node]) => [host.machine.metadata.name, node]),
   );
 
 /** Stages in which the host itself says nothing; none at all after the status was not moved with its cluster. */
@@ -96,12 +130,14 @@ const silent: ReadonlySet<string> = new Set([
 
 /** What nodes show of hosts that have rebooted. */
 export function nodeReports(view: ControlPlaneView, { nodes }: GuestSeen): readonly NodeReport[] {
-  return hostsOf(view).flatMap((host): readonly NodeReport[] => {
+  const hosts = hostsOf(view);
+  const found = nodesOf(hosts, nodes);
+  return hosts.flatMap((host): readonly NodeReport[] => {
     const { config, machine } = host;
     const { initialization, progress } = config.status ?? {};
     const before = progress?.stage ?? '';
     if (!silent.has(before) || initialization?.dataSecretCreated !== true) return [];
-    const node = nodeOf(host, nodes);
+    const node = found.get(host);
     if (node === undefined) return [];
     const stage = readinessOf(node).isReady ? 'Done' : 'Joined';
     return stage === before
@@ -118,22 +154,19 @@ function statusOf(stage: string): string {
 
 /** The hosts of a cluster as the rules for certificate requests know them. */
 function knownCluster(view: ControlPlaneView, { nodes, requests }: GuestSeen): KnownCluster {
-  const hosts = hostsOf(view).map((host) => {
-    const stage = host.config.status?.progress?.stage ?? '';
-    const [name = ''] = host.names;
+  const all = hostsOf(view).map(({ config, names, addresses }) => {
+    const stage = config.status?.progress?.stage ?? '';
     const known: InventoryHost = {
-      ...{ id: host.config.metadata.uid ?? '', infraEnvId: '', role: '', name, stage },
-      ...{ status: statusOf(stage), addresses: host.addresses },
+      ...{ id: config.metadata.uid ?? '', infraEnvId: '', role: '', name: names[0] ?? '', stage },
+      ...{ status: statusOf(stage), addresses },
     };
-    return { ...host, known };
+    return { known, names };
   });
+  const byEachName = all.flatMap(({ known, names }) => names.map((name) => ({ ...known, name })));
   return {
     hosts: {
-      named: (text) => {
-        const found = hosts.find(({ names }) => names.includes(text.toLowerCase()));
-        return found && { ...found.known, name: text.toLowerCase() };
-      },
-      at: (text) => hosts.find(({ addresses }) => addresses.includes(text))?.known,
+      named: hostIndexOf(byEachName).named,
+      at: hostIndexOf(all.map(({ known }) => known)).at,
     },
     nodes: new Map(nodes.map((node) => [node.metadata.name, node])),
     keys: approvedKeys(requests),

@@ -25,6 +25,8 @@ interface Master {
   readonly isMember?: boolean;
   readonly isDeleting?: boolean;
   readonly isNode?: boolean;
+  /** Its infrastructure reports the address of the master with this index. */
+  readonly hasAddressOf?: number;
   readonly isBootstrap?: boolean;
   readonly conditions?: readonly ApiCondition[];
   readonly remediationFor?: { readonly at: string; readonly retry: number };
@@ -46,7 +48,7 @@ const recordOf = (index: number): string =>
   JSON.stringify({ machine: `m${index}`, uid: `uid-${index}`, at: ago(60), retry: 0 });
 
 function machineOf(master: Master, index: number): Machine {
-  const { remediationFor, isMarked = false, isNode = true } = master;
+  const { remediationFor, isMarked = false, isNode = true, hasAddressOf } = master;
   const record = { machine: 'm9', uid: 'uid-9', ...remediationFor };
   return {
     metadata: {
@@ -65,6 +67,9 @@ function machineOf(master: Master, index: number): Machine {
     status: {
       conditions: [...(isMarked ? marks : []), ...(master.conditions ?? [])],
       ...(isNode ? { nodeRef: { name: `m${index}` } } : {}),
+      ...(hasAddressOf === undefined
+        ? {}
+        : { addresses: [{ type: 'InternalIP', address: addressOf(hasAddressOf) }] }),
     },
   };
 }
@@ -182,6 +187,11 @@ describe('a master that a MachineHealthCheck has marked', () => {
       [refused],
     ],
     [
+      'is not while another is no node, and has the address of one by an old report',
+      { masters: [bad, good, { isNode: false, hasAddressOf: 1 }] },
+      [refused],
+    ],
+    [
       'is not where etcd would lose its quorum by members that are gone',
       { masters: [bad, good, good], strangers: 2 },
       [refused],
@@ -231,6 +241,14 @@ describe('a master that a MachineHealthCheck has marked', () => {
       'is replaced right at the end of that',
       {
         masters: [{ ...bad, remediationFor: { at: ago(600), retry: 0 } }, good, good],
+        spec: { remediation: { retryPeriodSeconds: 600 } },
+      },
+      ['begin m0 1'],
+    ],
+    [
+      'is replaced where the one before was by a clock that was ahead',
+      {
+        masters: [{ ...bad, remediationFor: { at: ago(-86_400), retry: 0 } }, good, good],
         spec: { remediation: { retryPeriodSeconds: 600 } },
       },
       ['begin m0 1'],

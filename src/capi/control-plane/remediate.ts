@@ -172,7 +172,8 @@ function retryRefusal(host: HostFact, { view, now }: Masters): Refusal | undefin
   }
   const since = Date.parse(remediationFor(host.machine)?.at ?? '');
   const until = since + seconds(retryPeriodSeconds);
-  return until > now
+  // A time to come is of a clock that was wrong, and says nothing.
+  return since <= now && until > now
     ? later(`not before ${wholeSeconds(until)} (spec.remediation.retryPeriodSeconds)`)
     : undefined;
 }
