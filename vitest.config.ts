@@ -27,6 +27,8 @@ const projectOf = (name: string, suite: VitestProject): TestProjectInlineConfigu
 
 export default defineConfig({
   test: {
+    // The order of tests, as the cases of properties: the same where CI wants the same.
+    sequence: { seed: Number(process.env['TEST_SEED'] ?? Date.now()) },
     projects: allSuites.flatMap(({ name, tests }) =>
       tests === undefined ? [] : [projectOf(name, tests)],
     ),
