@@ -33,7 +33,8 @@ it.each([
   ['', undefined],
   ['http://h/api/assisted-install/v2', 'requests go to /api/assisted-install/v2/api/…'],
   ['http://h/inventory/', 'has the path /inventory/, and requests go to /inventory/api/…'],
-  ['http://u:secret@h/?key=secret', 'has a query or a fragment'],
+  ['http://u:secret@h/', 'has a user, a password, a query or a fragment'],
+  ['http://h/?key=secret', 'which no request carries'],
 ])('warns of what a service does not have: %s', (url, said) => {
   const found = pathDoubts(url).filter(([, isSound]) => !isSound);
   expect(found.map(([key]) => key)).toEqual(said === undefined ? [] : ['service.url']);

@@ -142,11 +142,12 @@ function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
 export function pathDoubts(text: string): readonly (readonly [SettingKey, boolean, string])[] {
   const url = URL.parse(text);
   if (url === null) return [];
+  const unsent = url.username + url.password + url.search + url.hash;
   const what =
-    url.search + url.hash === ''
+    unsent === ''
       ? `has the path ${url.pathname}, and requests go to ${join(url.pathname, '/api')}/…; assisted-service serves /api at the top`
-      : 'has a query or a fragment, which no request carries';
-  return [['service.url', url.pathname + url.search + url.hash === '/', what]];
+      : 'has a user, a password, a query or a fragment, which no request carries';
+  return [['service.url', url.pathname + unsent === '/', what]];
 }
 
 /** Of an image that is installed all the same; where it would be refused, that is an error already. */

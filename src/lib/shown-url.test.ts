@@ -25,6 +25,8 @@ it.each([
   [`fetching '${signed}': 403`, "fetching 'https://mirror.example:8443/a/metal.raw.gz': 403"],
   ['http://[broken?sig=abc', 'http://[broken'],
   ['http://u:pa/ss?w@proxy.example:3128/', 'http://proxy.example:3128/'],
+  [`fetching 'http://u:p'w"d@h.example/a': 403`, "fetching 'http://h.example/a': 403"],
+  ['--image-url=http:///u:pw@h.example/a', '--image-url=http://h.example/a'],
   ['no address', 'no address'],
 ])('shows the addresses in %j', (text, shown) => {
   expect(shownUrlsIn(text)).toBe(shown);
@@ -54,6 +56,9 @@ it.each([
   ['http://h/a@b is kept', 'http://h/a@b is kept'],
   ['docker://registry.example/os@sha256:0', 'docker://registry.example/os@sha256:0'],
   ['http://[?sig=abc', 'http://[?***'],
+  ['http://h/a#sig=abc', 'http://h/a#***'],
+  [`proxy.http = http://u:p'w"<d>@h.example:3128`, 'proxy.http = http://***@h.example:3128'],
+  ['http:///u:pw@h/a', 'http://***@h/a'],
   [
     kernelArguments.join(' '),
     'rd.iscsi.password=*** ***@192.0.2.1::3260::iqn.2026-01.example:disk --append-karg=my_token=*** ip=eth0:dhcp --env=PULL_SECRET_TOKEN',
@@ -66,6 +71,14 @@ it('names what must be hidden of addresses and kernel arguments among words', ()
   expect(
     hiddenInWords([...kernelArguments, '--image-url', signed, '--stream=x', 'http://a.example/b']),
   ).toEqual(['s3cret1', 'u:s3cret2:iu:s3cret3', 's3cret4', 'user:s3cretpw', 's3cretpw', 'sig=abc']);
+});
+
+it.each([
+  [`http://u:s3'cret@h`, [`u:s3'cret`, `s3'cret`]],
+  ['http:///u:s3cret@h', ['u:s3cret', 's3cret']],
+  ['http://u:s3%40cret@h', ['u:s3%40cret', 's3%40cret', 's3@cret']],
+])('hides of %s %j', (address, hidden) => {
+  expect(hiddenInWords([address])).toEqual(hidden);
 });
 
 it.each([

@@ -36,9 +36,12 @@ export function percentDecoded(part: string): string {
   }
 }
 
+/** Addresses in a text. A quote ends one, but not in its user or password: no parser of addresses minds it there. */
+const addresses = /https?:\/\/[/\\]*(?:[^\s/\\?#]*@)?[^\s'"`<>]+/gi;
+
 /** A text in which every http(s) address reads as `shownUrl` has it. */
 export const shownUrlsIn = (text: string): string =>
-  text.replaceAll(/https?:\/\/[^\s'"`<>]+/gi, (address) => shownUrl(address));
+  text.replaceAll(addresses, (address) => shownUrl(address));
 
 /**
  * A text in which no word shows a secret: users, passwords and queries of addresses, of those too that
@@ -47,6 +50,7 @@ export const shownUrlsIn = (text: string): string =>
 export const shownText = (text: string): string =>
   text
     .replaceAll(quotedArgument, `$1=${MASK}`)
+    .replaceAll(/:\/\/[/\\]*[^\s/\\?#]*@/g, `://${MASK}@`)
     .replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
 
 function shownWithoutScheme(word: string): string {
@@ -65,8 +69,8 @@ function shownAddress(word: string): string {
   const isAddress = word[start + end] === '/' && URL.canParse(word.slice(found.index));
   const at = word.lastIndexOf('@', isAddress && end >= 0 ? start + end : word.length);
   const bare = at < start ? word : `${word.slice(0, start)}${MASK}${word.slice(at)}`;
-  const query = bare.indexOf('?', start);
-  return query < 0 ? bare : `${bare.slice(0, query + 1)}${MASK}`;
+  const query = bare.slice(start).search(/[?#]/);
+  return query < 0 ? bare : `${bare.slice(0, start + query + 1)}${MASK}`;
 }
 
 /**
@@ -111,13 +115,12 @@ export const hiddenInWords = (words: readonly string[]): readonly string[] => [
 ];
 
 const hiddenInUrls = (words: readonly string[]): readonly string[] =>
-  words.flatMap((word) =>
-    [...word.matchAll(/https?:\/\/[^\s'"`<>]+/gi)].flatMap(([address]) => hiddenIn(address)),
-  );
+  words.flatMap((word) => [...word.matchAll(addresses)].flatMap(([address]) => hiddenIn(address)));
 
 function hiddenIn(address: string): readonly string[] {
-  const [, credentials = ''] = /^https?:\/\/([^/?#]*)@/i.exec(address) ?? [];
+  const [, credentials = ''] = /^https?:\/\/[/\\]*([^/\\?#]*)@/i.exec(address) ?? [];
   const [, query = ''] = /\?([^#]*)/.exec(address) ?? [];
   const [, password = ''] = /:(.*)/s.exec(credentials) ?? [];
-  return [credentials, password, query].filter((part) => part !== '');
+  const parts = [credentials, password, percentDecoded(password), query];
+  return [...new Set(parts)].filter((part) => part !== '');
 }
