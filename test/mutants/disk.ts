@@ -367,6 +367,16 @@ export const diskMutants: MutantsByFile = {
       to: "if (mismatches === 'x')",
     },
     {
+      means: 'a kept file system of another format stops the first boot',
+      from: '  if (format !== content) return `format ${content}`;\n',
+      to: '',
+    },
+    {
+      means: 'a kept LUKS volume that Ignition cannot open again stops the first boot',
+      from: 'if (isBound || !keyFile?.source) return',
+      to: 'if (isBound && !keyFile?.source) return',
+    },
+    {
       means: 'a partition that Ignition makes over a kept one is found after the first loss',
       from: ' || isOver(partition, one)',
       to: '',

@@ -130,8 +130,8 @@ export const diskFailures = {
   },
   'disk.keep-mismatch': {
     kind: 'input',
-    title: 'The Ignition of this host has another partition where one is kept',
-    hint: 'give the partition in it the number, label, start and size that the kept one has after the write, or leave it out (in Butane number, label, start_mib, size_mib; number 0 is always a new partition); or take it out of disk.keep',
+    title: 'The Ignition of this host does not fit a partition that is kept',
+    hint: 'give the partition in it the number, label, type, start and size that the kept one has after the write (in Butane number, label, type_guid, start_mib, size_mib; number 0 is always a new partition), and its file system the format and label that lsblk --fs shows, or leave them out; a kept LUKS volume is opened by key_file alone, or in crypttab; or take the partition out of disk.keep',
   },
   'disk.not-confirmed': {
     kind: 'input',

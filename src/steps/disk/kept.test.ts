@@ -8,6 +8,7 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { argsToKeep, readTable, refuseWipes, tableArgv } from './kept.ts';
+import { espType } from './block-devices.ts';
 import type { KeptPartition } from './facts.ts';
 
 const { signal } = new AbortController();
@@ -219,7 +220,9 @@ describe('refuseWipes', () => {
   });
 
   describe('a partition that Ignition would neither find as it is kept nor make', () => {
-    const misfit = async (partition: object, kept = target.kept): Promise<string | undefined> => {
+    const linuxType = '0fc63daf-8483-4772-8e79-3d69d8477de4';
+    const found = target.kept.map((one) => ({ ...one, typeGuid: linuxType }));
+    const misfit = async (partition: object, kept = found): Promise<string | undefined> => {
       const disks = [
         { device: '/dev/sdb', partitions: [partition] },
         { device: byId, partitions: [partition] },
@@ -241,6 +244,7 @@ describe('refuseWipes', () => {
       [{ ...whole, sizeMiB: 1025 }, '5 "data": sizeMiB 1024'],
       [{ ...whole, sizeMiB: 1023, resize: true }, '5 "data": sizeMiB 1024'],
       [{ number: 5, guid: '01234567-89AB-CDEF-EDCB-A98765432101' }, '5: guid 25000-uuid'],
+      [{ number: 5, typeGuid: espType }, `5: typeGuid ${linuxType}`],
       [{ number: 5, shouldExist: false }, '5: shouldExist true'],
       [{ number: 0, label: 'data' }, '0 "data": number 5'],
       [{ number: 6, label: 'data' }, '6 "data": number 5'],
@@ -255,7 +259,8 @@ describe('refuseWipes', () => {
       whole,
       { ...whole, guid: '25000-UUID', resize: true, sizeMiB: 2000 },
       { number: 5, label: 'data', startMiB: 25_000, sizeMiB: 0 },
-      { number: 5, guid: '' },
+      { number: 5, guid: '', typeGuid: '' },
+      { number: 5, typeGuid: linuxType.toUpperCase() },
       { number: 4, label: 'root', resize: true, sizeMiB: 0 },
       { number: 0, label: 'new' },
       { number: 0, label: 'new', sizeMiB: 30_000 },
@@ -272,6 +277,82 @@ describe('refuseWipes', () => {
       expect(await misfit({ ...whole, number: 4 }, low)).toBe(
         'partition 4 "data": number 5 of the kept one',
       );
+    });
+  });
+
+  describe('content that Ignition neither makes nor takes as it is', () => {
+    const ext4 = { ...keptPartition(5, 'data', 25_000), content: 'ext4', contentLabel: 'var' };
+    const luks = { ...ext4, content: 'crypto_LUKS', contentLabel: '' };
+    const keyFile = { source: 'data:,key' };
+    const misfit = async (
+      storage: object,
+      kept: readonly KeptPartition[] = [ext4],
+    ): Promise<string | undefined> => {
+      const text = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
+      try {
+        await refuseWipes({ host, signal }, { ...target, kept }, text);
+        return undefined;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'disk.keep-mismatch' });
+        return (error as Error).message.split('this host: ')[1];
+      }
+    };
+    const filesystem = (differs: object) => ({
+      filesystems: [{ device: data, path: '/var/data', format: 'ext4', ...differs }],
+    });
+    const volume = (differs: object) => ({ luks: [{ name: 'd', device: data, ...differs }] });
+
+    it.each<[object, string]>([
+      [filesystem({ format: 'xfs' }), `filesystem of ${data}: format ext4`],
+      [filesystem({ format: 'none' }), `filesystem of ${data}: format ext4`],
+      [filesystem({ label: 'data' }), `filesystem of ${data}: label "var"`],
+      [volume({ keyFile }), `luks "d" of ${data}: content ext4`],
+    ])('is refused: %j', async (storage, says) => {
+      expect(await misfit(storage)).toBe(`${says} of the kept one`);
+    });
+
+    it.each(['/dev/sda5', `${byId}-part5`, '/dev/disk/by-label/var'])(
+      'is refused on %s',
+      async (device) => {
+        const storage = { filesystems: [{ device, format: 'xfs' }] };
+        expect(await misfit(storage)).toContain(`filesystem of ${device}: format ext4`);
+      },
+    );
+
+    it('is known by the number that the partition has after the write', async () => {
+      const kept = [
+        { ...ext4, number: 4 },
+        { ...keptPartition(5, 'logs', 30_000), content: 'xfs' },
+      ];
+      const storage = (format: string) => ({ filesystems: [{ device: '/dev/sda5', format }] });
+      expect(await misfit(storage('ext4'), kept)).toBeUndefined();
+      expect(await misfit(storage('xfs'), kept)).toContain('format ext4');
+      const byLabel = { filesystems: [{ device: '/dev/disk/by-label/var', format: 'xfs' }] };
+      expect(await misfit(byLabel, kept)).toBeUndefined();
+    });
+
+    it.each([
+      {},
+      { clevis: { tpm2: true }, keyFile },
+      { clevis: { tang: [{ url: 'https://tang.example.com' }] }, keyFile },
+      { clevis: { custom: { pin: 'sss', config: '{}' } }, keyFile },
+      { clevis: { threshold: 1 }, keyFile },
+      { label: 'vault', keyFile },
+    ])('is an encrypted volume that Ignition cannot open again: %j', async (differs) => {
+      expect(await misfit(volume(differs), [luks])).toContain('luks "d" of');
+    });
+
+    it.each<[object, KeptPartition]>([
+      [filesystem({}), ext4],
+      [filesystem({ label: 'var' }), ext4],
+      [filesystem({ format: undefined }), ext4],
+      [filesystem({ format: 'xfs', device: '/dev/sdb1' }), ext4],
+      [filesystem({ format: 'xfs' }), keptPartition(5, 'data', 25_000)],
+      [volume({ clevis: {}, keyFile }), luks],
+      [volume({ label: '', keyFile }), luks],
+      [volume({ clevis: { tpm2: true } }), keptPartition(5, 'data', 25_000)],
+    ])('is none: %j on %j', async (storage, kept) => {
+      expect(await misfit(storage, [kept])).toBeUndefined();
     });
   });
 

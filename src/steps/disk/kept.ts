@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
-import type { Storage } from '../../ignition/types.ts';
+import type { Filesystem, Storage } from '../../ignition/types.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -11,7 +11,8 @@ import type { Host } from '../../ports/host.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
-import type { KeptPartition, TargetDisk } from './facts.ts';
+import { type BlockDevice, partitionsOf } from './block-devices.ts';
+import type { DiskIdentity, KeptPartition, TargetDisk } from './facts.ts';
 import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-args.ts';
 
 /** Prints the partition table that is on a disk, which a writer that was killed may not have shown to the kernel. */
@@ -27,6 +28,7 @@ const SfdiskOutput = z.object({
           /** In sectors of the disk. */
           start: z.number(),
           size: z.number(),
+          type: z.string().default(''),
           uuid: z.string().default(''),
           name: z.string().default(''),
         }),
@@ -54,10 +56,13 @@ export async function readTable(
   const table = parseTable(stdout);
   if (table === undefined) throw unreadableOutput('sfdisk', 'partition table', stdout || stderr);
   if (table.label !== 'gpt') return [];
-  return table.partitions.map(({ node, start, size, uuid, name }) => ({
+  return table.partitions.map(({ node, start, size, type, uuid, name }) => ({
     number: Number(/(?<!\d)\d+$/.exec(node)?.[0]),
     label: name,
     partUuid: uuid.toLowerCase(),
+    typeGuid: type.toLowerCase(),
+    content: '',
+    contentLabel: '',
     startBytes: start * sectorBytes,
     sizeBytes: size * sectorBytes,
   }));
@@ -77,11 +82,16 @@ function parseTable(stdout: string): z.infer<typeof SfdiskOutput>['partitiontabl
  */
 export async function findKept(
   scope: StepScope<'host'>,
-  target: TargetDisk,
+  target: DiskIdentity,
+  disk: BlockDevice,
 ): Promise<Pick<TargetDisk, 'kept'>> {
   const { saved } = await readWriterSetup(scope);
   if (saved.length === 0) return {};
-  return { kept: savedAmong(saved, await readTable(scope.host, target, scope.signal)) };
+  const kept = savedAmong(saved, await readTable(scope.host, target, scope.signal)).map((one) => {
+    const found = partitionsOf(disk).find(({ partUuid }) => partUuid === one.partUuid);
+    return { ...one, content: found?.fsType ?? '', contentLabel: found?.label ?? '' };
+  });
+  return { kept };
 }
 
 const gibibyte = 1024 ** 3;
@@ -255,7 +265,7 @@ const mebibyte = 1024 ** 2;
  * 2.24, `partitionMatches`); start and size 0 are what is free then.
  */
 function mismatchOf(partition: Partition, kept: readonly Numbered[]): string | undefined {
-  const { number, label, guid, shouldExist, resize, startMiB, sizeMiB } = partition;
+  const { number, label, guid, typeGuid, shouldExist, resize, startMiB, sizeMiB } = partition;
   const own = kept.find(({ numbers }) => numbers.at(-1) === number);
   if (own === undefined) {
     const other = kept.find(
@@ -271,6 +281,10 @@ function mismatchOf(partition: Partition, kept: readonly Numbered[]): string | u
     [differs(startMiB, start), `startMiB ${start}`],
     [differs(sizeMiB, size) && !(resize === true && Number(sizeMiB) > size), `sizeMiB ${size}`],
     [differs(guid?.toLowerCase(), own.partUuid), `guid ${own.partUuid}`],
+    [
+      own.typeGuid !== '' && differs(typeGuid?.toLowerCase(), own.typeGuid),
+      `typeGuid ${own.typeGuid}`,
+    ],
   ];
   return differences.find(([is]) => is)?.[1];
 }
@@ -290,6 +304,47 @@ const mismatchesIn = ({ disks = [] }: Storage, kept: readonly Numbered[]): reado
       return mismatch === undefined ? [] : [{ device, isOfDisk: true, what }];
     }),
   );
+
+type Luks = NonNullable<Storage['luks']>[number];
+
+/** Why Ignition would neither make a file system on a kept partition nor leave what it holds (Ignition 2.24, `createFilesystem`). */
+function filesystemMismatch(
+  { format, label, wipeFilesystem }: Filesystem,
+  { content, contentLabel }: KeptPartition,
+): string | undefined {
+  if (content === '' || format === undefined || wipeFilesystem === true) return undefined;
+  if (format !== content) return `format ${content}`;
+  const isOther = label !== undefined && label !== contentLabel;
+  return isOther ? `label ${JSON.stringify(contentLabel)}` : undefined;
+}
+
+/** The same of an encrypted volume (`createLuks`, `reuseLuksDevice`): it is opened again by a key that the config has, never by clevis. */
+function luksMismatch(
+  { clevis = {}, keyFile, label, wipeVolume }: Luks,
+  { content, contentLabel }: KeptPartition,
+): string | undefined {
+  if (content === '' || wipeVolume === true) return undefined;
+  if (content !== 'crypto_LUKS') return `content ${content}`;
+  const { custom, tang = [], threshold = 0, tpm2 } = clevis;
+  const isBound = tpm2 === true || tang.length > 0 || threshold > 0 || Boolean(custom?.pin);
+  if (isBound || !keyFile?.source) return 'content LUKS, which needs its keyFile and no clevis,';
+  const isOther = label !== undefined && label !== contentLabel;
+  return isOther ? `label ${JSON.stringify(contentLabel)}` : undefined;
+}
+
+/** What a config has on devices that are kept, and neither wipes nor can take as it is. */
+const contentsIn = ({ filesystems = [], luks = [] }: Storage) => [
+  ...filesystems.map((one) => ({
+    device: one.device,
+    mismatch: (kept: KeptPartition) => filesystemMismatch(one, kept),
+    what: `filesystem of ${one.device}`,
+  })),
+  ...luks.map((one) => ({
+    device: one.device ?? '',
+    mismatch: (kept: KeptPartition) => luksMismatch(one, kept),
+    what: `luks ${JSON.stringify(one.name)} of ${one.device}`,
+  })),
+];
 
 /**
  * Refuses Ignition by which the first boot would take the data of a partition that is kept, or stop at one: it runs at the first
@@ -318,6 +373,19 @@ export async function refuseWipes(
     const isOfTarget = number !== undefined && (await isOneOf(ofDisk, disk));
     return isOfTarget ? `${path}${separator}${number}` : device;
   };
+  // At the first boot a number is the later one; what a link leads to now has the earlier one.
+  const keptAt = async (device: string): Promise<Numbered | undefined> => {
+    const [later, now] = [await laterName(device), await host.realPath(device, signal)];
+    return kept.find(
+      ({ numbers, number, label, partUuid }) =>
+        [
+          `${path}${separator}${numbers.at(-1)}`,
+          `/dev/disk/by-partlabel/${label}`,
+          `/dev/disk/by-partuuid/${partUuid}`,
+        ].includes(later) ||
+        (now !== later && now === `${path}${separator}${number}`),
+    );
+  };
   const ofTarget = async (all: readonly Wipe[]): Promise<string> => {
     const found: string[] = [];
     for (const { device, isOfDisk, what } of all) {
@@ -336,7 +404,13 @@ export async function refuseWipes(
       `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses}`,
       context,
     );
-  const mismatches = await ofTarget(storages.flatMap((one) => mismatchesIn(one, kept)));
+  const misfits = [await ofTarget(storages.flatMap((one) => mismatchesIn(one, kept)))];
+  for (const { device, mismatch, what } of storages.flatMap(contentsIn)) {
+    const one = await keptAt(device);
+    const is = one && mismatch(one);
+    misfits.push(is === undefined ? '' : `${what}: ${is} of the kept one`);
+  }
+  const mismatches = misfits.filter((one) => one !== '').join('; ');
   if (mismatches !== '')
     throw diskFailure(
       'disk.keep-mismatch',

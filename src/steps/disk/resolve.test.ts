@@ -42,7 +42,8 @@ describe('disk/resolve', () => {
   });
 
   it('records the partitions that coreos-installer is to keep', async () => {
-    const host = hostWith(sda)
+    const data = partition('sda5', { partUuid: '9000-uuid', fsType: 'xfs', label: 'var' });
+    const host = hostWith({ ...sda, children: [data] })
       .withFile('/w.yaml', 'save-partlabel: ["d*"]\n')
       .on(tableArgv('/dev/sda'))
       .prints(sfdiskOutput([3, 'boot', 1], [5, 'data', 9000]));
@@ -54,7 +55,10 @@ describe('disk/resolve', () => {
         })
       ).value.kept;
     expect(await kept('-n')).toBeUndefined();
-    expect(await kept('-c', '/w.yaml')).toMatchObject([{ number: 5, partUuid: '9000-uuid' }]);
+    expect(await kept('-c', '/w.yaml')).toMatchObject([
+      { number: 5, partUuid: '9000-uuid', content: 'xfs', contentLabel: 'var' },
+    ]);
+    expect(await kept('--save-partindex', '3')).toMatchObject([{ number: 3, content: '' }]);
     expect(await kept('--save-partindex', '7')).toEqual([]);
   });
 
