@@ -373,8 +373,8 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a kept LUKS volume that Ignition cannot open again stops the first boot',
-      from: 'if (isBound || !keyFile?.source) return',
-      to: 'if (isBound && !keyFile?.source) return',
+      from: 'isBound(clevis) || !keyFile',
+      to: 'isBound(clevis) && !keyFile',
     },
     {
       means: 'a partition that Ignition makes over a kept one is found after the first loss',

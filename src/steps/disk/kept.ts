@@ -314,8 +314,7 @@ function filesystemMismatch(
 ): string | undefined {
   if (content === '' || format === undefined || wipeFilesystem === true) return undefined;
   if (format !== content) return `format ${content}`;
-  const isOther = label !== undefined && label !== contentLabel;
-  return isOther ? `label ${JSON.stringify(contentLabel)}` : undefined;
+  return labelMismatch(label, contentLabel);
 }
 
 /** The same of an encrypted volume (`createLuks`, `reuseLuksDevice`): it is opened again by a key that the config has, never by clevis. */
@@ -325,12 +324,16 @@ function luksMismatch(
 ): string | undefined {
   if (content === '' || wipeVolume === true) return undefined;
   if (content !== 'crypto_LUKS') return `content ${content}`;
-  const { custom, tang = [], threshold = 0, tpm2 } = clevis;
-  const isBound = tpm2 === true || tang.length > 0 || threshold > 0 || Boolean(custom?.pin);
-  if (isBound || !keyFile?.source) return 'content LUKS, which needs its keyFile and no clevis,';
-  const isOther = label !== undefined && label !== contentLabel;
-  return isOther ? `label ${JSON.stringify(contentLabel)}` : undefined;
+  if (isBound(clevis) || !keyFile?.source)
+    return 'content LUKS, which needs its keyFile and no clevis,';
+  return labelMismatch(label, contentLabel);
 }
+
+const labelMismatch = (asked: string | undefined, is: string): string | undefined =>
+  asked === undefined || asked === is ? undefined : `label ${JSON.stringify(is)}`;
+
+const isBound = ({ custom, tang = [], threshold = 0, tpm2 }: NonNullable<Luks['clevis']>) =>
+  tpm2 === true || tang.length > 0 || threshold > 0 || Boolean(custom?.pin);
 
 /** What a config has on devices that are kept, and neither wipes nor can take as it is. */
 const contentsIn = ({ filesystems = [], luks = [] }: Storage) => [
@@ -344,6 +347,11 @@ const contentsIn = ({ filesystems = [], luks = [] }: Storage) => [
     mismatch: (kept: KeptPartition) => luksMismatch(one, kept),
     what: `luks ${JSON.stringify(one.name)} of ${one.device}`,
   })),
+];
+
+const linksOf = ({ label, partUuid }: KeptPartition): readonly string[] => [
+  `/dev/disk/by-partlabel/${label}`,
+  `/dev/disk/by-partuuid/${partUuid}`,
 ];
 
 /**
@@ -360,30 +368,23 @@ export async function refuseWipes(
   const kept = numbered(found);
   const separator = /\d$/.test(path) ? 'p' : '';
   const ofDisk = [path, asked, ...byId, bootDisk];
-  const ofKept = kept.flatMap(({ numbers, label, partUuid }) => [
-    ...numbers.map((number) => `${path}${separator}${number}`),
-    `/dev/disk/by-partlabel/${label}`,
-    `/dev/disk/by-partuuid/${partUuid}`,
-  ]);
+  const nodeOf = (number: number | undefined): string => `${path}${separator}${number}`;
+  const ofKept = kept.flatMap((one) => [...one.numbers.map(nodeOf), ...linksOf(one)]);
   const isOneOf = async (names: readonly string[], device: string): Promise<boolean> =>
     names.includes(device) || names.includes((await host.realPath(device, signal)) ?? '');
   // A partition that has its number only after the write has no link yet.
   const laterName = async (device: string): Promise<string> => {
     const [, disk = device, number] = /^(.+)-part(\d+)$/.exec(device) ?? [];
     const isOfTarget = number !== undefined && (await isOneOf(ofDisk, disk));
-    return isOfTarget ? `${path}${separator}${number}` : device;
+    return isOfTarget ? nodeOf(Number(number)) : device;
   };
   // At the first boot a number is the later one; what a link leads to now has the earlier one.
   const keptAt = async (device: string): Promise<Numbered | undefined> => {
     const [later, now] = [await laterName(device), await host.realPath(device, signal)];
     return kept.find(
-      ({ numbers, number, label, partUuid }) =>
-        [
-          `${path}${separator}${numbers.at(-1)}`,
-          `/dev/disk/by-partlabel/${label}`,
-          `/dev/disk/by-partuuid/${partUuid}`,
-        ].includes(later) ||
-        (now !== later && now === `${path}${separator}${number}`),
+      (one) =>
+        [nodeOf(one.numbers.at(-1)), ...linksOf(one)].includes(later) ||
+        (now !== later && now === nodeOf(one.number)),
     );
   };
   const ofTarget = async (all: readonly Wipe[]): Promise<string> => {
@@ -408,9 +409,9 @@ export async function refuseWipes(
   for (const { device, mismatch, what } of storages.flatMap(contentsIn)) {
     const one = await keptAt(device);
     const is = one && mismatch(one);
-    misfits.push(is === undefined ? '' : `${what}: ${is} of the kept one`);
+    if (is !== undefined) misfits.push(`${what}: ${is} of the kept one`);
   }
-  const mismatches = misfits.filter((one) => one !== '').join('; ');
+  const mismatches = misfits.filter(Boolean).join('; ');
   if (mismatches !== '')
     throw diskFailure(
       'disk.keep-mismatch',
