@@ -20,6 +20,10 @@ describe('lintContainerfile', () => {
     ['a bootc lint at the end', `${final}RUN bootc container lint\n`],
     ['caches that are left', `${final}RUN touch /var/cache/x && ostree container commit\n`],
     ['continuation lines and comments', `${final}RUN a && \\\n# why\n\tostree container commit\n`],
+    [
+      'a comment that is a directive elsewhere',
+      `# escape=\`\n${final}RUN a && \\\n  ${commit.slice(4)}`,
+    ],
     ['a here-document', `${final}RUN <<EOF\nWHATEVER\nostree container commit\nEOF\n`],
     ['a here-string', `${final}RUN cat <<<"x" && ostree container commit\n`],
     ['labels after the commit', `${final}${commit}LABEL a=b\n`],
@@ -37,6 +41,13 @@ describe('lintContainerfile', () => {
     ['', [[1, 'final-stage', 'error']]],
     [`${final}RUNN x\n${commit}`, [[2, 'syntax', 'error']]],
     ['RUN dnf install -y x\n', [[1, 'final-commit', 'warning']]],
+    [
+      `# escape=\`\n${final}RUN a && \`\n b && ${commit.slice(4)}`,
+      [
+        [3, 'final-commit', 'warning'],
+        [4, 'syntax', 'error'],
+      ],
+    ],
     [`COPY a /opt/x\n${commit}`, [[1, 'lost-path', 'error']]],
     [`WORKDIR /usr/local\n${final}COPY a b\n${commit}`, [[3, 'lost-path', 'error']]],
     [`RUN x\nFROM ubi9 AS final\n${commit}`, [[2, 'final-stage', 'error']]],

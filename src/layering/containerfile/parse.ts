@@ -27,14 +27,15 @@ export interface Instruction {
 /** The characters of a Containerfile that are read; a MachineOSConfig takes 4096. */
 export const MAX_CONTAINERFILE = 65_536;
 
-/** The start of a long comment, and the rest of it: the parser reads a line of `# # #` once for each sign. */
-const LONG_COMMENT = /^([ \t]{0,200}#[^\r\n]{0,200})[^\r\n]*/gm;
+/** A comment, without its text: the parser reads a line of `# # #` once for each sign, and `# escape=` as a directive, which it is not
+ * below the operator's template. */
+const COMMENT = /^([ \t]{0,200}#)[^\r\n]*/gm;
 
 /** Splits a Containerfile into its instructions. Comments are left out. */
 export function parseContainerfile(content: string): readonly Instruction[] {
   const text = content.slice(0, MAX_CONTAINERFILE);
   const lines = text.split(/\r?\n/);
-  const instructions = DockerfileParser.parse(text.replaceAll(LONG_COMMENT, '$1'))
+  const instructions = DockerfileParser.parse(text.replaceAll(COMMENT, '$1'))
     .getInstructions()
     .map((parsed) => instructionOf(parsed, lines));
   const unclear = instructions.findIndex(({ isUnclear }) => isUnclear);
