@@ -12,14 +12,19 @@ import {
   type ParseOptions,
   Parser,
   Scalar,
+  type ScalarTag,
   type SchemaOptions,
+  type Tags,
   visit,
   YAMLParseError,
 } from 'yaml';
 
 /** How a YAML text is read. */
-export interface YamlReading extends Pick<SchemaOptions, 'customTags'> {
+export interface YamlReading {
+  /** 1.1 as Go's YAML knows it, by which Kubernetes reads objects. */
   readonly version?: '1.1' | '1.2';
+  /** Leaves tags of 1.1 out. */
+  readonly filterTags?: (tags: Tags) => Tags;
   readonly lineCounter?: LineCounter;
   /** Whether an alias may stand for what has an anchor. A text made by hand for us has no use for it. */
   readonly hasAliases?: boolean;
@@ -59,7 +64,7 @@ export function yamlIn(text: string): unknown {
  */
 export function parseYamlStream(
   text: string,
-  { hasAliases = false, lineCounter, ...rest }: YamlReading = {},
+  { hasAliases = false, lineCounter, filterTags = (all) => all, ...rest }: YamlReading = {},
 ): readonly Document.Parsed[] {
   if (text.length > longest)
     return [refused({ offset: 0, problem: `a text of at most ${longest} characters is expected` })];
@@ -69,6 +74,7 @@ export function parseYamlStream(
     ...rest,
     prettyErrors: false,
     uniqueKeys: false,
+    ...(rest.version === '1.1' ? { customTags: (all) => asGo(filterTags(all)) } : {}),
     ...(lineCounter === undefined ? {} : { lineCounter }),
   };
   return withShortStacks(() => {
@@ -85,6 +91,35 @@ export function parseYamlStream(
     return documents;
   });
 }
+
+/** Integers that YAML 1.1 does not have, and Go's reader does (go-yaml 2.4, `resolve.go`). */
+const goInteger: ScalarTag = {
+  ...{ tag: 'tag:yaml.org,2002:int', default: true },
+  test: /^[-+]?0(?:[oO][0-7_]*[0-7]|B[01_]*[01]|X[\da-fA-F_]*[\da-fA-F])$/,
+  resolve: (text) => {
+    const size = Number(text.replaceAll(/[-+_]/g, ''));
+    return text.startsWith('-') ? -size : size;
+  },
+};
+
+/** YAML 1.1 takes `.` and `e1` for numbers, and Go's reader takes no number that is too large. */
+const isGoFloat = (text: string): boolean =>
+  /^[-+]?\.?\d/.test(text) && Number.isFinite(Number.parseFloat(text.replaceAll('_', '')));
+
+const asGo = (all: Tags): Tags => [
+  goInteger,
+  ...all.flatMap((tag) => {
+    if (typeof tag === 'string') return tag;
+    // Go reads times as strings, also those that are numbers in base 60.
+    if (tag.format === 'TIME' || tag.tag.endsWith(':timestamp')) return [];
+    return tag.tag.endsWith(':float') ? floatAsGo(tag as ScalarTag) : tag;
+  }),
+];
+
+const floatAsGo = (tag: ScalarTag): ScalarTag => ({
+  ...tag,
+  resolve: (text, ...rest) => (isGoFloat(text) ? tag.resolve(text, ...rest) : text),
+});
 
 /** A text may have an error for each of its signs, and the stacks of as many would be most of the memory. */
 function withShortStacks<T>(work: () => T): T {

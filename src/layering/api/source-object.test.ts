@@ -16,6 +16,14 @@ describe('readObjects', () => {
     expect(object?.value).toEqual({ a: true, b: 'on', c: '2001-01-01', d: '12:30:45', e: 16 });
   });
 
+  it.each([
+    ['0o644, 0O6_44, -0o7, 0644, 0B11, 0X1f', [420, 420, -7, 420, 3, 31]],
+    ['e1, ., -., 12e4567, .inf', ['e1', '.', '-.', '12e4567', '.inf']],
+    ['1e3, .5, 0o8, 1:30.5', [1000, 0.5, '0o8', '1:30.5']],
+  ])('reads %s as Go does', (text, expected) => {
+    expect(read(`a: [${text}]\n`)[0]?.value).toEqual({ a: expected });
+  });
+
   it('knows the line of a part, or of what is nearest around it', () => {
     const [object] = read('a:\n  b:\n  - c: 1\n  - c: 2\n    d: |\n      x\n      y\n    e: "x"\n');
     expect(object?.place(['a', 'b', 1, 'c'])).toBe('f.yaml:4');

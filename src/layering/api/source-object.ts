@@ -70,7 +70,7 @@ export function readDocuments(
     const { line, col } = lines.linePos(Math.min(offset, end));
     return `${path}:${line + down}${columns ? `:${down === 0 ? col : 1}` : ''}`;
   };
-  return parsedYaml(text, lines)
+  return parseYamlStream(text, { version: '1.1', lineCounter: lines, hasAliases: true })
     .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
     .map((document) => {
       const finding = isJson(text) ? undefined : escapeFindingIn(document, text);
@@ -79,18 +79,6 @@ export function readDocuments(
         : malformed(at(finding.offset), finding.problem);
     });
 }
-
-const parsedYaml = (text: string, lineCounter: LineCounter): readonly Document.Parsed[] =>
-  parseYamlStream(text, {
-    version: '1.1',
-    lineCounter,
-    hasAliases: true,
-    customTags: (tags) =>
-      tags.filter(
-        (tag) =>
-          typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith('timestamp')),
-      ),
-  });
 
 const isEmpty = (contents: unknown): boolean =>
   contents === null || (isScalar(contents) && contents.value === null);

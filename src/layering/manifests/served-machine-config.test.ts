@@ -45,6 +45,11 @@ describe('servedMachineConfig', () => {
     );
   });
 
+  it.each(['e1', '.', '12e4567', '12:30:45'])('changes nothing of %s', (text) => {
+    const mode = (value: string) => served(rendered.replace('mode: 420', `mode: ${value}`));
+    expect(mode(text).replace(`"${text}"`, text)).toBe(mode('X').replace('X', text));
+  });
+
   it('changes nothing the second time, and takes another image', () => {
     expect(served(served(rendered))).toBe(served(rendered));
     const other = servedMachineConfig(served(rendered), { image: 'a.b/c@sha256:0', path: 'r' });

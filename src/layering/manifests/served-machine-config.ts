@@ -54,7 +54,7 @@ export function servedMachineConfig(text: string, { image, path }: ServedImage):
 const parsed = (text: string) =>
   parseYaml(text, {
     ...{ version: '1.1', hasAliases: true },
-    customTags: (tags) =>
+    filterTags: (tags) =>
       tags.filter((tag) => typeof tag === 'string' || !tag.tag.endsWith(':merge')),
   });
 
