@@ -48,6 +48,20 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       'spec.machineTemplate.spec.infrastructureRef.apiGroup',
       'spec.machineTemplate.spec.infrastructureRef.name',
     ],
+    [
+      'whose metadata say whose a Machine is',
+      {
+        machineTemplate: {
+          spec: { infrastructureRef: reference },
+          metadata: {
+            labels: { rack: 'r1', 'cluster.x-k8s.io/control-plane-name': 'other' },
+            annotations: { 'bootwright.io/role': 'bootstrap' },
+          },
+        },
+      },
+      'spec.machineTemplate.metadata.labels[cluster.x-k8s.io/control-plane-name]',
+      'spec.machineTemplate.metadata.annotations[bootwright.io/role]',
+    ],
     ['without a state', { installStateSecretRef: {} }, 'spec.installStateSecretRef.name'],
     [
       'of a disk elsewhere',

@@ -5,6 +5,7 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { isSubdomain } from '../../layering/api/schema.ts';
 import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isReserved } from '../control-plane/machines.ts';
 
 /** What is wrong with a field of an object, and what is worth saying of it. */
 export interface SpecFindings {
@@ -46,6 +47,8 @@ export function controlPlaneFindings(
     errors.push(
       `spec.configSpec.nodeRegistration.name: ${name} would be the name of each master: leave it out, or write $METADATA_NAME or $METADATA_UUID in it`,
     );
+  const reserved = reservedIn(controlPlane).filter((one) => !reservedIn(before).includes(one));
+  errors.push(...reserved.map((one) => `${one}: is set by the provider: leave it out`));
   // What is known of a bootstrap is what its host reports to us, and its kubeconfig is of our files.
   if (textAt(controlPlane, 'spec', 'configSpec', 'inventory', 'mode') === 'External')
     errors.push('spec.configSpec.inventory.mode: must be Served: another inventory serves workers');
@@ -56,6 +59,14 @@ const replicasOf = (controlPlane: KubeObject): number =>
   partOf(controlPlane, 'spec', 'replicas') === undefined
     ? 3
     : countAt(controlPlane, 'spec', 'replicas');
+
+/** Metadata for Machines by which the provider knows them. */
+const reservedIn = (controlPlane: KubeObject | undefined): readonly string[] =>
+  ['labels', 'annotations'].flatMap((member) => {
+    const path = ['spec', 'machineTemplate', 'metadata', member];
+    const keys = Object.keys(Object(partOf(controlPlane, ...path)) as object);
+    return keys.filter(isReserved).map((key) => `${path.join('.')}[${key}]`);
+  });
 
 /** The name that several masters would get; of one that is stored already, `HostsValid` speaks. */
 function sharedName(controlPlane: KubeObject | undefined): string | undefined {

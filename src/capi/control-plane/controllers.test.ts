@@ -208,6 +208,29 @@ describe('a control plane of three', () => {
   });
 });
 
+describe('metadata for Machines', () => {
+  it('makes no master a bootstrap host, and none that of another Cluster', async () => {
+    const { machineTemplate } = controlPlaneOf().spec;
+    const metadata = {
+      labels: { rack: 'r1', [capiNames.clusterName]: 'other', [capiNames.controlPlane]: 'no' },
+      annotations: { [ownNames.role]: 'bootstrap' },
+    };
+    const { kube, pass, end } = atWork(
+      controlPlaneOf({ machineTemplate: { ...machineTemplate, metadata } }),
+    );
+    await pass();
+    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+    await pass(seconds(3));
+    const roles = machinesIn(kube).map((one) => one.metadata.annotations?.[ownNames.role]);
+    expect(roles.toSorted()).toEqual(['bootstrap', undefined, undefined]);
+    for (const { metadata: is } of machinesIn(kube))
+      expect(is.labels).toMatchObject({
+        ...{ rack: 'r1', [capiNames.clusterName]: 'demo', [capiNames.controlPlane]: '' },
+      });
+    await end();
+  });
+});
+
 describe('failure domains', () => {
   it('have as many masters each as can be: each is made when all before it are there', async () => {
     const { kube, pass, end } = atWork(controlPlaneOf({ replicas: 5 }));

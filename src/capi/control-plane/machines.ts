@@ -153,13 +153,24 @@ export function leastUsedDomain(
   return domains[0]?.name;
 }
 
+/** Whether a label or an annotation says whose a Machine is, and which host: a user's would take the place of the provider's. */
+export const isReserved = (key: string): boolean =>
+  key.startsWith('bootwright.io/') ||
+  [capiNames.clusterName, capiNames.controlPlane, capiNames.controlPlaneName].includes(
+    key as typeof capiNames.clusterName,
+  );
+
+const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
+  Object.fromEntries(Object.entries(entries).filter(([key]) => !isReserved(key)));
+
 /** What is propagated to the objects of a Machine in place, and a text that changes with it. */
 export function propagation({ spec: { machineTemplate } }: OpenShiftControlPlane): {
-  readonly metadata: MachineMetadata;
+  readonly metadata: Required<MachineMetadata>;
   readonly machineSpec: object;
   readonly hash: string;
 } {
-  const { metadata = {}, spec } = machineTemplate;
+  const { metadata: { labels, annotations } = {}, spec } = machineTemplate;
+  const metadata = { labels: unreserved(labels), annotations: unreserved(annotations) };
   const { deletion, readinessGates, taints } = spec;
   const machineSpec = {
     ...(deletion === undefined ? {} : { deletion }),
@@ -174,7 +185,7 @@ export function propagation({ spec: { machineTemplate } }: OpenShiftControlPlane
 }
 
 const sorted = (
-  entries: Readonly<Record<string, string>> = {},
+  entries: Readonly<Record<string, string>>,
 ): readonly (readonly [string, string])[] =>
   Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1));
 
@@ -194,7 +205,7 @@ export function propagatedTo(
     ...{ apiVersion, kind },
     metadata: {
       ...{ name, namespace },
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      labels: metadata.labels,
       annotations: { ...metadata.annotations, [ownNames.propagated]: hash },
     },
     ...(hasSpec && Object.keys(machineSpec).length > 0 ? { spec: machineSpec } : {}),
