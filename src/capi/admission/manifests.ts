@@ -203,7 +203,8 @@ const apiVersionForm =
   /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const kindForm = /^[A-Z][A-Za-z0-9]{0,62}$/;
 
-function objectFindings(source: SourceObject): readonly PlacedFinding[] {
+/** What is wrong with an object, whatever its kind, and with one of a kind that is known here. */
+export function objectFindings(source: SourceObject): readonly PlacedFinding[] {
   const { value, place } = source;
   const { apiVersion, kind } = value;
   const shape: PlacedFinding[] = [];

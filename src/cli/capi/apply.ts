@@ -5,7 +5,7 @@ import {
   healthCheckWarning,
   type SpecFindings,
 } from '../../capi/admission/specs.ts';
-import { checkManifests, checkReferences } from '../../capi/admission/manifests.ts';
+import { checkManifests, checkReferences, objectFindings } from '../../capi/admission/manifests.ts';
 import { ownNames } from '../../capi/api.ts';
 import { type InstallFolder, wrappedSecrets } from '../../capi/render.ts';
 import { secrets } from '../../cluster/kinds.ts';
@@ -46,8 +46,9 @@ const manager = 'bootwright-capi-apply';
 export async function runCapiApply({ dir, kubeconfig, check }: ApplyCall): Promise<number> {
   const folder = await readInstallFolder(dir);
   const infrastructure = await readInfrastructure(dir);
+  refuseFindings(infrastructure.findings);
   const plan = planOf(folder, infrastructure);
-  refuseFindings([...infrastructure.findings, ...plan.findings]);
+  refuseFindings(plan.findings);
   if (check) return 0;
   return withCluster(kubeconfig, async (kube, signal) => {
     for (const object of plan.before) await apply(kube, object, signal);
@@ -78,9 +79,11 @@ async function readInfrastructure(dir: string): Promise<Infrastructure> {
       ? [text]
       : readDocuments(text, 'an object', { columns: true });
     for (const one of read) {
-      if (isSourceFinding(one))
-        findings.push({ line: `${one.place}: ${one.problem}`, isWarning: false });
-      else objects.push({ file: path, object: one.value as unknown as KubeObject });
+      const wrong = isSourceFinding(one) ? [{ ...one, why: one.problem }] : objectFindings(one);
+      for (const { place, why, ...more } of wrong)
+        findings.push({ line: `${place}: ${why}`, isWarning: 'isWarning' in more });
+      if (!isSourceFinding(one))
+        objects.push({ file: path, object: one.value as unknown as KubeObject });
     }
   }
   return { objects, findings };
@@ -130,12 +133,12 @@ function planOf(folder: InstallFolder, { objects }: Infrastructure): Plan {
     findings: [
       ...(state === undefined ? [] : stateFindings(state, agreeing)),
       ...all.map((finding) => fileFinding(folderOf.get(finding.secret) ?? '', finding)),
-      ...objects.flatMap(objectFindings),
+      ...objects.flatMap(specFindings),
     ],
   };
 }
 
-function objectFindings({ file, object }: FoundObject): readonly FileFinding[] {
+function specFindings({ file, object }: FoundObject): readonly FileFinding[] {
   const { errors, warnings } = findingsOf(object);
   return [
     ...errors.map((why) => ({ line: `${file}: ${why}`, isWarning: false })),
