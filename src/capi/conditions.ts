@@ -106,6 +106,8 @@ const failureHints: Readonly<Record<string, string>> = {
   InstallDeviceMissing: config,
   InstallDeviceAmbiguous: config,
   InvalidIgnitionOverride: config,
+  InventoryUnknown: config,
+  OSImageUnknown: config,
   IgnitionTooLarge: `${config}; it must be smaller`,
   AgentLost: 'look at the console of the host, and its way to the inventory',
   InstallationFailed: 'do what the message says; an agent that can try again does so by itself',

@@ -52,7 +52,7 @@ export const liveConfig = (agent: LiveAgent): Config => ({
 const passwdOf = ({ sshAuthorizedKeys = [] }: LiveAgent): Pick<Config, 'passwd'> =>
   sshAuthorizedKeys.length === 0
     ? {}
-    : { passwd: { users: [{ name: 'core', sshAuthorizedKeys }] } };
+    : { passwd: { users: [{ name: 'core', sshAuthorizedKeys: [...new Set(sshAuthorizedKeys)] }] } };
 
 const liveFiles = (agent: LiveAgent): readonly LiveFile[] => [
   ...agent.files,

@@ -455,6 +455,16 @@ describe('who may ask for what', () => {
     expect((await ask(name, path, body)).status).toBe(status);
   });
 
+  it('a host gets no files of a former control plane of the name', async () => {
+    const { metadata, ...rest } = assetsSecret();
+    const ownerReferences = [{ uid: 'former', controller: true }];
+    kube.put(secrets, { metadata: { ...metadata, ...{ ownerReferences } }, ...rest });
+    const ignition = `infra-env/${cluster}/hosts/config-m1/downloads/ignition`;
+    expect((await ask('m1', ignition)).status).toBe(409);
+    const file = `clusters/${cluster}/downloads/files?file_name=bootstrap.ign`;
+    expect((await ask('m0', file)).status).toBe(409);
+  });
+
   it('a host that asks for too much waits, and no other does', async () => {
     const answers = await Promise.all(
       Array.from({ length: 110 }, () => ask('w0', `clusters/${cluster}`)),

@@ -33,6 +33,11 @@ export const capiMutants: MutantsByFile = {
   ],
   'src/capi/inventory/routes.ts': [
     {
+      means: 'a host gets the files of a former control plane of the name',
+      from: 'if (assets === undefined || !isControlledBy(assets, uid))',
+      to: 'if (assets === undefined)',
+    },
+    {
       means: 'a host gets its Ignition although masters contradict each other',
       from: "if (status === 'False') throw new RefusedCall(409, message, later);",
       to: "if (status === 'True') throw new RefusedCall(409, message, later);",

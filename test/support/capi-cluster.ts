@@ -14,14 +14,17 @@ export const namespace = 'demo';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Puts a Secret into the namespace of the tests. */
+/** Puts a Secret into the namespace of the tests; the files of an installer are of the control plane there. */
 export function putSecret(
   kube: FakeKube,
   name: string,
   data: Readonly<Record<string, string>>,
 ): void {
   const encoded = Object.entries(data).map(([key, text]) => [key, base64(text)]);
-  kube.put(secrets, { metadata: { name, namespace }, data: Object.fromEntries(encoded) });
+  const owner = name.endsWith('-install-assets') && {
+    ownerReferences: [{ uid: `plane-${namespace}`, controller: true }],
+  };
+  kube.put(secrets, { metadata: { name, namespace, ...owner }, data: Object.fromEntries(encoded) });
 }
 
 /** Puts a Cluster and its control plane there, as core and the control-plane provider leave them. */

@@ -83,7 +83,45 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
     ],
     ['of no disk, into the system that runs', { configSpec: { writeMode: 'ExistingRoot' } }],
     ['of one name for all', named('node-0'), 'spec.configSpec.nodeRegistration.name'],
-    ['of a name that nobody resolves', named('$HOSTNAME'), 'spec.configSpec.nodeRegistration.name'],
+    [
+      'of a name that nobody resolves',
+      named('$HOSTNAME'),
+      ...['spec.configSpec.nodeRegistration.name', 'spec.configSpec.nodeRegistration.name'],
+    ],
+    [
+      'of an inventory that is no URL',
+      { configSpec: { ...configSpec, inventory: { url: 'https://a.test:99999' } } },
+      'spec.configSpec.inventory.url',
+    ],
+    [
+      'whose kubelets would not start',
+      {
+        configSpec: {
+          ...configSpec,
+          nodeRegistration: {
+            name: 'm $METADATA_UUID',
+            providerID: 'a\nb',
+            labels: { a: 'b c', 'b c': '', 'x/y/z': '', d: 'e,f=g' },
+          },
+        },
+      },
+      ...['name', 'providerID', 'labels', 'labels', 'labels', 'labels'].map(
+        (member) => `spec.configSpec.nodeRegistration.${member}`,
+      ),
+    ],
+    [
+      'whose kubelets register what is right',
+      {
+        configSpec: {
+          ...configSpec,
+          nodeRegistration: {
+            name: 'M-$METADATA_NAME.example.com',
+            providerID: 'lab://$METADATA_UUID',
+            labels: { a: '', 'metal3.io/uuid': '$METADATA_UUID', 'b.c': 'D_e' },
+          },
+        },
+      },
+    ],
     ['of a name by the metadata', named('m-$METADATA_NAME')],
     ['of a name by the uid', named('$METADATA_UUID')],
     ['of a name for its single node', { ...named('node-0'), replicas: 1 }],

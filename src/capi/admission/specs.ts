@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AgentError } from '../../model/failure.ts';
 import { digestOf, readImageName } from '../../lib/image-name.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
-import { isSubdomain } from '../../layering/api/schema.ts';
+import { isLabelValue, isSubdomain } from '../../layering/api/schema.ts';
 import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isReserved } from '../control-plane/machines.ts';
@@ -41,7 +41,7 @@ export function controlPlaneFindings(
       'spec.releaseImage: name it by its digest: a tag may mean another release tomorrow, and mirrors serve digests only',
     );
   errors.push(...referenceErrors(controlPlane, before));
-  errors.push(...configErrors(partOf(controlPlane, 'spec', 'configSpec'), 'spec.configSpec'));
+  errors.push(...newConfigErrors(controlPlane, before, ['spec', 'configSpec']));
   const name = sharedName(controlPlane);
   if (name !== undefined && name !== sharedName(before))
     errors.push(
@@ -107,7 +107,7 @@ export function bootstrapConfigFindings(
   const isTemplate = config.kind === 'OpenShiftBootstrapConfigTemplate';
   const path = isTemplate ? ['spec', 'template', 'spec'] : ['spec'];
   const spec = partOf(config, ...path);
-  const errors = configErrors(spec, path.join('.'));
+  const errors = newConfigErrors(config, before, path);
   // A template may change: Machines of it take what it is when they are made.
   if (
     !isTemplate &&
@@ -121,7 +121,18 @@ export function bootstrapConfigFindings(
   return { errors, warnings: [] };
 }
 
-/** The errors of how a host is installed. */
+/** The errors of how a host is installed. What is stored with one is written by core and by us too, which must not fail. */
+function newConfigErrors(
+  object: KubeObject,
+  before: KubeObject | undefined,
+  path: readonly string[],
+): string[] {
+  const known = before === undefined ? [] : configErrors(partOf(before, ...path), path.join('.'));
+  return configErrors(partOf(object, ...path), path.join('.')).filter(
+    (one) => !known.includes(one),
+  );
+}
+
 function configErrors(spec: unknown, path: string): string[] {
   const config: KubeObject = { metadata: { name: '' }, spec };
   const errors: string[] = [];
@@ -140,7 +151,30 @@ function configErrors(spec: unknown, path: string): string[] {
     errors.push(`${path}.rootDeviceHints: remove it or installDevice: one of them names the disk`);
   if (device !== '' && (!/^\/dev\/[^\s]+$/.test(device) || /\/\.{0,2}(\/|$)/.test(device)))
     errors.push(`${path}.installDevice: must be a path below /dev`);
-  return errors;
+  const url = textAt(config, 'spec', 'inventory', 'url');
+  if (url !== '' && !URL.canParse(url)) errors.push(`${path}.inventory.url: this is no URL`);
+  return [...errors, ...registrationErrors(config, `${path}.nodeRegistration`)];
+}
+
+/** What would end the kubelet of a host once its disk is written; what is resolved on the host is taken for a word. */
+function registrationErrors(config: KubeObject, path: string): readonly string[] {
+  const at = (...member: readonly string[]) =>
+    partOf(config, 'spec', 'nodeRegistration', ...member);
+  const resolved = (text: unknown): string =>
+    String(text).replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a');
+  const [name = 'a', id = 'a', labels] = [at('name'), at('providerID'), at('labels')];
+  return [
+    ...(isSubdomain(resolved(name).toLowerCase()) ? [] : [`${path}.name: must be a host name`]),
+    ...(/\s/.test(String(id)) ? [`${path}.providerID: must be one word`] : []),
+    ...Object.entries(Object(labels) as object)
+      .filter(([key, value]) => !isLabelKey(key) || !isLabelValue(resolved(value)))
+      .map(([key]) => `${path}.labels: ${key} and its value must be those of a label`),
+  ];
+}
+
+function isLabelKey(key: string): boolean {
+  const [name = '', prefix = 'a', ...more] = key.split('/').toReversed();
+  return name !== '' && isLabelValue(name) && isSubdomain(prefix) && more.length === 0;
 }
 
 function ignitionProblem(text: string): string | undefined {

@@ -46,6 +46,12 @@ const textIn = (secret: KubeObject | undefined, key: string): string =>
 const reasonOf = (kube: FakeKube, name: string, type: string): string | undefined =>
   findCondition(configOf(kube, name).status?.conditions, type)?.reason;
 
+/** Of fewer characters than a definition takes, and three times as many bytes. */
+const largeIgnition = JSON.stringify({
+  ignition: { version: '3.2.0' },
+  systemd: { units: [{ name: 'a.service', contents: '€'.repeat(260_000) }] },
+});
+
 const keyfile = (id: string): string => `[connection]\nid=${id}\ntype=ethernet\n`;
 
 describe('the bootstrap provider', () => {
@@ -83,6 +89,11 @@ describe('the bootstrap provider', () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'm0', { role: 'bootstrap' });
+
+    const ownerReferences = [{ uid: 'a former control plane', controller: true }];
+    kube.put(secrets, {
+      metadata: { name: 'plane-install-assets', namespace, ownerReferences } as never,
+    });
     await provider(kube);
     expect(reasonOf(kube, 'm0', 'DataSecretAvailable')).toBe('WaitingForAssets');
     expect(configOf(kube, 'm0').status?.ready).toBeUndefined();
@@ -151,6 +162,16 @@ describe('the bootstrap provider', () => {
       'InvalidIgnitionOverride',
     ],
     ['no disk', { installDevice: '' }, 'InstallDeviceMissing'],
+    [
+      'an inventory at no URL',
+      { inventory: { mode: 'External', url: 'https://a.test:99999', clusterId: 'c' } },
+      'InventoryUnknown',
+    ],
+    [
+      'what is too large in bytes',
+      { ignitionConfigOverride: largeIgnition, additionalTrustBundle: 'a'.repeat(262_144) },
+      'IgnitionTooLarge',
+    ],
     ['two disks', { rootDeviceHints: { rotational: false } }, 'InstallDeviceAmbiguous'],
   ])('says what is missing: %s', async (_, spec, reason) => {
     const kube = fakeKube();

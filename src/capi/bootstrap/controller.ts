@@ -279,11 +279,10 @@ async function valueOf(
   if ('missing' in read) return read.missing;
   try {
     const value = machineIgnition(read.input);
-    if (value.length <= largestValue) return value;
-    return {
-      reason: 'IgnitionTooLarge',
-      message: `${value.length} bytes; a Secret takes ${largestValue}`,
-    };
+    const size = Buffer.byteLength(value);
+    if (size <= largestValue) return value;
+    const message = `${size} bytes; a Secret takes ${largestValue}`;
+    return { reason: 'IgnitionTooLarge', message };
   } catch (error) {
     // Findings name places, and never quote content.
     if (!(error instanceof AgentError) || !error.code.startsWith('ignition.')) throw error;
@@ -450,8 +449,8 @@ async function releaseOf(reading: Reading): Promise<ReleaseInput> {
     throw new Missing('WaitingForControlPlane', 'the Cluster has no control plane yet');
   const name = assetsSecretName(controlPlane.metadata.name);
   const assets = await secretNamed(reading, name);
-  if (assets === undefined)
-    throw new Missing('WaitingForAssets', `Secret ${name} is not there yet`);
+  if (assets === undefined || !isControlledBy(assets, controlPlane.metadata.uid))
+    throw new Missing('WaitingForAssets', `Secret ${name} of its control plane is not there yet`);
   const image = given ?? secretValue(assets, assetKeys.coreOsImage);
   if (image === undefined)
     throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
@@ -465,9 +464,9 @@ async function releaseOf(reading: Reading): Promise<ReleaseInput> {
 async function externalInventory(reading: Reading) {
   const { view } = reading;
   const { inventory = {} } = view.config.spec;
-  const { url, tokenSecretRef, clusterId, infraEnvId } = inventory;
+  const { url = '', tokenSecretRef, clusterId, infraEnvId } = inventory;
   const uid = view.cluster.metadata.uid ?? '';
-  if (url === undefined) throw new Missing('InventoryUnknown', 'inventory.url is not set');
+  if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
   const token = await required(reading, tokenSecretRef?.name ?? '', {
     key: 'token',
     reason: 'InventoryTokenNotFound',

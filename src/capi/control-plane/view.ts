@@ -291,11 +291,11 @@ function hostOf(machine: Machine, configs: ControlPlaneView['configs']): HostFac
   };
 }
 
-/** A duration as Go writes it, `1h30m` for example; undefined where it is none. */
+/** A duration as Go writes it, `1h30m` or `1.5h` for example; undefined where it is none. */
 export function readDuration(text: string): Millis | undefined {
-  if (!/^(\d{1,9}[hms])+$/.test(text)) return undefined;
-  const units = { h: hours, m: minutes, s: seconds };
-  return [...text.matchAll(/(\d{1,9})([hms])/g)]
-    .map(([, count, unit]) => units[unit as keyof typeof units](Number(count)))
+  if (!/^(\d{1,16}(\.\d{1,16})?(ms|[hms]))+$/.test(text)) return undefined;
+  const units = { h: hours(1), m: minutes(1), s: seconds(1), ms: 1 };
+  return [...text.matchAll(/([\d.]{1,33})(ms|[hms])/g)]
+    .map(([, count, unit]) => units[unit as keyof typeof units] * Number(count))
     .reduce((sum, one) => sum + one, 0);
 }

@@ -383,10 +383,10 @@ async function assetsOf({ kube, caller, signal }: DownloadScope): Promise<KubeOb
   const { controlPlane } = caller;
   if (controlPlane === undefined)
     throw new RefusedCall(409, 'the cluster has no control plane yet', later);
-  const { name, namespace = '' } = controlPlane.metadata;
+  const { name, namespace = '', uid } = controlPlane.metadata;
   const ref = { kind: secrets, namespace, name: assetsSecretName(name) };
   const assets = await kube.get(ref, signal);
-  if (assets === undefined)
+  if (assets === undefined || !isControlledBy(assets, uid))
     throw new RefusedCall(409, 'the files of the installer are not there yet', later);
   return assets;
 }

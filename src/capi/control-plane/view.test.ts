@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { hours, minutes } from '../../model/duration.ts';
+import { readDuration } from './view.ts';
+
+it.each([
+  ['90m', minutes(90)],
+  ['1h30m', minutes(90)],
+  // Definitions take these too: Kubernetes writes durations so.
+  ['1.5h', minutes(90)],
+  ['1500ms', 1500],
+  ['1h0.5m', hours(1) + minutes(0.5)],
+  ['90', undefined],
+  ['1.h', undefined],
+  ['h', undefined],
+])('reads the duration %s', (text, expected) => {
+  expect(readDuration(text)).toBe(expected);
+});
