@@ -105,7 +105,7 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
           },
         },
       },
-      ...['name', 'providerID', 'labels', 'labels', 'labels', 'labels'].map(
+      ...['name', 'providerID', 'labels'].map(
         (member) => `spec.configSpec.nodeRegistration.${member}`,
       ),
     ],

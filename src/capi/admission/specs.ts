@@ -151,25 +151,29 @@ function configErrors(spec: unknown, path: string): string[] {
     errors.push(`${path}.rootDeviceHints: remove it or installDevice: one of them names the disk`);
   if (device !== '' && (!/^\/dev\/[^\s]+$/.test(device) || /\/\.{0,2}(\/|$)/.test(device)))
     errors.push(`${path}.installDevice: must be a path below /dev`);
-  const url = textAt(config, 'spec', 'inventory', 'url');
-  if (url !== '' && !URL.canParse(url)) errors.push(`${path}.inventory.url: this is no URL`);
-  return [...errors, ...registrationErrors(config, `${path}.nodeRegistration`)];
+  return [...errors, ...valueErrors(config, path)];
 }
 
-/** What would end the kubelet of a host once its disk is written; what is resolved on the host is taken for a word. */
-function registrationErrors(config: KubeObject, path: string): readonly string[] {
-  const at = (...member: readonly string[]) =>
-    partOf(config, 'spec', 'nodeRegistration', ...member);
-  const resolved = (text: unknown): string =>
-    String(text).replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a');
-  const [name = 'a', id = 'a', labels] = [at('name'), at('providerID'), at('labels')];
-  return [
-    ...(isSubdomain(resolved(name).toLowerCase()) ? [] : [`${path}.name: must be a host name`]),
-    ...(/\s/.test(String(id)) ? [`${path}.providerID: must be one word`] : []),
-    ...Object.entries(Object(labels) as object)
-      .filter(([key, value]) => !isLabelKey(key) || !isLabelValue(resolved(value)))
-      .map(([key]) => `${path}.labels: ${key} and its value must be those of a label`),
+/**
+ * Values that would end a host once its disk is written, or before it boots, without a word to whoever wrote them. What is resolved on
+ * the host is taken for a letter.
+ */
+function valueErrors(config: KubeObject, path: string): readonly string[] {
+  const at = (...member: readonly string[]): string =>
+    textAt(config, 'spec', ...member).replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a');
+  const [name, id] = [at('nodeRegistration', 'name'), at('nodeRegistration', 'providerID')];
+  const url = at('inventory', 'url');
+  const labels = Object(partOf(config, 'spec', 'nodeRegistration', 'labels')) as object;
+  const wrong = Object.keys(labels).filter(
+    (key) => !isLabelKey(key) || !isLabelValue(at('nodeRegistration', 'labels', key)),
+  );
+  const rules: readonly (readonly [isRight: boolean, error: string])[] = [
+    [url === '' || URL.canParse(url), 'inventory.url: this is no URL'],
+    [name === '' || isSubdomain(name.toLowerCase()), 'nodeRegistration.name: must be a host name'],
+    [!/\s/.test(id), 'nodeRegistration.providerID: must be one word'],
+    [wrong.length === 0, `nodeRegistration.labels: not as labels are: ${wrong.join(', ')}`],
   ];
+  return rules.flatMap(([isRight, error]) => (isRight ? [] : [`${path}.${error}`]));
 }
 
 function isLabelKey(key: string): boolean {
