@@ -232,7 +232,7 @@ export function jsonOffsets(text: string): ReadonlyMap<string, number> {
 }
 
 /** The place of an offset. */
-export function textPlace(
+function textPlace(
   text: string,
   offset: number,
 ): { readonly line: number; readonly column: number } {

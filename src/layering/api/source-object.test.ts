@@ -52,6 +52,15 @@ describe('readObjects', () => {
     expect(object?.placeInText(['a', 1], 9)).toBe('f.yaml:5');
   });
 
+  it('counts the lines of long JSON once', () => {
+    const [object] = read(`{"a": 1,${'\n'.repeat(500_000)}"b": 2}`);
+    const before = process.threadCpuUsage();
+    const places = Array.from({ length: 1000 }, () => object?.place(['b']));
+    expect(new Set(places)).toEqual(new Set(['f.yaml:500001']));
+    // Of the processor, in microseconds.
+    expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000);
+  });
+
   it('knows the lines of long objects in a List', () => {
     const text = `{"kind": "List", "items": [{"x": "${'x'.repeat(70_000)}"},\n{\n"a": 1}]}`;
     const [, second] = readListed({ path: 'f', text }, 'an object');

@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, Scalar, visit } from 'yaml';
 import { memberPath } from '../../ignition/finding.ts';
-import { jsonOffsets, textPlace } from '../../ignition/json.ts';
+import { jsonOffsets } from '../../ignition/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import { isFields, type Fields, type Value } from './schema.ts';
 import {
@@ -93,7 +93,10 @@ export const lineless = (value: Fields, path: string): SourceObject => ({
 /** Its lines are looked for once somebody asks. */
 function longJson(value: Fields, { path: file, text }: SourceFile, columns: boolean): SourceObject {
   let offsets: ReadonlyMap<string, number> | undefined;
+  const lines = new LineCounter();
   const place = (path: Path): string => {
+    if (offsets === undefined)
+      for (const { index } of `\n${text}`.matchAll(/\n/g)) lines.addNewLine(index);
     offsets ??= jsonOffsets(text);
     let at = text.length - text.trimStart().length;
     let part = '';
@@ -101,8 +104,8 @@ function longJson(value: Fields, { path: file, text }: SourceFile, columns: bool
       part = memberPath(part, segment);
       at = offsets.get(part) ?? at;
     }
-    const { line, column } = textPlace(text, at);
-    return `${file}:${line}${columns ? `:${column}` : ''}`;
+    const { line, col } = lines.linePos(at);
+    return `${file}:${line}${columns ? `:${col}` : ''}`;
   };
   return { value, place, placeInText: place };
 }
