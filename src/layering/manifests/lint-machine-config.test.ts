@@ -291,6 +291,20 @@ describe('several MachineConfigs', () => {
       `${name}.json`,
     );
 
+  it('are found where one has the name of another, which replaces it', () => {
+    const found = lintMachineConfigs([
+      of('99-a', 'worker'),
+      linted(machineConfig({ ...files(file('/etc/other')), name: '99-a' }), 'copy.json'),
+    ]);
+    expect(found).toEqual([
+      expect.objectContaining({
+        ...{ place: '99-a.json:1', rule: 'name-twice', severity: 'warning' },
+        message:
+          'copy.json:1 has the name 99-a too: where both are applied, one replaces the other [name-twice]',
+      }),
+    ]);
+  });
+
   it('are found where a later name of the same role has the same file', () => {
     const found = lintMachineConfigs([
       of('99-b', 'worker'),

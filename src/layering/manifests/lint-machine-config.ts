@@ -322,20 +322,26 @@ function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
   ];
 }
 
-/** Files of several MachineConfigs of one role: the last name wins. */
+/** Files of several MachineConfigs of one role, of which the last name wins; and of one name, of which one remains. */
 function findingsAmong(read: readonly ReadConfig[]): readonly LintFinding[] {
-  const inOrder = read.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const byName = new Map(read.map((one) => [one.name, one]));
   const winners = new Map<string, ReadConfig>();
-  for (const one of inOrder)
+  for (const one of [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)))
     for (const { path } of one.config?.storage?.files ?? [])
       winners.set(`${one.role} ${path}`, one);
-  return read.flatMap((one) =>
-    (one.config?.storage?.files ?? []).flatMap(({ path }, index) => {
+  return read.flatMap((one) => {
+    const last = byName.get(one.name) ?? one;
+    if (last !== one && one.name !== '') {
+      const place = last.source.place(['metadata', 'name']);
+      const message = `${place} has the name ${one.name} too: where both are applied, one replaces the other`;
+      return [lintFinding(one.source, warning('name-twice', 'metadata.name', message))];
+    }
+    return (one.config?.storage?.files ?? []).flatMap(({ path }, index) => {
       const winner = winners.get(`${one.role} ${path}`);
       if (winner === undefined || winner === one) return [];
       const at = `spec.config.storage.files[${index}].path`;
       const message = `${path} is in ${winner.name} too, whose name is later: this one has no effect`;
       return [lintFinding(one.source, warning('no-effect', at, message))];
-    }),
-  );
+    });
+  });
 }
