@@ -10,7 +10,11 @@ const port = file('id=eth1', 'type=ethernet', 'controller=bond0', 'port-type=bon
 
 describe('the problems of keyfiles', () => {
   it.each<readonly [string, Readonly<Record<string, string>>, RegExp | undefined]>([
-    ['an address', { 'eth0.nmconnection': `${eth0}[ipv4]\naddress1=192.0.2.5/24\n` }, undefined],
+    [
+      'an address',
+      { 'eth0.nmconnection': `${eth0}[ipv4]\nmethod=manual\naddress1=192.0.2.5/24\n` },
+      undefined,
+    ],
     [
       'with comments',
       { 'a.nmconnection': `# by hand\r\n\r\n${eth0.replaceAll('\n', '\r\n')}` },
@@ -20,8 +24,8 @@ describe('the problems of keyfiles', () => {
     [
       'a bond by its UUID',
       {
-        'bond0.nmconnection': file('id=b', 'type=bond', `uuid=${uuid(2)}`),
-        'eth1.nmconnection': file('id=e', 'type=ethernet', `master=${uuid(2)}`),
+        'bond0.nmconnection': file('id=b', 'type=bond', `uuid=${uuid(2)}`, 'interface-name=bond0'),
+        'eth1.nmconnection': file('id=e', 'type=ethernet', `master=${uuid(2)}`, 'slave-type=bond'),
       },
       undefined,
     ],
@@ -54,12 +58,12 @@ describe('the problems of keyfiles', () => {
       },
       undefined,
     ],
-    ['no UUID', { 'a.nmconnection': file('id=a', 'type=bond', 'uuid=1') }, /uuid is no UUID/],
+    ['no UUID', { 'a.nmconnection': file('id=a', 'type=ethernet', 'uuid=1') }, /uuid is no UUID/],
     [
       'one id twice',
       {
-        'a.nmconnection': file('id=a', 'type=bond'),
-        'b.nmconnection': file('id=a', 'type=bridge'),
+        'a.nmconnection': file('id=a', 'type=ethernet'),
+        'b.nmconnection': file('id=a', 'type=wifi'),
       },
       /^a\.nmconnection, b\.nmconnection: the same connection\.id$/,
     ],
@@ -72,6 +76,96 @@ describe('the problems of keyfiles', () => {
   ])('%s', (_, files, problem) => {
     const found = keyfileProblems(new Map(Object.entries(files)));
     expect(found).toEqual(problem === undefined ? [] : [expect.stringMatching(problem)]);
+  });
+
+  const ip = (family: string, ...lines: readonly string[]): string =>
+    [`${eth0}[${family}]`, ...lines, ''].join('\n');
+  const ofPort = (...lines: readonly string[]): string =>
+    file('id=eth1', 'type=ethernet', ...lines);
+
+  it.each<readonly [string, string]>([
+    [
+      file('id=a', 'type=ethernet # wired'),
+      'connection.type is no type: a comment begins its line',
+    ],
+    [file('id=a', 'type="bond"'), 'connection.type is no type'],
+    [file('id=a', 'type=bond'), 'connection.interface-name is missing'],
+    ...['enp0s31f6np0.3210', 'eth 0', 'eth/0', ''].map(
+      (name) =>
+        [
+          file('id=a', 'type=ethernet', `interface-name=${name}`),
+          'connection.interface-name is no name of an interface',
+        ] as const,
+    ),
+    [
+      file('id=a', 'type=vlan', '[vlan]', 'parent=bond0 # uplink'),
+      'vlan.parent is neither an interface nor a UUID: a comment begins its line',
+    ],
+    [ofPort('controller=bond0'), 'connection.port-type is missing beside connection.controller'],
+    [ofPort('master=bond0'), 'connection.port-type is missing beside connection.controller'],
+    [ofPort('port-type=bond'), 'connection.controller is missing beside connection.port-type'],
+    [ofPort('controller=b', 'port-type=bonding'), 'connection.port-type is no type of a port'],
+    [ip('ipv4'), 'ipv4.method is missing or no method'],
+    [ip('ipv4', 'address1=192.0.2.5/24'), 'ipv4.method is missing or no method'],
+    [ip('ipv4', 'method=dhcp'), 'ipv4.method is missing or no method'],
+    [
+      ip('ipv4', 'method=auto # DHCP'),
+      'ipv4.method is missing or no method: a comment begins its line',
+    ],
+    [ip('ipv6', 'method=static'), 'ipv6.method is missing or no method'],
+    ...[
+      '',
+      'address1=192.0.2.300/24',
+      'address1="192.0.2.5/24"',
+      'address1=192.0.2.5/24 # static',
+      'address1=2001:db8::5/64',
+      'ip=192.0.2.5/24',
+      'address01=192.0.2.5/24',
+      'route1=default,192.0.2.1',
+    ].map(
+      (line) =>
+        [
+          ip('ipv4', 'method=manual', line),
+          'ipv4.method=manual needs address1=ADDRESS/PREFIX',
+        ] as const,
+    ),
+    [
+      ip('ipv6', 'method=manual', 'address1=192.0.2.5/24'),
+      'ipv6.method=manual needs address1=ADDRESS/PREFIX',
+    ],
+    [ip('ipv4', 'method=disabled', 'address1=192.0.2.5/24'), 'ipv4.method=disabled has no address'],
+    [
+      ip('ipv4', 'method=auto', 'gateway=192.0.2.1'),
+      'ipv4.gateway is no address, or there is none beside it',
+    ],
+    [
+      ip('ipv4', 'method=manual', 'address1=192.0.2.5/24', 'gateway=192.0.2.1 # gw'),
+      'ipv4.gateway is no address, or there is none beside it: a comment begins its line',
+    ],
+  ])('that NetworkManager would not read: %j', (text, problem) => {
+    expect(keyfileProblems([['a.nmconnection', text]])).toEqual([`a.nmconnection: ${problem}`]);
+  });
+
+  it.each([
+    file('id=a', 'type=bond', '[bond]', 'interface-name=bond0'),
+    file('id=a', 'type=ovs-bridge', 'interface-name=br-ex-of-all-the-nodes'),
+    file('id=a', 'type=vlan', '[vlan]', `parent=${uuid(1)}`),
+    ip('ipv6', 'method=dhcp'),
+    ip('ipv6', 'method=ignore'),
+    ip('ipv4', 'method=auto', 'address1=192.0.2.5/24,192.0.2.1'),
+    ip('ipv4', 'method=manual', 'route1=192.0.2.0/24'),
+    ip('ipv4', 'method=manual', 'addresses1=192.0.2.5;24;192.0.2.1;'),
+    ip('ipv4', 'method=manual', 'address=192.0.2.5', 'gateway=192.0.2.1'),
+    ip('ipv6', 'method=manual', 'address1=2001:DB8::5/64', 'gateway=2001:db8::1'),
+  ])('are none: %j', (text) => {
+    expect(keyfileProblems([['a.nmconnection', text]])).toEqual([]);
+  });
+
+  it('are none of a port that says by its own section what it is of', () => {
+    const own = file('id=e', 'type=ethernet', 'controller=bond0', '[bond-port]', 'prio=5');
+    expect(
+      keyfileProblems(Object.entries({ 'a.nmconnection': bond, 'b.nmconnection': own })),
+    ).toEqual([]);
   });
 
   it('show no secret of a file', () => {

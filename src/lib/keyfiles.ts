@@ -1,3 +1,4 @@
+import { canonicalAddress } from './address.ts';
 import { yamlIn } from './yaml-text.ts';
 
 /** Where the keyfiles that `nmstatectl` made of `network.nmstate` are, for coreos-installer. */
@@ -23,7 +24,7 @@ export function nmstateKeyfiles(printed: string): readonly NamedText[] | undefin
 /** What is read of a NetworkManager keyfile. */
 interface Connection {
   readonly name: string;
-  /** Values by `SECTION.KEY`. */
+  /** Values by `SECTION.KEY`; that of a `SECTION` is empty. */
   readonly values: ReadonlyMap<string, string>;
 }
 
@@ -63,10 +64,99 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
   const missing = [...needed, ...(isNowhere(values) ? ['vlan.parent'] : [])].find(
     (key) => (values.get(key) ?? '') === '',
   );
-  if (missing !== undefined) return { problem: `${name}: ${missing} is missing` };
-  return uuid.test(values.get('connection.uuid') ?? noUuid)
-    ? { name, values }
-    : { problem: `${name}: connection.uuid is no UUID` };
+  const problem =
+    missing === undefined
+      ? valueProblems.map((problemIn) => problemIn(values)).find((one) => one !== undefined)
+      : `${missing} is missing`;
+  return problem === undefined ? { name, values } : { problem: `${name}: ${problem}` };
+}
+
+/** One is made by the connection itself, so its name must be known (`nm_connection_normalize`). */
+const makesInterface = /^(?:bond|bridge|dummy|team|vrf|wireguard|ovs-bridge|ovs-port)$/;
+
+/** What stands for an interface; the kernel is not asked for those of the database of Open vSwitch. */
+const interfaceName = /^[^\s/:%]{1,15}$/;
+
+/** By `[bridge-port]` and its like NetworkManager knows what a port is of (`_nm_connection_detect_slave_type`). */
+const portSection = /^(?:[a-z]+-port|ovs-.+)$/;
+
+/** What NetworkManager 1.52 says of values in its own words, `nmcli --offline connection modify`: it reads nothing else of such a file. */
+const valueProblems: readonly ((values: Connection['values']) => string | undefined)[] = [
+  (values) =>
+    uuid.test(values.get('connection.uuid') ?? noUuid) ? undefined : 'connection.uuid is no UUID',
+  (values) => {
+    const type = values.get('connection.type') ?? '';
+    if (!/^[\da-z-]+$/.test(type)) return unfit(values, 'connection.type', 'is no type');
+    const key = ['connection', type].map((section) => `${section}.interface-name`);
+    const name = key.map((one) => values.get(one)).find((one) => one !== undefined);
+    if (name === undefined)
+      return makesInterface.test(type) ? 'connection.interface-name is missing' : undefined;
+    return interfaceName.test(name) || /^ovs-(?:bridge|port)$/.test(type)
+      ? undefined
+      : unfit(values, 'connection.interface-name', 'is no name of an interface');
+  },
+  (values) => {
+    const parent = values.get('vlan.parent') ?? 'eth0';
+    const isParent = interfaceName.test(parent) || uuid.test(parent);
+    return isParent
+      ? undefined
+      : unfit(values, 'vlan.parent', 'is neither an interface nor a UUID');
+  },
+  (values) => {
+    const [controller, port] = [controllerOf(values), portTypeOf(values)];
+    if (port === undefined && controller !== undefined)
+      return [...values.keys()].some((key) => portSection.test(key))
+        ? undefined
+        : 'connection.port-type is missing beside connection.controller';
+    if (port !== undefined && !/^(?:bond|bridge|team|vrf|hsr|ovs-\w+)$/.test(port))
+      return unfit(values, 'connection.port-type', 'is no type of a port');
+    return port === undefined || controller !== undefined
+      ? undefined
+      : 'connection.controller is missing beside connection.port-type';
+  },
+  (values) => addressProblem(values, 'ipv4', /^(?:auto|disabled|link-local|manual|shared)$/),
+  (values) =>
+    addressProblem(values, 'ipv6', /^(?:auto|dhcp|disabled|ignore|link-local|manual|shared)$/),
+];
+
+/** A comment behind a value is the usual reason. */
+const unfit = (values: Connection['values'], key: string, what: string): string =>
+  `${key} ${what}${/\s#/.test(values.get(key) ?? '') ? ': a comment begins its line' : ''}`;
+
+const controllerOf = (values: Connection['values']): string | undefined =>
+  values.get('connection.controller') ?? values.get('connection.master');
+
+const portTypeOf = (values: Connection['values']): string | undefined =>
+  values.get('connection.port-type') ?? values.get('connection.slave-type');
+
+type Family = 'ipv4' | 'ipv6';
+
+/** `ADDRESS/PREFIX,GATEWAY`, and what older versions wrote (`nm-keyfile.c`, `read_ip_address_or_route_value`). */
+const addressForm = /^([\da-f.:]+)(?:[/;,][\da-f.:/;,\s]*)?$/i;
+
+const isOf = (family: Family, text = ''): boolean =>
+  text.includes(':') === (family === 'ipv6') && canonicalAddress(text) !== undefined;
+
+function addressProblem(
+  values: Connection['values'],
+  family: Family,
+  methods: RegExp,
+): string | undefined {
+  if (!values.has(family)) return undefined;
+  const [method = '', gateway] = ['method', 'gateway'].map((key) => values.get(`${family}.${key}`));
+  if (!methods.test(method)) return unfit(values, `${family}.method`, 'is missing or no method');
+  const has = (what: RegExp, form: RegExp): boolean =>
+    [...values].some(([key, value]) => {
+      const [section, own = ''] = key.split('.', 2);
+      return section === family && what.test(own) && isOf(family, form.exec(value)?.[1]);
+    });
+  const hasAddress = has(/^address(?:es)?(?:0|[1-9]\d*)?$/, addressForm);
+  if (method === 'manual' && !hasAddress && !has(/^routes?\d*$/, /^([\da-f.:]+)/i))
+    return `${family}.method=manual needs address1=ADDRESS/PREFIX`;
+  if (hasAddress && /^(?:disabled|ignore|link-local)$/.test(method))
+    return `${family}.method=${method} has no address`;
+  if (gateway === undefined || (hasAddress && isOf(family, gateway))) return undefined;
+  return unfit(values, `${family}.gateway`, 'is no address, or there is none beside it');
 }
 
 /** Of GLib (`g_key_file_is_key_name`): brackets are there for a language alone. */
@@ -83,7 +173,10 @@ function valuesIn(text: string): Connection['values'] | number {
     if (/^(#|$)/.test(line)) continue;
     const header = /^\[([^[\]]+)\]$/.exec(line)?.[1];
     group = header ?? group;
-    if (header !== undefined) continue;
+    if (header !== undefined) {
+      values.set(header, '');
+      continue;
+    }
     const at = line.indexOf('=');
     const key = line.slice(0, Math.max(at, 0)).trim();
     if (!keyName.test(key) || group === undefined) return index + 1;
@@ -105,7 +198,7 @@ function twice(connections: readonly Connection[], key: string): readonly string
 
 /** The device of a bond or a bridge is there only by a connection of its own. */
 function lost({ name, values }: Connection, all: readonly Connection[]): readonly string[] {
-  const controller = values.get('connection.controller') ?? values.get('connection.master');
+  const controller = controllerOf(values);
   const isThere = all.some(({ values: other }) =>
     ['interface-name', 'uuid'].some((key) => other.get(`connection.${key}`) === controller),
   );

@@ -231,10 +231,22 @@ describe('the keyfiles of nmstatectl', () => {
     }
   });
 
-  it('are refused by NetworkManager where we refuse them: a VLAN of nothing', () => {
-    const text = '[connection]\nid=a\ntype=vlan\ninterface-name=a\n';
+  it.each([
+    ['type=vlan\ninterface-name=a', /vlan\.parent: property is not specified/],
+    ['type=ethernet # wired', /invalid connection type/],
+    ['type=bond', /interface-name: property is missing/],
+    ['type=ethernet\ninterface-name=enp0s31f6np0.3210', /longer than 15 characters/],
+    ['type=ethernet\ncontroller=bond0', /Cannot set 'controller' without 'port-type'/],
+    ['type=ethernet\nport-type=bond', /need a valid 'controller'/],
+    ['type=ethernet\n[ipv4]\naddress1=192.0.2.5/24', /ipv4\.method: property is missing/],
+    ['type=ethernet\n[ipv4]\nmethod=dhcp', /ipv4\.method: property is invalid/],
+    ['type=ethernet\n[ipv4]\nmethod=manual\naddress1=192.0.2.5/24 # a', /at least an address/],
+    ['type=ethernet\n[ipv4]\nmethod=disabled\naddress1=192.0.2.5/24', /not allowed for/],
+    ['type=ethernet\n[ipv6]\nmethod=auto\ngateway=2001:db8::1', /gateway cannot be set/],
+  ])('are refused by NetworkManager where we refuse them: %j', (lines, says) => {
+    const text = `[connection]\nid=a\n${lines}\n`;
     expect(keyfileProblems([['a.nmconnection', text]])).toHaveLength(1);
-    expect(() => readByNetworkManager(text)).toThrow(/vlan\.parent: property is not specified/);
+    expect(() => readByNetworkManager(text)).toThrow(says);
   });
 });
 
