@@ -136,11 +136,11 @@ describe('the problems of keyfiles', () => {
     [ip('ipv4', 'method=disabled', 'address1=192.0.2.5/24'), 'ipv4.method=disabled has no address'],
     [
       ip('ipv4', 'method=auto', 'gateway=192.0.2.1'),
-      'ipv4.gateway is no address, or there is none beside it',
+      'ipv4.gateway is no address, or has none beside it',
     ],
     [
       ip('ipv4', 'method=manual', 'address1=192.0.2.5/24', 'gateway=192.0.2.1 # gw'),
-      'ipv4.gateway is no address, or there is none beside it: a comment begins its line',
+      'ipv4.gateway is no address, or has none beside it: a comment begins its line',
     ],
   ])('that NetworkManager would not read: %j', (text, problem) => {
     expect(keyfileProblems([['a.nmconnection', text]])).toEqual([`a.nmconnection: ${problem}`]);

@@ -156,7 +156,7 @@ function addressProblem(
   if (hasAddress && /^(?:disabled|ignore|link-local)$/.test(method))
     return `${family}.method=${method} has no address`;
   if (gateway === undefined || (hasAddress && isOf(family, gateway))) return undefined;
-  return unfit(values, `${family}.gateway`, 'is no address, or there is none beside it');
+  return unfit(values, `${family}.gateway`, 'is no address, or has none beside it');
 }
 
 /** Of GLib (`g_key_file_is_key_name`): brackets are there for a language alone. */
