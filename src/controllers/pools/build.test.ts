@@ -170,6 +170,29 @@ describe('build images', () => {
     await end();
   });
 
+  it('takes no image for a build that the operator has made, which says of no image what it was built from', async () => {
+    const ordered = { containerFile: [{ content: 'FROM configs AS final\n' }] };
+    const other = cluster();
+    other.order(ordered, 2);
+    const endOther = other.start();
+    await other.advance();
+    const next = currentOf(other.kube)!;
+    await endOther();
+    const site = cluster();
+    const end = site.start();
+    await buildTo(site, 'a');
+    const bare = ({ metadata, ...build }: KubeObject): KubeObject => ({
+      ...{ ...build, metadata: { ...metadata, annotations: {} } },
+    });
+    site.kube.put(machineOSBuilds, bare(currentOf(site.kube)!));
+    site.kube.put(machineOSBuilds, { ...bare(next), status: {} });
+    site.order(ordered, 2);
+    await site.advance();
+    expect(site.kube.objectsOf(jobs)).toHaveLength(1);
+    expect(eventsOf(site.kube)).not.toContain('OSImageReused');
+    await end();
+  });
+
   it('stops a build that the pool no longer wants, and begins it again when it does', async () => {
     const site = cluster();
     const end = site.start();

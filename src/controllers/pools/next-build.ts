@@ -197,7 +197,7 @@ function begin(seen: BuildSeen, objects: Objects): NextBuild {
   };
 }
 
-/** The newest image of the same inputs in the same repository. */
+/** The newest image of the same inputs in the same repository; of a build of the operator nobody knows the inputs. */
 function reusable({ builds }: PoolSnapshot, build: KubeObject): KubeObject | undefined {
   const sum = annotationOf(build, builtFromKey);
   const repository = (one: KubeObject): string =>
@@ -206,6 +206,7 @@ function reusable({ builds }: PoolSnapshot, build: KubeObject): KubeObject | und
     builds.filter(
       (one) =>
         phaseOf(one) === 'Succeeded' &&
+        sum !== '' &&
         annotationOf(one, builtFromKey) === sum &&
         repository(one) === repository(build),
     ),
