@@ -252,12 +252,15 @@ const mode: Schema<'Pivot'> = {
   ...immutable,
 };
 
+/** A version of OpenShift: without a `v`, and with its third number. */
+export const releasePattern = '^[0-9]+\\.[0-9]+\\.[0-9]+([-+].+)?$';
+
 /** What a control plane is to be. */
 export const controlPlaneSpecSchema = objectSchema('The control plane of an OpenShift cluster.', {
   replicas,
   'distributionVersion!': text('The version of OpenShift.', {
     maxLength: 128,
-    pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([-+].+)?$',
+    pattern: releasePattern,
   }),
   'releaseImage!': text('The pull spec of the release image, with its digest.'),
   'machineTemplate!': machineTemplate,

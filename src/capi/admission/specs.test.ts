@@ -93,6 +93,19 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       { configSpec: { ...configSpec, inventory: { url: 'https://a.test:99999' } } },
       'spec.configSpec.inventory.url',
     ],
+    ...['v4.19.7', '4.19'].map(
+      (distributionVersion) =>
+        [
+          `of the version ${distributionVersion}`,
+          { distributionVersion },
+          'spec.distributionVersion',
+        ] as const,
+    ),
+    [
+      'of a proxy with a password that is not escaped',
+      { configSpec: { ...configSpec, proxy: { httpProxy: 'http://u:p@ss#w@proxy.test:3128' } } },
+      'spec.configSpec.proxy.httpProxy',
+    ],
     [
       'whose kubelets would not start',
       {

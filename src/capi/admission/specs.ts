@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AgentError } from '../../model/failure.ts';
+import { isUnescaped } from '../../lib/shown-url.ts';
 import { digestOf, readImageName } from '../../lib/image-name.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { isLabelValue, isSubdomain } from '../../layering/api/schema.ts';
 import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { releasePattern } from '../fields.ts';
 import { isReserved } from '../control-plane/machines.ts';
 
 /** What is wrong with a field of an object, and what is worth saying of it. */
@@ -89,6 +91,8 @@ function referenceErrors(
   const stateName = textAt(controlPlane, 'spec', 'installStateSecretRef', 'name');
   if (!isSubdomain(stateName))
     errors.push('spec.installStateSecretRef.name: is required, the name of a Secret');
+  if (!new RegExp(releasePattern).test(textAt(controlPlane, 'spec', 'distributionVersion')))
+    errors.push('spec.distributionVersion: must be a version, as 4.19.7');
   if (before === undefined) return errors;
   for (const path of frozen) {
     const [was, is] = [before, controlPlane].map(
@@ -162,19 +166,26 @@ function valueErrors(config: KubeObject, path: string): readonly string[] {
   const at = (...member: readonly string[]): string =>
     textAt(config, 'spec', ...member).replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a');
   const [name, id] = [at('nodeRegistration', 'name'), at('nodeRegistration', 'providerID')];
-  const url = at('inventory', 'url');
   const labels = Object(partOf(config, 'spec', 'nodeRegistration', 'labels')) as object;
   const wrong = Object.keys(labels).filter(
     (key) => !isLabelKey(key) || !isLabelValue(at('nodeRegistration', 'labels', key)),
   );
   const rules: readonly (readonly [isRight: boolean, error: string])[] = [
-    [url === '' || URL.canParse(url), 'inventory.url: this is no URL'],
+    ...['inventory.url', 'proxy.httpProxy', 'proxy.httpsProxy'].flatMap((member) => {
+      const url = at(...member.split('.'));
+      return [
+        [url === '' || URL.canParse(url), `${member}: this is no URL`],
+        [!isUnescaped(url, 'server'), `${member}: ${escape}`],
+      ] as const;
+    }),
     [name === '' || isSubdomain(name.toLowerCase()), 'nodeRegistration.name: must be a host name'],
     [!/\s/.test(id), 'nodeRegistration.providerID: must be one word'],
     [wrong.length === 0, `nodeRegistration.labels: not as labels are: ${wrong.join(', ')}`],
   ];
   return rules.flatMap(([isRight, error]) => (isRight ? [] : [`${path}.${error}`]));
 }
+
+const escape = 'escape @ as %40, # as %23, ? as %3F and / as %2F in its user and password';
 
 function isLabelKey(key: string): boolean {
   const [name = '', prefix = 'a', ...more] = key.split('/').toReversed();
