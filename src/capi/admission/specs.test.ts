@@ -206,6 +206,19 @@ it.each([
   expect(errors).toHaveLength(count);
 });
 
+it.each([
+  ['before its files are there', {}, 0],
+  ['while it is installed', { assets: {}, conditions: [] }, 1],
+  [
+    'once it is',
+    { assets: {}, conditions: [{ type: 'BootstrapComplete', status: 'True', reason: 'Complete' }] },
+    0,
+  ],
+] as const)('a single node gets further masters %s: %o', (_, status, count) => {
+  const before = { ...controlPlane({ replicas: 1 }), status };
+  expect(controlPlaneFindings(controlPlane(), before).errors).toHaveLength(count);
+});
+
 describe('OpenShiftBootstrapConfig', () => {
   const config = (spec: Change, status?: Change): KubeObject => ({
     ...{ kind: 'OpenShiftBootstrapConfig', metadata: { name: 'a' }, spec },

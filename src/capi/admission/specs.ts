@@ -6,6 +6,8 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { isLabelValue, isSubdomain } from '../../layering/api/schema.ts';
 import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import type { OpenShiftControlPlane } from '../api.ts';
+import { isConditionTrue } from '../conditions.ts';
 import { releasePattern } from '../fields.ts';
 import { isReserved } from '../control-plane/machines.ts';
 
@@ -24,16 +26,9 @@ export function controlPlaneFindings(
   controlPlane: KubeObject,
   before: KubeObject | undefined,
 ): SpecFindings {
-  const errors: string[] = [];
   const warnings: string[] = [];
-  const replicas = replicasOf(controlPlane);
-  if (!masterCounts.includes(replicas))
-    errors.push(`spec.replicas: must be 1, 3, 4 or 5, and not ${replicas}`);
-  if (before !== undefined && replicas < replicasOf(before))
-    errors.push(
-      `spec.replicas: masters cannot be removed: it is ${replicasOf(before)} and cannot become ${replicas}`,
-    );
-  if (before !== undefined && replicasOf(before) === 1 && replicas > 1)
+  const errors = [...replicasErrors(controlPlane, before)];
+  if (before !== undefined && replicasOf(before) === 1 && replicasOf(controlPlane) > 1)
     warnings.push('spec.replicas: a cluster of a single node was installed for that');
   const image = textAt(controlPlane, 'spec', 'releaseImage');
   if (readImageName(image) === undefined)
@@ -61,6 +56,25 @@ const replicasOf = (controlPlane: KubeObject): number =>
   partOf(controlPlane, 'spec', 'replicas') === undefined
     ? 3
     : countAt(controlPlane, 'spec', 'replicas');
+
+function replicasErrors(
+  controlPlane: KubeObject,
+  before: KubeObject | undefined,
+): readonly string[] {
+  const [was, is] = [replicasOf(before ?? controlPlane), replicasOf(controlPlane)];
+  const { assets, conditions } = { ...(before as OpenShiftControlPlane | undefined)?.status };
+  // Its host reports by the order of stages of a single node, and is refused by any other.
+  const isHeld = was === 1 && is > 1 && assets !== undefined;
+  const rules: readonly (readonly [isBroken: boolean, why: string])[] = [
+    [!masterCounts.includes(is), `must be 1, 3, 4 or 5, and not ${is}`],
+    [is < was, `masters cannot be removed: it is ${was} and cannot become ${is}`],
+    [
+      isHeld && !isConditionTrue(conditions, 'BootstrapComplete'),
+      'masters can be added once the single node is installed',
+    ],
+  ];
+  return rules.flatMap(([isBroken, why]) => (isBroken ? [`spec.replicas: ${why}`] : []));
+}
 
 /** Metadata for Machines by which the provider knows them. */
 const reservedIn = (controlPlane: KubeObject | undefined): readonly string[] =>
