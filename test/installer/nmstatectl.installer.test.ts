@@ -141,6 +141,22 @@ describe.each([
       });
     } else expect([...(await files).values()].map(connectionIn).toSorted()).toEqual(made);
   });
+
+  it('says what it takes otherwise than it stands there', async () => {
+    const notes: string[] = [];
+    const state = {
+      hostname: { config: 'a.example.com' },
+      interfaces: [{ ...eno1, type: 'ethernett' }],
+    };
+    await readState(subject, JSON.stringify(state), {
+      note: (level, message) => notes.push(`${level}: ${message.replace(/.*?: /, '')}`),
+    });
+    expect(notes).toEqual([
+      'warn: Unsupported interface type ethernett',
+      'warn: Setting unknown type interface eno1 to ethernet',
+      'warn: Cannot store hostname configuration to keyfile of NetworkManager, please edit /etc/hostname manually',
+    ]);
+  });
 });
 
 describe('nmstatectl of nmstate', () => {
@@ -150,7 +166,7 @@ describe('nmstatectl of nmstate', () => {
     const state = JSON.stringify({ interfaces: [{ ...eno1, ...password }] });
     const hidden: string[] = [];
     await expect(
-      readState(subject, state, (secret) => hidden.push(secret.reveal())),
+      readState(subject, state, { hide: (secret) => hidden.push(secret.reveal()) }),
     ).rejects.toMatchObject({
       code: 'network.bad-nmstate',
       message: expect.stringContaining('`20261128`') as string,
@@ -264,12 +280,18 @@ function readByNetworkManager(keyfile: string): string {
 function readState(
   { host, opt, pathOf }: Subject,
   state: string | undefined,
-  hide: (secret: Secret) => void = () => undefined,
+  {
+    hide = () => undefined,
+    note = () => undefined,
+  }: {
+    readonly hide?: (secret: Secret) => void;
+    readonly note?: (level: string, message: string) => void;
+  } = {},
 ): Promise<ReadonlyMap<string, string>> {
   const name = state === undefined ? 'none.yaml' : 'state.yaml';
   if (state !== undefined) writeFileSync(join(opt, name), state, { mode: 0o600 });
   const config = Config.parse({ network: { nmstate: pathOf(name) } });
-  return readNmstate({ host, config, hide, signal: new AbortController().signal });
+  return readNmstate({ host, config, hide, note, signal: new AbortController().signal });
 }
 
 /** `TYPE NAME` of a keyfile, and the bond that has it. */

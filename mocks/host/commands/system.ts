@@ -20,6 +20,8 @@ const stateFields = new Set(
   'description hostname dns-resolver route-rules routes interfaces ovs-db ovn'.split(' '),
 );
 
+const interfaceTypes = new Set('ethernet bond vlan linux-bridge dummy'.split(' '));
+
 /** `nmstatectl gc`, in the form of 2.2.57: of a keyfile as much as says which connection it is. `test/installer` compares. */
 const nmstatectl: Program = async ({ files }, call) => {
   const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => undefined);
@@ -40,7 +42,21 @@ const nmstatectl: Program = async ({ files }, call) => {
   const undefinedPorts = [...ports.keys()]
     .filter((port) => !interfaces.some(({ name }) => name === port))
     .map((name) => ({ name, type: 'ethernet' }));
-  const keyfiles = [...interfaces, ...undefinedPorts].map(({ name, type, ...more }) => {
+  const warn = (text: string): void => {
+    call.err(`[2026-01-01T00:00:00Z WARN  nmstate] ${text}\n`);
+  };
+  for (const { name } of undefinedPorts) warn(`Assuming undefined port ${name} as ethernet`);
+  const known = interfaces.map((one) => {
+    if (interfaceTypes.has(one.type)) return one;
+    warn(`Unsupported interface type ${one.type}`);
+    warn(`Setting unknown type interface ${one.name} to ethernet`);
+    return { ...one, type: 'ethernet' };
+  });
+  if ('hostname' in state) {
+    const cannot = 'Cannot store hostname configuration to keyfile of NetworkManager';
+    warn(`${cannot}, please edit /etc/hostname manually`);
+  }
+  const keyfiles = [...known, ...undefinedPorts].map(({ name, type, ...more }) => {
     const id = ('profile-name' in more ? more['profile-name'] : undefined) ?? name;
     const bond = ports.get(name);
     const lines = [

@@ -141,6 +141,19 @@ describe('image/choose', () => {
     expect(host.textOf('/opt/install-dir/network/eth0.nmconnection')).toBeUndefined();
   });
 
+  it('passes on what nmstatectl warns of', async () => {
+    const host = hostWithFile()
+      .on(gc)
+      .prints(
+        printed(keyfile),
+        '[2026-11-28T05:04:55Z INFO  nmstatectl] Nmstate version: 2.2.57\n[2026-11-28T05:04:55Z WARN  nmstate::iface] Unsupported interface type ethernett\n',
+      );
+    const { notes } = await runStep(chooseImage, { config: nmstate, facts, host });
+    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
+      'warn: /opt/host.yaml: Unsupported interface type ethernett',
+    ]);
+  });
+
   it('hides a password that nmstatectl shows in its error', async () => {
     const state =
       '802.1x: { identity: a, private-key-password: 20261128 }\n{"psk": "planted", "mka-cak":\n\'0a1b2c3d\'}';

@@ -2,6 +2,7 @@ import { keyfileProblems, nmstateFolder, nmstateKeyfiles } from '../../lib/keyfi
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { Secret } from '../../model/secret.ts';
+import type { CommandResult } from '../../ports/host.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from './failures.ts';
 
@@ -40,20 +41,23 @@ export const nmstateArgv = (path: string): readonly string[] => ['nmstatectl', '
 /** Makes the folder that coreos-installer takes those keyfiles from. */
 export const makeFolderArgv = ['install', '--directory', '--mode=0700', nmstateFolder] as const;
 
-type NetworkScope = Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide'>;
+type NetworkScope = Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide' | 'note'>;
+
+/** What nmstate warns of, a hostname that no keyfile can keep for example: `[TIME WARN  MODULE] TEXT` (env_logger). */
+const warning = /^\[\S+ WARN +\S+\] (.+)$/gm;
 
 /**
- * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`.
+ * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`; what nmstatectl warns of is noted.
  * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
  */
 export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<string, string>> {
-  const { host, config, signal, hide } = scope;
+  const { host, config, signal, hide, note } = scope;
   const path = config.network.nmstate;
   const failed = (code: 'network.no-nmstatectl' | 'network.bad-nmstate', what: string): Error =>
     imageFailure(code, `${path}: ${what}`, { context: { path } });
-  let printed: string;
+  let said: CommandResult;
   try {
-    printed = (await host.exec(nmstateArgv(path), { signal, limit: minutes(1) })).stdout;
+    said = await host.exec(nmstateArgv(path), { signal, limit: minutes(1) });
   } catch (error) {
     if (!(error instanceof AgentError)) throw error;
     if (error.code === 'command.not-found') throw failed('network.no-nmstatectl', error.message);
@@ -61,7 +65,8 @@ export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<stri
     for (const secret of secretsIn(await host.readText(path, signal))) hide(secret);
     throw failed('network.bad-nmstate', error.message);
   }
-  const files = nmstateKeyfiles(printed);
+  for (const [, text = ''] of said.stderr.matchAll(warning)) note('warn', `${path}: ${text}`);
+  const files = nmstateKeyfiles(said.stdout);
   if (files === undefined) throw failed('network.bad-nmstate', 'nmstatectl printed no keyfiles');
   const problems = keyfileProblems(files);
   if (problems.length > 0) throw failed('network.bad-nmstate', problems.join('; '));
@@ -77,7 +82,7 @@ const secretsIn = (state = ''): readonly Secret[] =>
 /** Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an earlier run beside them. */
 export async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
   const { host, signal } = scope;
-  const files = await readNmstate(scope);
+  const files = await readNmstate({ ...scope, note: () => undefined });
   await host.exec(makeFolderArgv, { signal, limit: seconds(30) });
   for (const name of await host.list(nmstateFolder, signal))
     if (!files.has(name)) await host.remove(`${nmstateFolder}/${name}`, signal);
