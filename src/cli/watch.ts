@@ -266,7 +266,7 @@ function onFailure({ page, mask, until }: Following, failure: AgentError, at: nu
   const message = mask(failure.message);
   const isRefusal = code === 'inventory.denied' || code === 'inventory.not-found';
   printLastError(page, at, {
-    lastError: plainLine(mask(`${message}; ${hint}`), caps.text),
+    lastError: mask(`${message}; ${hint}`),
     refusal: isRefusal ? refusals[code] : undefined,
   });
   const { answeredAt } = page.state();
@@ -286,8 +286,10 @@ function endDeleted(page: LivePage, at: number): void {
 function printLastError(
   page: LivePage,
   at: number,
-  { lastError, refusal }: Pick<PageState, 'lastError' | 'refusal'>,
+  { lastError: text, refusal }: Pick<PageState, 'lastError' | 'refusal'>,
 ): void {
+  // As the page keeps it, so that the same is said once.
+  const lastError = text === undefined ? undefined : plainLine(text, caps.text);
   const { lastError: before, answeredAt } = page.state();
   const away = refusal ?? (answeredAt === undefined ? 'not reached yet' : 'no answer');
   if (lastError !== before)

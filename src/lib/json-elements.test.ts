@@ -70,3 +70,8 @@ it.each(['{"list":[{', '{"list":[{"a":"\\', '{"list":[{}', '{"list":[{}]]', '{"a
     expect(() => JSON.parse(readIn(text, 4).left) as unknown).toThrow(SyntaxError);
   },
 );
+
+it.each(['list', undefined])('refuses what is nested without end beside or in %s', (name) => {
+  const text = `{"a":${'['.repeat(2000)}`;
+  expect(() => readIn(text, 100, { name })).toThrow('nested too deeply');
+});

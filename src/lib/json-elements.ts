@@ -7,6 +7,9 @@ export interface ElementReader {
   readonly end: () => string;
 }
 
+/** Of each level, a parser keeps a hundred times its length. */
+const deepest = 1000;
+
 /** The most of the text before a list in which its name is looked for. */
 const nameLength = 100;
 
@@ -17,6 +20,7 @@ const nameLength = 100;
  *
  * @param name of the list, a member of the outermost object; undefined where the list is the outermost value
  * @param take gets the text of each element that is an object or a list
+ * @throws Error from `write` where it is nested more than 1000 deep
  */
 export function elementReader({
   name,
@@ -55,6 +59,7 @@ export function elementReader({
           }
           if (depth === listDepth) isInList = bracket === '[' && opening.test(lastLeft);
           depth += 1;
+          if (depth > deepest) throw new Error('nested too deeply');
         } else {
           depth -= 1;
           if (depth !== listDepth + 1 || !isInList) continue;

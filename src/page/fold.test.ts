@@ -162,6 +162,25 @@ describe('everything else', () => {
     expect(pageAfter(page, gone).objects).toEqual([]);
   });
 
+  it.each([
+    ['auth', 'waiting\nfor a route', 'auth: waiting for a route'],
+    ['auth', 'x'.repeat(5000), `auth: ${'x'.repeat(580)}`],
+    ['a\nb', 'failed', 'a b: failed'],
+  ])('says once what %j says again, on several lines or longer than it is kept', (...given) => {
+    const [name, state, said] = given;
+    const object = { kind: 'Node', name, state, tone: 'bad' } as const;
+    const seen = (at: number): PageUpdate => ({ kind: 'object', at, object });
+    const page = after(seen(1), seen(2), seen(3));
+    expect(page.lines.map(({ text }) => text)).toEqual([expect.stringContaining(said)]);
+    expect(page.objects).toMatchObject([{ at: 1 }]);
+    expect(pageAfter(page, { kind: 'object', at: 4, object, isGone: true }).objects).toEqual([]);
+  });
+
+  it('says once that a cluster has a status of several lines', () => {
+    const seen: PageUpdate = { kind: 'cluster', at: 1, status: 'a\nb', info: '' };
+    expect(after(seen, seen).lines).toHaveLength(1);
+  });
+
   it('counts a fault that strikes again', () => {
     const fault: PageUpdate = { kind: 'fault', at: 1, where: 'service', what: '503' };
     expect(after(fault, { ...fault, at: 2 }).faults).toEqual([

@@ -145,18 +145,23 @@ const afterEnd = (host: HostState, { at, isGood, text, failure }: Of<'host-end'>
   spans: closed(host.spans, at),
 });
 
+/** An object as it is kept, so that the same is found again. */
+const shown = (object: Of<'object'>['object']): Of<'object'>['object'] => ({
+  ...object,
+  ...{ name: short(object.name), state: short(object.state) },
+});
+
 function withObject(
   objects: readonly ObjectState[],
   { at, object, isGone }: Of<'object'>,
 ): readonly ObjectState[] {
-  const isSame = (one: ObjectState): boolean =>
-    one.kind === object.kind && one.name === object.name;
+  const { kind, name, state, tone } = shown(object);
+  const isSame = (one: ObjectState): boolean => one.kind === kind && one.name === name;
   const before = objects.find(isSame);
   if (isGone === true) return objects.filter((one) => !isSame(one));
-  const { kind, name, state, tone } = object;
   const goodAt = before?.goodAt ?? (tone === 'good' ? at : undefined);
   const since = before?.state === state ? before.at : at;
-  const known = { kind, name: short(name), state: short(state), tone, at: since, goodAt };
+  const known = { kind, name, state, tone, at: since, goodAt };
   if (before !== undefined) return objects.map((one) => (isSame(one) ? known : one));
   return [...objects, known].slice(-caps.objects);
 }
@@ -206,7 +211,7 @@ const lines: Handlers<Words | undefined> = {
     return hasEnded ? undefined : { source: nameOf(page, id), level, text };
   },
   cluster: (page, { status }) =>
-    status === page.cluster.status
+    short(status) === page.cluster.status
       ? undefined
       : { source: 'service', level: 'info', text: `cluster is ${status}` },
   object: (page, update) => objectLine(page, update),
@@ -239,13 +244,13 @@ function stageLine(
   if (status === 'error' && host.status !== 'error') {
     return { source, level: 'error', text: `status error${info === '' ? '' : `: ${info}`}` };
   }
-  if (stage === '' || (stage === host.stage && !isNews(host.stageInfo, short(info))))
+  if (stage === '' || (short(stage) === host.stage && !isNews(host.stageInfo, short(info))))
     return undefined;
   return { source, level: 'info', text: `stage ${stage}${info === '' ? '' : `: ${info}`}` };
 }
 
 function objectLine(page: PageState, { object, isGone }: Of<'object'>): Words | undefined {
-  const { kind, name, state, tone } = object;
+  const { kind, name, state, tone } = shown(object);
   const before = page.objects.find((one) => one.kind === kind && one.name === name);
   const source = 'cluster';
   if (isGone === true) return before && { source, level: 'debug', text: `${kind} ${name} is gone` };

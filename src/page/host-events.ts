@@ -150,16 +150,20 @@ export const allEnded = (
 
 /** All spans ended. */
 export const closed = (spans: readonly Span[], at: number): readonly Span[] =>
-  spans.map((span) => (span.until === undefined ? { ...span, until: at } : span));
+  spans.map((span) =>
+    span.until === undefined ? { ...span, until: Math.max(span.from, at) } : span,
+  );
 
 /** The spans of a title ended. */
 export const closedOf = (
   spans: readonly Span[],
   title: string,
-  end: Pick<Span, 'until' | 'isBad'>,
+  end: { readonly until: number; readonly isBad?: boolean },
 ): readonly Span[] =>
   spans.map((span) =>
-    span.until === undefined && span.title === title ? { ...span, ...end } : span,
+    span.until === undefined && span.title === title
+      ? { ...span, ...end, until: Math.max(span.from, end.until) }
+      : span,
   );
 
 /** With one more span, and not more of them than are kept. */

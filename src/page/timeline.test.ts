@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { emptyPage, type HostState, type Span, type Work } from './state.ts';
+import { pageAfter } from './fold.ts';
+import { emptyPage, type HostState, type PageUpdate, type Span, type Work } from './state.ts';
 import { scaleOf, sharesOf, timelineOf } from './timeline.ts';
 
 const span = (work: Work, from: number, until?: number): Span => ({
@@ -56,6 +57,18 @@ describe('the time line', () => {
     const end = { at: 500, isGood: true, text: '', details: [] };
     const page = { ...emptyPage('', '', 100), hosts: [host([span('write', 40, 90)])], end };
     expect(timelineOf(page, 9000)).toMatchObject({ from: 40, until: 500 });
+  });
+
+  it('counts no time of a host that ended before everything began', () => {
+    const timeline = timelineOf({ ...emptyPage('', '', 1000), hosts: [host([], 400)] }, 2000);
+    expect(timeline).toMatchObject({ from: 1000, hosts: [{ took: 0, shares: none }] });
+  });
+
+  it('ends with its last span where the service has an earlier end', () => {
+    const end: PageUpdate = { kind: 'end', at: 50, isGood: false, text: 'error', details: [] };
+    const hosts = [host([span('write', 90), span('boot', 95)])];
+    const page = pageAfter({ ...emptyPage('', '', 0), hosts }, end);
+    expect(timelineOf(page, 200)).toMatchObject({ until: 95, longest: [{ took: 0 }, { took: 0 }] });
   });
 
   it('marks faults, and objects that became well', () => {

@@ -39,9 +39,12 @@ const longestShown = 8;
 
 /** Lays a page out in time, up to now or to its end. */
 export function timelineOf(page: PageState, now: number): Timeline {
-  const until = Math.max(page.end?.at ?? now, page.startedAt + 1);
-  const starts = page.hosts.flatMap(({ spans }) => spans.map((span) => span.from));
-  const from = Math.min(page.startedAt, ...starts);
+  const { startedAt, end } = page;
+  const starts = page.hosts
+    .flatMap(({ spans }) => spans.map((span) => span.from))
+    .toSorted((one, other) => one - other);
+  const from = Math.min(startedAt, starts[0] ?? startedAt);
+  const until = Math.max(end?.at ?? now, startedAt + 1, starts.at(-1) ?? 0);
   const hosts = page.hosts.map((host) => hostTimeline(host, from, until));
   const longest = page.hosts.flatMap(({ name, spans }) =>
     spans.map((span) => ({ ...span, host: name, took: (span.until ?? until) - span.from })),
@@ -55,7 +58,8 @@ export function timelineOf(page: PageState, now: number): Timeline {
 
 function hostTimeline(host: HostState, from: number, until: number): HostTimeline {
   const { name, spans } = host;
-  const end = host.end?.at ?? until;
+  // One that ended before all this began takes none of its time.
+  const end = Math.max(from, host.end?.at ?? until);
   const names = [...new Set(spans.map(({ track }) => track))];
   const tracks = names.map((track) => ({
     name: track,

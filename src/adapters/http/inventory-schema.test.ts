@@ -110,7 +110,10 @@ describe('what the controller reads', () => {
     expect(read('operators', [{ name: 'cvo', status: null }])).toMatchObject([
       { name: 'cvo', type: '', status: '', statusInfo: '' },
     ]);
-    expect(() => read('operators', [{ name: 'cvo', status: 'fine' }])).toThrow('status');
+    expect(read('operators', [{ name: 'cvo', status: 'degraded' }])).toMatchObject([
+      { name: 'cvo', status: '' },
+    ]);
+    expect(() => read('operators', [{ status: 'failed' }])).toThrow('name');
   });
 });
 

@@ -137,7 +137,11 @@ const WireOperator = z
     namespace: text,
     subscription_name: text,
     version: text,
-    status: z.enum(['', ...operatorStatuses]).nullish(),
+    // One that a newer service has is none that anything can be concluded from.
+    status: z
+      .enum(['', ...operatorStatuses])
+      .nullish()
+      .catch(''),
     status_info: text,
   })
   .transform((operator): MonitoredOperator => ({
