@@ -19,6 +19,13 @@ export const capiMutants: MutantsByFile = {
       to: "wasReady: isConditionTrue(conditions, 'BootstrapReady')",
     },
   ],
+  'src/capi/control-plane/installer-jobs.ts': [
+    {
+      means: 'a cluster is made from an install-config that was corrected meanwhile',
+      from: 'await removeFormer(kube, job, signal);',
+      to: '',
+    },
+  ],
   'src/capi/control-plane/guest-hosts.ts': [
     {
       means: 'a host is installed once another one with its address has a node',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   capiNamespace,
   conditionIn,
+  installConfigOf,
   managementCluster,
   controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
@@ -79,6 +80,22 @@ describe('the files of a cluster by Jobs', () => {
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('True Generated');
     expect(kube.objectsOf(jobs)).toEqual([]);
     expect(kube.objectsOf(serviceAccounts)).toEqual([]);
+    await end();
+  });
+
+  it('are not made of what an install-config was before it was corrected', async () => {
+    const { kube, pass, end } = byJobs();
+    await pass();
+    await answered(kube, pass);
+    const before = jobNamed(kube, 'installer')?.metadata.name ?? '';
+    const [state] = kube.objectsOf(secrets);
+    const text = Buffer.from(`${installConfigOf(3)}# corrected\n`).toString('base64');
+    if (state !== undefined) kube.put(secrets, { ...state, data: { 'install-config.yaml': text } });
+    await pass();
+    const names = kube.objectsOf(jobs).map(({ metadata }) => metadata.name);
+    expect(names.filter((name) => name.includes('installer'))).toHaveLength(1);
+    expect(names).not.toContain(before);
+    expect(kube.objectsOf(serviceAccounts)).toHaveLength(1);
     await end();
   });
 

@@ -10,7 +10,7 @@ import {
   type InstallInputs,
 } from '../../ports/installer.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
-import { createOnce } from '../objects.ts';
+import { createOnce, isControlledBy, refTo } from '../objects.ts';
 import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
@@ -50,6 +50,7 @@ export async function stepByJobs(
   if (asked === undefined) return;
   const images = await imagesOf(kube, asked, signal);
   const make = async (): Promise<KubeObject> => {
+    await removeFormer(kube, job, signal);
     for (const [at, object] of accountObjects(job).entries()) {
       const kind = accountKinds[at];
       if (kind !== undefined) await createOnce(kube, { kind, object }, signal);
@@ -136,8 +137,19 @@ export async function removeJobs(
   const { namespace = '' } = job.controlPlane.metadata;
   for (const kind of accountKinds)
     await kube.remove({ kind, namespace, name: accountName(job) }, signal);
-  for (const { metadata } of found)
-    await kube.remove({ kind: jobs, namespace, name: metadata.name, uid: metadata.uid }, signal);
+  for (const one of found) await removeJob(kube, one, signal);
+}
+
+const removeJob = (kube: Kube, { metadata }: KubeObject, signal: AbortSignal): Promise<void> =>
+  kube.remove({ ...refTo(jobs, { metadata }), uid: metadata.uid }, signal);
+
+/** The first Secret counts: a Job of inputs that were corrected since must not be the one that makes it. */
+async function removeFormer(kube: Kube, job: JobFor, signal: AbortSignal): Promise<void> {
+  const { namespace = '', uid } = job.controlPlane.metadata;
+  const all = await kube.list({ kind: jobs, namespace, labelSelector: `app=${assetsApp}` }, signal);
+  for (const one of all)
+    if (isControlledBy(one, uid) && one.metadata.name !== imagesJobName(job))
+      await removeJob(kube, one, signal);
 }
 
 /** Label of all that runs for the files of a cluster. */
