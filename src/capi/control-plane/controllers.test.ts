@@ -19,6 +19,7 @@ import {
   certificateSigningRequests,
   clusterVersions,
   configMaps,
+  jobs,
   nodes,
   secrets,
 } from '../../cluster/kinds.ts';
@@ -39,6 +40,7 @@ import type { Kube } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
+import { machineName } from './machines.ts';
 
 /** A provider at work on a management cluster. */
 function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
@@ -229,6 +231,19 @@ describe('metadata for Machines', () => {
       });
     await end();
   });
+});
+
+it('a long name with dots gives names that the API server takes', async () => {
+  const name = `${'a'.repeat(39)}.${'b'.repeat(16)}.${'c'.repeat(5)}.d`;
+  const plane = controlPlaneOf();
+  const kube = managementCluster({ ...plane, metadata: { ...plane.metadata, name } });
+  const { pass, end } = controlPlanesAtWork({ kube, installer: null });
+  await pass();
+  const [job] = kube.objectsOf(jobs);
+  const names = [job?.metadata.name ?? '', machineName({ ...plane, metadata: { name } }, 0)];
+  for (const one of names) expect(one).toMatch(/^[a-z0-9-]+(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+  for (const value of Object.values(job?.metadata.labels ?? {})) expect(value).toMatch(/[a-z0-9]$/);
+  await end();
 });
 
 describe('failure domains', () => {

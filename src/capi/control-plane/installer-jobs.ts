@@ -16,7 +16,7 @@ import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { type CapiCluster, capiNames, type OpenShiftControlPlane } from '../api.ts';
 import { machineNetworksOf } from './inputs.ts';
-import { ownerOf } from './machines.ts';
+import { beginOf, ownerOf } from './machines.ts';
 
 const rbac = (plural: string): KubeKind => ({
   ...{ group: 'rbac.authorization.k8s.io', version: 'v1', plural },
@@ -189,7 +189,7 @@ const nameOf = (
   const hash = createHash('sha256')
     .update([uid, ...rest].join('/'))
     .digest('hex');
-  return `${name.slice(0, 40)}-${what}-${hash.slice(0, 8)}`;
+  return `${beginOf(name, 40)}-${what}-${hash.slice(0, 8)}`;
 };
 
 /** The Job that asks the release for its images: of one control plane and one release, so that it is found again. */
@@ -208,7 +208,7 @@ const metadataOf = ({ controlPlane, cluster }: Omit<JobFor, 'inputs' | 'hash'>, 
   labels: {
     app: assetsApp,
     [capiNames.clusterName]: cluster.metadata.name,
-    [ofControlPlane]: controlPlane.metadata.name.slice(0, 63),
+    [ofControlPlane]: beginOf(controlPlane.metadata.name),
   },
   ownerReferences: [{ ...ownerOf(controlPlane, false), controller: true }],
 });

@@ -24,6 +24,10 @@ export interface NewMachine {
 /** Names of hosts are labels of DNS. */
 const longestName = 63;
 
+/** The beginning of a name, which ends as a name may. */
+export const beginOf = (name: string, length = longestName): string =>
+  name.slice(0, length).replace(/[-.]{1,63}$/, '');
+
 /** The name of the Machine with an index: always the same, so that none is made twice from a view that is late. */
 export function machineName(
   { metadata: { name, uid = '' } }: OpenShiftControlPlane,
@@ -31,7 +35,7 @@ export function machineName(
 ): string {
   const hash = createHash('sha256').update(`${uid}/${index}`).digest();
   const number = hash.readUIntBE(0, 6) % 36 ** 5;
-  return `${name.slice(0, longestName - 6)}-${number.toString(36).padStart(5, '0')}`;
+  return `${beginOf(name, longestName - 6)}-${number.toString(36).padStart(5, '0')}`;
 }
 
 /** As a label the name of a control plane (Cluster API, `format.MustFormatValue`: a hash where it is too long). */
