@@ -23,14 +23,28 @@ const keyfiles = (): string => {
 };
 
 describe('media', () => {
-  it.each([
+  it.each<readonly [string, readonly string[], string]>([
     ['no source', ['--out', 'x', '--image', 'i'], '--iso and --pxe'],
     ['two sources', ['--iso', 'a', '--pxe', 'b', '--out', 'x'], '--iso and --pxe'],
     ['no image of the agent', ['--iso', 'a', '--out', 'x'], 'is not known'],
+    ...['https://u:planted@registry.example/b:1', 'registry.example/b:la test', '-v'].map(
+      (image) =>
+        [
+          'an image that no host can pull',
+          ['--iso', 'a', '--out', 'x', '--image', image],
+          'is no name of an image',
+        ] as const,
+    ),
   ])('refuses %s', async (_, words, message) => {
     await expect(bootwright().run(['media', '--config', host(), ...words])).rejects.toMatchObject({
       ...{ code: 'cli.bad-flag', kind: 'input' },
-      message: expect.stringContaining(message) as string,
+      message: expect.stringMatching(new RegExp(`^(?!.*planted).*${message}`)) as string,
+    });
+  });
+
+  it('names a source that is not there', async () => {
+    await expect(media(['--iso', at('none.iso')])).rejects.toMatchObject({
+      ...{ code: 'media.not-live', message: `${at('none.iso')} cannot be read` },
     });
   });
 
@@ -122,6 +136,7 @@ describe('media', () => {
   });
 
   it('says a directory that takes no file', async () => {
+    file('live.iso', '');
     await expect(media(['--out', at('no/such/host.iso')])).rejects.toMatchObject({
       ...{ code: 'media.not-made', message: expect.stringContaining('no/such/host.iso') as string },
     });

@@ -10,7 +10,9 @@ import { fileLayer } from '../config/yaml-file.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { mergePullSecrets } from '../layering/registry/credentials.ts';
 import { authorityProblem } from '../lib/certificates.ts';
+import { readImageName } from '../lib/image-name.ts';
 import { keyfileProblems } from '../lib/keyfiles.ts';
+import { shownText } from '../lib/shown-url.ts';
 import { minutes } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import { imageFailure } from '../steps/image/failures.ts';
@@ -154,8 +156,9 @@ async function sourceOf({ iso, pxe }: MediaCall): Promise<MediaSource> {
 
 function imageOf({ image }: MediaCall, config: Config): string {
   const chosen = image ?? config.images.self;
-  if (chosen !== '') return chosen;
-  throw flagFailure('cli.bad-flag', '`media`: the image of the agent is not known', {
+  if (readImageName(chosen) !== undefined) return chosen;
+  const what = chosen === '' ? 'is not known' : `is no name of an image: ${shownText(chosen)}`;
+  throw flagFailure('cli.bad-flag', `\`media\`: the image of the agent ${what}`, {
     hint: 'give --image registry.example.com/bootwright:TAG, which the host can pull',
   });
 }
@@ -236,6 +239,9 @@ async function write(out: string, { command, input, ignition }: Customizing): Pr
     if (isThere) throw mediaFailure('media.out-exists', `${out} is there already`);
   };
   await refuseExisting();
+  await access(input).catch((cause: unknown) => {
+    throw mediaFailure('media.not-live', `${input} cannot be read`, { cause });
+  });
   const notMade = (cause: unknown): AgentError =>
     mediaFailure('media.not-made', `${out} cannot be written`, { cause });
   const target = resolve(out);
