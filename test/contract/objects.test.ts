@@ -94,6 +94,33 @@ describe('the S3 store', () => {
     });
   });
 
+  it('whose clock differs from that of the host is asked again by its own', async () => {
+    const credentials = { accessKeyId: 'AKID', secretAccessKey: new Secret('planted-secret') };
+    server.answering((seen, response) => {
+      if (String(seen.headers['x-amz-date']).startsWith('2035')) return store(seen, response);
+      response.setHeader('date', 'Mon, 01 Jan 2035 12:00:00 GMT');
+      return problem(403, 'RequestTimeTooSkewed')(seen, response);
+    });
+    const { body } = await real({ credentials }).get('bucket', 'C/master.ign', signal);
+    await expect(text(body)).resolves.toBe('{"ignition":{}}');
+  });
+
+  it('that never takes the time of the host names its clock', async () => {
+    server.answering(problem(403, 'RequestTimeTooSkewed'));
+    await expect(real().get('bucket', 'x', signal)).rejects.toMatchObject({
+      code: 'objects.denied',
+      hint: expect.stringContaining('clock of this host') as string,
+      context: { attempts: 11 },
+    });
+  });
+
+  it('cannot be asked with a region that is none', async () => {
+    await expect(real({ region: '' }).get('bucket', 'x', signal)).rejects.toMatchObject({
+      code: 'objects.unreachable',
+      message: expect.stringContaining('Region is missing') as string,
+    });
+  });
+
   it('that is busy or breaks is asked again', async () => {
     server.answering(
       inTurn(

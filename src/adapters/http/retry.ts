@@ -62,7 +62,7 @@ const usualLimit: Millis = minutes(10);
 const longestAskedFor: Millis = seconds(60);
 
 /** Retries for answers that may become another one soon, but mostly do not. */
-const fewRetries = 10;
+export const fewRetries = 10;
 
 const retriesOfNetwork = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
 

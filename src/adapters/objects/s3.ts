@@ -5,6 +5,7 @@ import { answerTo, wholeBody } from '../http/exchange.ts';
 import { networkErrorOf } from '../http/network-error.ts';
 import {
   AttemptFailure,
+  fewRetries,
   retriesFor,
   retryAfter,
   type RetryNotice,
@@ -36,8 +37,6 @@ export function s3Objects(options: ObjectsOptions): Objects {
   return {
     get: async (bucket, key, signal) => {
       const what = `${bucket}/${key}`;
-      client ??= makeClient(options, reach);
-      const ready = await client;
       const policy = {
         clock: options.clock,
         random: options.random,
@@ -51,8 +50,9 @@ export function s3Objects(options: ObjectsOptions): Objects {
       return withRetry(policy, signal, async (inner) => {
         const both = AbortSignal.any([signal, inner]);
         try {
+          client ??= makeClient(options, reach);
           return await getOnce(
-            ready,
+            await client,
             { bucket, key, origin: `${new URL(options.endpoint).origin}/${what}` },
             both,
           );
@@ -173,6 +173,8 @@ function failedAttempt(
   const { $metadata, $response, name = '', message = '' } = exception;
   const status = $metadata?.httpStatusCode;
   const networkError = networkErrorOf(error, proxy);
+  // The library signs by the clock of the store from now on.
+  const isSkewed = name === 'RequestTimeTooSkewed';
   const failure = ({ attempts, elapsed }: Tries): AgentError => {
     const context = { object: what, endpoint, attempts, elapsed };
     if (status === undefined) {
@@ -187,13 +189,14 @@ function failedAttempt(
     }
     return objectsFailure(codeFor(status), `${what}: the store answered ${status} ${name}`, {
       context: { ...context, status, answer: message },
+      ...(isSkewed ? { hint: 'set the clock of this host, or that of the store' } : {}),
     });
   };
   if (status !== undefined) {
     // What a store does not have now it will not have in a minute.
     return new AttemptFailure({
       failure,
-      retries: status === 404 ? 0 : retriesFor(status),
+      retries: isSkewed ? fewRetries : status === 404 ? 0 : retriesFor(status),
       notBefore: retryAfter($response?.headers?.['retry-after'], now),
     });
   }
