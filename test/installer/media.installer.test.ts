@@ -129,7 +129,7 @@ describe('bootwright media by the real coreos-installer', () => {
     ['of another host', 'host.iso', 'media.already-customized'],
     ['that is none', 'none.iso', 'media.not-live'],
     ['that is an initramfs', 'pxe/live-initramfs.x86_64.img', 'media.not-live'],
-    ['that is not there', 'no.iso', 'media.not-made'],
+    ['that is not there', 'no.iso', 'media.not-live'],
     ['without keyfiles', 'old.iso', 'media.no-network'],
   ])('says of an ISO %s what is wrong with it', async (_, iso, code) => {
     await expect(media('other.iso', '--iso', at(iso))).rejects.toMatchObject({ code });
