@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -132,6 +132,21 @@ describe('ignition lint', () => {
   });
   const run = (...words: readonly string[]): Promise<number> =>
     bootwright().run(['ignition', 'lint', ...words]);
+
+  it('reads a file once, however many links of a folder lead to it', async () => {
+    mkdirSync(join(folder, 'deep'));
+    mkdirSync(join(folder, 'deep', 'folder.yaml'));
+    file('deep/b.ign', { ignition: { version: '3.2.0' }, storage: { files: [{ path: 'x' }] } });
+    for (const name of ['a', 'b', 'deep/c']) symlinkSync(folder, join(folder, name));
+    symlinkSync('deep/b.ign', join(folder, 'link.ign'));
+    symlinkSync('nowhere', join(folder, 'z.yaml'));
+    symlinkSync('/dev/null', join(folder, 'deep', 'device.json'));
+    expect(await run(folder)).toBe(2);
+    expect(lines()).toEqual([
+      'z.yaml: error: cannot be read: no such file',
+      expect.stringMatching(/^link\.ign:1: error: .*path-relative/),
+    ]);
+  });
 
   it('reads files and folders, and passes over what else lies in a folder', async () => {
     mkdirSync(join(folder, 'deep'));

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readFileOf } from '../adapters/file-access.ts';
 import { lintBytes, type LintFinding } from '../layering/build/lint.ts';
@@ -35,13 +35,40 @@ export async function runIgnitionLint(call: FilesCall): Promise<number> {
   return printFindings([...unread, ...lintMachineConfigs(files)], call, 'ignition lint');
 }
 
-/** Files of a folder, and of those in it, that may hold objects; undefined for what is no folder. */
-async function filesWithin(path: string): Promise<readonly string[] | undefined> {
-  const names = await readdir(path, { recursive: true }).catch(() => undefined);
-  return names
-    ?.filter((name) => /\.(?:ya?ml|json|ign)$/.test(name))
-    .toSorted()
-    .map((name) => join(path, name));
+/**
+ * Files of a folder, and of those in it, that may hold objects; undefined for what is no folder. Each is there once, however many
+ * links lead to it: those of one that leads to a folder above it have no end.
+ */
+async function filesWithin(
+  path: string,
+  seen = new Set<string>(),
+): Promise<readonly string[] | undefined> {
+  const names = await readdir(path).catch(() => undefined);
+  if (names === undefined || !isNew(await realpath(path), seen)) return names && [];
+  const found: string[] = [];
+  const folders: string[] = [];
+  for (const name of names.toSorted()) {
+    const at = join(path, name);
+    const kind = await kindOf(at);
+    if (kind === 'folder') folders.push(at);
+    const isMeant = kind === 'file' && /\.(?:ya?ml|json|ign)$/.test(name);
+    if (isMeant && isNew(await realpath(at).catch(() => at), seen)) found.push(at);
+  }
+  for (const at of folders) found.push(...((await filesWithin(at, seen)) ?? [at]));
+  return found;
+}
+
+/** What is there; reading a pipe might not end, and reading what does not exist says so. */
+async function kindOf(path: string): Promise<'folder' | 'file' | 'other'> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return 'folder';
+  return found?.isFile() === false ? 'other' : 'file';
+}
+
+function isNew(path: string, seen: Set<string>): boolean {
+  const isKnown = seen.has(path);
+  seen.add(path);
+  return !isKnown;
 }
 
 function printFindings(
