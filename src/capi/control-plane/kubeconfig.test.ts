@@ -30,10 +30,13 @@ const valueIn = (kube: FakeKube): string =>
   Buffer.from(textAt(secretIn(kube), 'data', 'value'), 'base64').toString();
 
 /** A control plane whose bootstrap is complete, and the requests for certificates that its cluster saw. */
-async function complete(sign: (request: KubeObject) => Promise<string | undefined>) {
+async function complete(
+  sign: (request: KubeObject) => Promise<string | undefined>,
+  start = Date.now(),
+) {
   const kube = managementCluster();
   const guest = fakeKube();
-  const clock = fakeClock({ auto: false, start: Date.now() });
+  const clock = fakeClock({ auto: false, start });
   const stop = new AbortController();
   const seen: string[] = [];
   const answer = async (): Promise<void> => {
@@ -58,7 +61,7 @@ async function complete(sign: (request: KubeObject) => Promise<string | undefine
       ...{ name: 'demo-install-assets', namespace: capiNamespace },
       labels: { 'cluster.x-k8s.io/cluster-name': 'demo' },
       annotations: {
-        ...{ [ownNames.inputsHash]: '1', [ownNames.generatedAt]: new Date().toISOString() },
+        ...{ [ownNames.inputsHash]: '1', [ownNames.generatedAt]: new Date(start).toISOString() },
       },
       ...{ ownerReferences: [{ uid: 'cp-uid' }] },
     },
@@ -109,6 +112,23 @@ describe('the kubeconfig of a Cluster', () => {
     expect(valueIn(kube)).not.toBe(first);
     await end();
   });
+
+  it.each([hours(24) * -400, hours(24) * 400])(
+    'is renewed in time where the clock of the cluster is another one, by %d ms',
+    async (difference) => {
+      const pki = await createPki();
+      const { kube, seen, pass, end } = await complete(async () => {
+        const { certificate } = await pki.issueFor({ name: 'bootwright-control-plane' });
+        return Buffer.from(certificate).toString('base64');
+      }, Date.now() + difference);
+      const first = valueIn(kube);
+      await pass(hours(24) * 10, hours(6));
+      expect(seen).toHaveLength(1);
+      await pass(hours(24) * 8, hours(6));
+      expect(valueIn(kube)).not.toBe(first);
+      await end();
+    },
+  );
 
   it('stays that of the installer where nobody signs, which is asked again', async () => {
     const { kube, guest, seen, pass, end } = await complete(() => Promise.resolve(undefined));

@@ -2,7 +2,7 @@ import { createSign, generateKeyPairSync, type KeyObject, X509Certificate } from
 import { approved } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, clusterRoleBindings, secrets } from '../../cluster/kinds.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Controller } from '../../reconcile/manager.ts';
@@ -102,7 +102,7 @@ async function renew(
   const installers = (await readAsset(scope.kube, now, { key, signal })) ?? '';
   const kubeconfig = kubeconfigFor(installers, { key: asked.key, certificate });
   if (kubeconfig === undefined) return {};
-  const next = renewAt(certificate);
+  const next = clock.now() + halfLife(certificate);
   const { name, namespace = '' } = now.kubeconfig.metadata;
   const patch = patchOf(now.kubeconfig, {
     metadata: { annotations: { [ownNames.renewAt]: new Date(next).toISOString() } },
@@ -267,11 +267,11 @@ export function kubeconfigFor(
   });
 }
 
-/** When a certificate is to be renewed: at half of its life; at once where it cannot be read. */
-export function renewAt(certificate: string): number {
+/** Half of the life of a certificate, which begins by the clock of its cluster; 0 where it cannot be read. */
+function halfLife(certificate: string): Millis {
   try {
     const { validFromDate, validToDate } = new X509Certificate(certificate);
-    return (validFromDate.getTime() + validToDate.getTime()) / 2;
+    return (validToDate.getTime() - validFromDate.getTime()) / 2;
   } catch {
     return 0;
   }
