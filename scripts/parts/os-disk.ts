@@ -1,23 +1,26 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-
-import { coreosShape } from './disk/coreos-shape.ts';
-import { mebibyte } from './disk/gpt.ts';
-import { addBiosGrub, addExt4, createImage } from './disk/image-file.ts';
+import { addExt4, coreosPartitions, createImage, mebibyte } from './coreos-disk.ts';
 import { osFile } from './os-files.ts';
 import { osImage } from './os-image.ts';
 import { osRootfs } from './os-rootfs.ts';
 import { ostreeContainer } from './ostree-container.ts';
 import type { BuildSite, CachedPart } from './part.ts';
 
-/** The places of the partitions. Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
-export const osDiskShape = coreosShape({
-  diskMiB: 768,
-  espMiB: 32,
-  bootMiB: 192,
-  sectorBytes: 512,
-});
-const biosStage = '/usr/lib/grub/i386-pc/boot.img';
+/** Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
+const sizes = { diskMiB: 768, espMiB: 32, bootMiB: 192, sectorBytes: 512 } as const;
+
+/** The places of the partitions. */
+export const osDiskShape = coreosPartitions(sizes);
 
 /** Folders and files of one build of the disk; all but the last are thrown away. */
 function workFiles(folder: string) {
@@ -31,14 +34,11 @@ async function build(site: BuildSite): Promise<void> {
   renameSync(join(sysroot, 'boot'), boot);
   mkdirSync(join(sysroot, 'boot'));
   await site.log.run({ argv: [osFile('boot-files.sh'), boot, site.folder] });
-  createImage(image, osDiskShape);
+  await createImage(image, sizes, site.log);
   await addExt4(image, { partition: osDiskShape.boot, content: boot }, site.log);
   await addRoot(site);
   await addEsp(site);
-  addBiosGrub(image, osDiskShape.biosBoot, {
-    first: biosStage,
-    second: join(site.folder, 'core.img'),
-  });
+  addBiosGrub(image, join(site.folder, 'core.img'));
   await site.log.run({ argv: ['zstd', '-q', '-3', '-T0', image, '-o', `${image}.zst`] });
   const stages = [join(site.folder, 'core.img'), join(site.folder, 'BOOTX64.EFI')];
   for (const path of [tree, sysroot, boot, image, ...stages]) rmSync(path, { recursive: true });
@@ -80,25 +80,36 @@ async function addEsp(site: BuildSite): Promise<void> {
   const { image } = workFiles(site.folder);
   const start = osDiskShape.esp.startMiB * mebibyte;
   const { run } = site.log;
-  const size = String(osDiskShape.esp.sizeMiB * 1024);
-  await run({
-    argv: [
-      'mkfs.vfat',
-      '-F',
-      '16',
-      '-n',
-      'EFI-SYSTEM',
-      '--offset',
-      String(start / 512),
-      image,
-      size,
-    ],
-  });
+  const options = ['-F', '16', '-n', 'EFI-SYSTEM', '--offset', String(start / 512)];
+  const kibibytes = String(osDiskShape.esp.sizeMiB * 1024);
+  await run({ argv: ['mkfs.vfat', ...options, image, kibibytes] });
   const place = `${image}@@${start}`;
   await run({ argv: ['mmd', '-i', place, '::/EFI', '::/EFI/BOOT', '::/EFI/redhat'] });
   // Where CoreOS has its shim, under whose path a boot entry is made; here GRUB itself lies there.
   for (const loader of ['::/EFI/BOOT/BOOTX64.EFI', '::/EFI/redhat/shimx64.efi'])
     await run({ argv: ['mcopy', '-i', place, join(site.folder, 'BOOTX64.EFI'), loader] });
+}
+
+/**
+ * Makes an image start by BIOS without grub-install, which cannot map an image file to a drive: GRUB's first
+ * sector gets the place of its second stage, and that one the place of its own rest (`boot.S`, `diskboot.S`).
+ */
+function addBiosGrub(image: string, secondStage: string): void {
+  const place = (osDiskShape.biosBoot.startMiB * mebibyte) / 512;
+  const descriptor = openSync(image, 'r+');
+  try {
+    const first = readFileSync('/usr/lib/grub/i386-pc/boot.img').subarray(0, 512);
+    first.writeBigUInt64LE(BigInt(place), 0x5c);
+    // Two no-ops where GRUB would put the drive number right on faulty firmware.
+    first.writeUInt16LE(0x9090, 0x66);
+    readSync(descriptor, first, 440, 72, 440);
+    const second = readFileSync(secondStage);
+    second.writeBigUInt64LE(BigInt(place + 1), 500);
+    writeSync(descriptor, first, 0, first.length, 0);
+    writeSync(descriptor, second, 0, second.length, place * 512);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** A bootable CoreOS-shaped ostree disk, `labcoreos.raw.zst`, for BIOS and UEFI, waiting for its first boot. */
@@ -113,9 +124,7 @@ export const osDisk: CachedPart = {
   files: [
     import.meta.filename,
     ...['deploy.sh', 'boot-files.sh', 'unpack.sh', 'in-root.sh', 'xfs-root.sh', 'boot'].map(osFile),
-    join(import.meta.dirname, 'disk', 'gpt.ts'),
-    join(import.meta.dirname, 'disk', 'coreos-shape.ts'),
-    join(import.meta.dirname, 'disk', 'image-file.ts'),
+    join(import.meta.dirname, 'coreos-disk.ts'),
   ],
   build,
 };

@@ -1,10 +1,7 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { aptPackages } from './apt-packages.ts';
-import { coreosShape } from './disk/coreos-shape.ts';
-import { addExt4, createImage } from './disk/image-file.ts';
+import { addExt4, coreosPartitions, createImage } from './coreos-disk.ts';
 import { osFile } from './os-files.ts';
 import type { BuildSite, CachedPart } from './part.ts';
 
@@ -19,11 +16,12 @@ async function build(site: BuildSite): Promise<void> {
   const boot = join(site.folder, 'boot');
   fillBoot(boot);
   for (const sectorBytes of [512, 4096] as const) {
-    const shape = coreosShape({ diskMiB: 64, espMiB: 8, bootMiB: 32, sectorBytes });
+    const sizes = { diskMiB: 64, espMiB: 8, bootMiB: 32, sectorBytes };
+    const partitions = coreosPartitions(sizes);
     const image = join(site.folder, `tiny-${sectorBytes}.raw`);
-    createImage(image, shape);
-    await addExt4(image, { partition: shape.boot, content: boot }, site.log);
-    await addExt4(image, { partition: shape.root }, site.log);
+    await createImage(image, sizes, site.log);
+    await addExt4(image, { partition: partitions.boot, content: boot }, site.log);
+    await addExt4(image, { partition: partitions.root }, site.log);
     await site.log.run({ argv: ['zstd', '-q', image, '-o', `${image}.zst`] });
   }
   rmSync(boot, { recursive: true });
@@ -50,12 +48,6 @@ export const tinyDisk: CachedPart = {
   cost: '1 second, 5 MB',
   tools: [aptPackages],
   inputs: [],
-  files: [
-    import.meta.filename,
-    join(import.meta.dirname, 'disk', 'gpt.ts'),
-    join(import.meta.dirname, 'disk', 'coreos-shape.ts'),
-    join(import.meta.dirname, 'disk', 'image-file.ts'),
-    osFile('boot'),
-  ],
+  files: [import.meta.filename, join(import.meta.dirname, 'coreos-disk.ts'), osFile('boot')],
   build,
 };

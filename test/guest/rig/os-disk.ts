@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { mebibyte } from '../../../scripts/parts/disk/gpt.ts';
+import { mebibyte } from '../../../scripts/parts/coreos-disk.ts';
 import { osDisk, osDiskShape } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 
