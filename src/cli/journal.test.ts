@@ -33,6 +33,14 @@ describe('the steps of a journal', () => {
     ]);
   });
 
+  it('takes no time where the clock was set back', () => {
+    const back: readonly JournalEntry[] = [
+      { type: 'started', step: 'disk/clean', at: 9_000_000 },
+      { type: 'finished', step: 'disk/clean', at: 5000, fact: null },
+    ];
+    expect(stepsOf(back)).toMatchObject([{ duration: 0 }]);
+  });
+
   it('keeps the words of a failure', () => {
     expect(stepsOf(entries.slice(0, 2))).toMatchObject([
       { state: 'failed', failure: 'disk.busy: in use' },

@@ -36,7 +36,7 @@ type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
 const journalledSteps = (entries: readonly JournalEntry[]) =>
   [...stepsInJournal(entries).values()].map(({ step, state, attempts, since, until, failure }) => ({
     ...{ step, state, attempts, since },
-    ...(until === undefined ? {} : { duration: until - since }),
+    ...(until === undefined ? {} : { duration: Math.max(0, until - since) }),
     ...(failure === undefined ? {} : { failure: plainLine(`${failure.code}: ${failure.message}`) }),
   }));
 

@@ -7,8 +7,8 @@ export interface ElementReader {
   readonly end: () => string;
 }
 
-/** Of each level, a parser keeps a hundred times its length. */
-const deepest = 1000;
+/** What is nested as deeply overflows the stack of whoever follows or writes it, and a parser keeps a hundred times the length of each level. */
+export const deepest = 1000;
 
 /** The most of the text before a list in which its name is looked for. */
 const nameLength = 100;

@@ -1,9 +1,12 @@
-/** What is nested as deeply can be read, and overflows the stack of whoever follows or writes it. */
-const deepest = 1000;
+import { deepest, elementReader } from './json-elements.ts';
+
+/** As much takes little memory however deeply it is nested: a hundred times its length. */
+const smallLength = 1024 ** 2;
 
 /** The value of a JSON text, or undefined when it is none or nested too deeply; whoever asks checks its form anyway. */
 export function jsonIn(text: string): unknown {
   try {
+    if (text.length > smallLength) elementReader({ name: '', take: () => undefined }).write(text);
     const value = JSON.parse(text) as unknown;
     return isWithin(value, deepest) ? value : undefined;
   } catch {

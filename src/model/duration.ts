@@ -13,9 +13,9 @@ export const hours = (count: number): Millis => minutes(count * 60);
 /** For what ends by itself, and has no limit of its own: readers of events want a number. */
 export const unlimited: Millis = hours(24 * 365);
 
-/** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
+/** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`; none where a clock was set back in it. */
 export function renderDuration(duration: Millis): string {
-  if (duration < 1000) return `${Math.round(duration)} ms`;
+  if (duration < 1000) return `${Math.round(Math.max(0, duration))} ms`;
   const total = Math.round(duration / 1000);
   if (total < 60) return `${total} s`;
   const minutesPart = Math.floor(total / 60);
