@@ -182,6 +182,18 @@ describe('the bootstrap provider', () => {
     expect(secretOf(kube, 'w0')).toBeUndefined();
   });
 
+  it('waits for nothing of a config that is gone', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0', { spec: { pullSecretRef: { name: 'none' } } });
+    const { events } = await provider(kube);
+    const last = (): unknown => events.findLast(({ type }) => type === 'wait.updated');
+    expect(last()).toMatchObject({ status: 'w0: PullSecretNotFound' });
+    kube.drop({ kind: bootstrapConfigs, namespace, name: 'w0' });
+    await settle(60);
+    expect(last()).toMatchObject({ status: 'the configs are watched' });
+  });
+
   it('goes by a Secret of the user that comes later', async () => {
     const kube = fakeKube();
     putCluster(kube);

@@ -97,7 +97,7 @@ export function bootstrapControllers({
           if (cluster === undefined) return;
           for (const machine of stores.machines.by('cluster', placed(cluster))) addMachine(machine);
         };
-        stores.configs.onChange(({ after }) => {
+        stores.configs.onChange(({ before, after = before }) => {
           if (after !== undefined) add(placed(after));
         });
         stores.machines.onChange(({ after }) => addMachine(after));
