@@ -80,6 +80,7 @@ describe('what looks like a secret', () => {
     ['a variable', `REGISTRY_PASSWORD=${planted} dnf install`],
     ['a member in YAML', `client_secret: '${planted}'`],
     ['an address', `GET https://user:${planted}@proxy.example:3128/`],
+    ['a password that is not escaped', `GET http://user:p@${planted}#w@proxy.example:3128/`],
     ['a token that is all the user', `https://${planted}@git.example/r.git`],
     ['a hash', `passwd -p $6$saltsalt$${planted}/x.yzabcdef`],
     ['a web token', `eyJhbGciOiJSUzI1NiJ9.${planted}.${planted}`],

@@ -70,7 +70,7 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
 /** Patterns of secrets that are not known by value. Each begins with fixed letters, as logs are long. */
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
-  [/:\/\/[^\s/@"']{1,512}@/g, `://${MASK}@`],
+  [/:\/\/[^\s/"']{1,512}@/g, `://${MASK}@`],
   [/\beyJ[\w-]{10,4096}\.[\w-]{10,}(?:\.[\w-]*)?/g, MASK],
   [/\b(Basic|Bearer)[ \t]+[\w+/=.~-]{6,}/gi, `$1 ${MASK}`],
   [/\$(?:1|2[aby]|5|6|7|y)\$[./\w$=,]{20,}/g, MASK],
