@@ -92,6 +92,7 @@ export function putHost(
 export function runBootstrap(
   ports: { readonly kube: Kube; readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
+  ca = () => Promise.resolve('PEM'),
 ): {
   readonly stores: BootstrapStores;
   readonly events: readonly RunEvent[];
@@ -101,7 +102,7 @@ export function runBootstrap(
   const events: RunEvent[] = [];
   const emit = (body: object): void =>
     void events.push({ ...body, at: ports.clock.now(), run: 'test' } as RunEvent);
-  const address = { inventoryUrl: 'https://inventory.test:8443', ca: 'PEM' };
+  const address = { inventoryUrl: 'https://inventory.test:8443', ca };
   const controllers = bootstrapControllers({ ...ports, ...address, stores, emit });
   const ended = runControllers(
     { ...ports, emit, signal },

@@ -182,6 +182,25 @@ describe('the bootstrap provider', () => {
     expect(secretOf(kube, 'w0')).toBeUndefined();
   });
 
+  it('has a host trust the inventory by the authority of the day', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    let authority = 'first';
+    stop = new AbortController();
+    const run = { kube, clock: fakeClock({ auto: false }), random: fakeRandom() };
+    runBootstrap(run, stop.signal, () => Promise.resolve(authority));
+    await settle(60);
+    authority = 'second';
+    putHost(kube, 'w1');
+    await settle(60);
+    const trusted = ['w0', 'w1'].map((name) => {
+      const { config } = parseValidConfig(textIn(secretOf(kube, name), 'value'));
+      return Buffer.from(readFileContent(config, '/etc/bootwright/ca.crt')).toString();
+    });
+    expect(trusted).toEqual(['first', 'second']);
+  });
+
   it('waits for nothing of a config that is gone', async () => {
     const kube = fakeKube();
     putCluster(kube);

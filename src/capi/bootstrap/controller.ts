@@ -69,8 +69,8 @@ export interface BootstrapOptions extends Pick<Ports, 'kube' | 'clock' | 'random
   readonly emit: Emit;
   /** Where hosts reach the inventory, without /api. */
   readonly inventoryUrl: string;
-  /** PEM by which hosts trust it. */
-  readonly ca?: string | undefined;
+  /** PEM by which hosts trust it, as it is today. */
+  readonly ca?: InventoryAddress['ca'];
 }
 
 /** The controllers of the bootstrap provider: each config gets its token, its data Secret, and its conditions. */
@@ -367,8 +367,8 @@ async function ensureData(
 /** Where agents find the inventory, and by which certificate. */
 export interface InventoryAddress {
   readonly inventoryUrl: string;
-  /** PEM; undefined where the authorities of the host's own system are enough. */
-  readonly ca: string | undefined;
+  /** PEM, as it is today; undefined where the authorities of the host's own system are enough. */
+  readonly ca: (() => Promise<string | undefined>) | undefined;
 }
 
 /** What the Ignition of a host is made of, or what is missing for it. */
@@ -414,7 +414,7 @@ async function inputOf(
   const release = await releaseOf(reading);
   const served = {
     inventoryUrl: address.inventoryUrl,
-    ...{ inventoryCa: address.ca, token: ownToken },
+    ...{ inventoryCa: await address.ca?.(), token: ownToken },
     clusterId: cluster.metadata.uid ?? '',
     infraEnvId: cluster.metadata.uid ?? '',
   };

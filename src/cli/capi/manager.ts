@@ -115,7 +115,7 @@ async function bootstrapOf(
   const { certificateFolder } = call;
   // The template of the providers has one word for a name and for an address.
   const inventoryUrl = (call.inventoryUrl ?? '').replace(/(?<=^https?:\/\/)[^/]+/, hostInUrl);
-  if (listen === undefined || !/^https?:\/\//.test(inventoryUrl)) {
+  if (listen === undefined || !/^https?:\/\//.test(inventoryUrl) || !URL.canParse(inventoryUrl)) {
     const message = '--controllers bootstrap needs --inventory-address and --inventory-url';
     throw flagFailure('cli.bad-flag', message, {
       hint: 'write --inventory-address :8443 --inventory-url https://HOST:8443, where hosts reach HOST',
@@ -128,16 +128,16 @@ async function bootstrapOf(
   const served = { listen, routes: inventoryRoutes({ ...ports, stores }), ...folder };
   const { close } = await serveRoutes(served, note);
   open.defer(close);
-  const ca = certificateFolder === undefined ? undefined : await authorityIn(certificateFolder);
+  const ca = certificateFolder === undefined ? undefined : authorityIn(certificateFolder);
   const name = 'bootstrap' as const;
   return { name, controllers: bootstrapControllers({ ...ports, stores, inventoryUrl, ca }) };
 }
 
-/** By what hosts trust the inventory; undefined where the authorities of their systems are enough. */
-async function authorityIn(folder: string): Promise<string | undefined> {
+/** By what hosts trust the inventory, read for each: its certificate follows the folder too. Undefined where the authorities of their systems are enough. */
+const authorityIn = (folder: string) => async (): Promise<string | undefined> => {
   const bytes = await ifPresent(readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' }));
   return bytes?.toString();
-}
+};
 
 /** Answers the API server about objects of the providers that run here. */
 async function serveWebhooks(
