@@ -113,11 +113,12 @@ export class Decoder {
   }
 
   #list(shape: ListShape, values: readonly JsonValue[], path: string): Decoded {
+    const { item } = shape;
     return values.map((value, index) => {
-      const itemPath = memberPath(path, index);
-      // Go leaves the zero value where an entry is null.
-      const present = value ?? (shape.item.kind === 'object' ? {} : zeroOf(shape.item));
-      return this.#value(shape.item, present, { path: itemPath }) ?? '';
+      const place = { path: memberPath(path, index) };
+      const decoded = value === null ? undefined : this.#value(item, value, place);
+      // Go leaves the zero value where an entry is null; of a newer spec an entry may have another type.
+      return decoded ?? (item.kind === 'object' ? this.object(item, {}, place) : zeroOf(item));
     });
   }
 

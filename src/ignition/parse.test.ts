@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig, parseValidConfig, renderConfig } from './parse.ts';
+import { lintConfig, parseConfig, parseValidConfig, renderConfig } from './parse.ts';
 
 const text = (members = ''): string => `{"ignition":{"version":"3.2.0"}${members}}`;
 const refusal = (input: string | Uint8Array): unknown => {
@@ -156,6 +156,17 @@ describe('reading a config that must be valid', () => {
       }),
     );
   });
+
+  it.each(['files', 'directories', 'links', 'disks', 'filesystems', 'luks', 'raid'])(
+    'warns of a spec that is newer, whose %s are of another type',
+    (list) => {
+      const newer = `{"ignition":{"version":"3.6.0"},"storage":{"${list}":["x"]}}`;
+      expect(lintConfig(newer, parseConfig).findings.map(({ rule }) => rule)).toContain(
+        'wrong-type',
+      );
+      expect(parseValidConfig(newer).warnings.map(({ rule }) => rule)).toContain('newer-spec');
+    },
+  );
 
   it('warns of a spec that is newer, and of what the older rules say of it', () => {
     const { config, warnings } = parseValidConfig(
