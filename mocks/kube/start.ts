@@ -19,9 +19,9 @@ import type { ServerControl } from './program.ts';
 export interface KubeParts {
   /** The folder of etcd, kube-apiserver and kube-controller-manager. */
   readonly binaries: string;
-  /** The definitions of OpenShift's kinds, as `FEATURE SET/PLURAL.GROUP.yaml`. */
+  /** The definitions of OpenShift's kinds, as `PLURAL.GROUP.yaml`. */
   readonly crds: string;
-  /** The data of an etcd that has all definitions of the feature set `Default`. */
+  /** The data of an etcd that has all of these definitions. */
   readonly data: string;
 }
 
@@ -32,8 +32,6 @@ export interface KubeOptions {
    * name or plural, applied to an empty server; `[]` for none.
    */
   readonly crds?: readonly string[] | 'all';
-  /** Which kinds and members a cluster has; `Default` unless said. */
-  readonly featureSet?: 'Default' | 'TechPreviewNoUpgrade';
   /** Keeps who asked what, and what was refused; see `Kube.audited`. */
   readonly isAudited?: boolean;
 }
@@ -138,14 +136,12 @@ interface Site {
 
 async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
   const { parts, folder, ends, close } = site;
-  const { crds = 'all', featureSet = 'Default' } = options;
-  const isPrepared = crds === 'all' && featureSet === 'Default';
-  if (isPrepared) await copyData(parts.data, folder);
+  const { crds = 'all' } = options;
+  if (crds === 'all') await copyData(parts.data, folder);
   const plane = await startControlPlane(parts.binaries, folder, options);
   ends.push(plane.close);
   const api = await plane.addServer('api');
-  if (!isPrepared && crds.length > 0)
-    await applyCrds(api.client, join(parts.crds, featureSet), crds);
+  if (crds !== 'all' && crds.length > 0) await applyCrds(api.client, parts.crds, crds);
   const forwarder = await startForwarder(api);
   ends.push(forwarder.close);
   const target = (): string => `https://127.0.0.1:${forwarder.target()}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseCrds, type CrdManifest, type FeatureSet } from './kube-crds.ts';
+import { chooseCrds, type CrdManifest } from './kube-crds.ts';
 
 interface Sample {
   readonly path: string;
@@ -21,49 +21,47 @@ function manifest({ path, name, selfManaged, featureSet }: Sample): CrdManifest 
   return { path, yaml: lines.join('\n') };
 }
 
-const chosenFrom = (samples: readonly Sample[], featureSet: FeatureSet) =>
-  [...chooseCrds(samples.map(manifest), featureSet).values()].map(
-    (yaml) => /from: (.*)/.exec(yaml)?.[1],
-  );
+const chosenFrom = (samples: readonly Sample[]) =>
+  [...chooseCrds(samples.map(manifest)).values()].map((yaml) => /from: (.*)/.exec(yaml)?.[1]);
 
 const inSets = (featureSet: string | undefined): Sample => ({
   path: 'a/v1/x',
   ...(featureSet === undefined ? {} : { featureSet }),
 });
 
-describe('the definitions of a feature set', () => {
+describe('the definitions of the feature set Default', () => {
   it.each([
-    ['in every set without a word of sets', undefined, 'Default'],
-    ['in a set that is named', 'Default', 'Default'],
-    ['in a set of a list', 'CustomNoUpgrade,TechPreviewNoUpgrade', 'TechPreviewNoUpgrade'],
-  ] as const)('are %s', (_, named, wanted) => {
-    expect(chosenFrom([inSets(named)], wanted)).toHaveLength(1);
+    ['in every set without a word of sets', undefined],
+    ['in a set that is named', 'Default'],
+    ['in a set of a list', 'CustomNoUpgrade,Default'],
+  ] as const)('are %s', (_, named) => {
+    expect(chosenFrom([inSets(named)])).toHaveLength(1);
   });
 
   it.each([
     ['that is not named', 'TechPreviewNoUpgrade'],
     ['whose name is part of another', 'DefaultToo'],
   ])('are not in a set %s', (_, named) => {
-    expect(chosenFrom([inSets(named)], 'Default')).toEqual([]);
+    expect(chosenFrom([inSets(named)])).toEqual([]);
   });
 
   it('leaves out what self-managed clusters do not get', () => {
-    expect(chosenFrom([{ path: 'a/v1/x', selfManaged: false }], 'Default')).toEqual([]);
+    expect(chosenFrom([{ path: 'a/v1/x', selfManaged: false }])).toEqual([]);
   });
 
   it('takes the file of v1 where there is one of v1alpha1 too', () => {
     const samples = [{ path: 'a/v1/x' }, { path: 'a/v1alpha1/x' }];
-    expect(chosenFrom(samples, 'Default')).toEqual(['a/v1/x']);
-    expect(chosenFrom(samples.toReversed(), 'Default')).toEqual(['a/v1/x']);
+    expect(chosenFrom(samples)).toEqual(['a/v1/x']);
+    expect(chosenFrom(samples.toReversed())).toEqual(['a/v1/x']);
   });
 
   it('takes the file of v1alpha1 where that alone is in the set', () => {
     const samples = [{ path: 'a/v1/x', featureSet: 'OKD' }, { path: 'a/v1alpha1/x' }];
-    expect(chosenFrom(samples, 'Default')).toEqual(['a/v1alpha1/x']);
+    expect(chosenFrom(samples)).toEqual(['a/v1alpha1/x']);
   });
 
   it('refuses a file without a name', () => {
     const broken = { path: 'a/v1/x', yaml: 'metadata: {}\nspec: {}\n' };
-    expect(() => chooseCrds([broken], 'Default')).toThrow('a/v1/x: there is no metadata.name');
+    expect(() => chooseCrds([broken])).toThrow('a/v1/x: there is no metadata.name');
   });
 });
