@@ -1,7 +1,7 @@
-import { existsSync, globSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureParts } from './parts/ensure.ts';
-import { endedBy, type Part, PartError, partFolder } from './parts/part.ts';
+import { endedBy, isHere, type Part, PartError, placeOf } from './parts/part.ts';
 
 const usage = `usage: node scripts/parts.ts NAME...       download or build parts, and what they need
        node scripts/parts.ts --list        every part, whether it is here, what it costs
@@ -26,22 +26,14 @@ async function main(args: readonly string[]): Promise<void> {
   const [first, ...rest] = args;
   if (first === undefined || first === '--help') process.stdout.write(usage);
   else if (first === '--list') process.stdout.write(allParts.map(listLine).join(''));
-  else if (first === '--path') process.stdout.write(rest.map(placeLine).join(''));
+  else if (first === '--path')
+    process.stdout.write(rest.map((name) => `${placeOf(findPart(name))}\n`).join(''));
   else await ensureParts(args.map(findPart));
 }
 
 function listLine(part: Part): string {
   const state = isHere(part) ? 'here' : 'absent';
   return `${part.name.padEnd(18)} ${state.padEnd(7)} ${part.purpose} (${part.cost})\n`;
-}
-
-function isHere(part: Part): boolean {
-  return part.kind === 'cached' ? existsSync(partFolder(part)) : part.isReady();
-}
-
-function placeLine(name: string): string {
-  const part = findPart(name);
-  return `${part.kind === 'cached' ? partFolder(part) : part.where()}\n`;
 }
 
 function findPart(name: string): Part {

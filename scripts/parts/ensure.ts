@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
-  existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -19,10 +18,11 @@ import {
   type CachedPart,
   cacheFolder,
   type Command,
-  type MachinePart,
+  isHere,
   type Part,
   PartError,
   partFolder,
+  placeOf,
 } from './part.ts';
 
 /** Prints a line for whoever waits; on standard error by default. */
@@ -37,90 +37,54 @@ const printOnStandardError: Print = (line) => void process.stderr.write(`${line}
  * @throws PartError when the part cannot be had on this machine.
  */
 export async function ensurePart(part: Part, print: Print = printOnStandardError): Promise<string> {
-  return part.kind === 'cached' ? ensureCached(part, print) : ensureMachine(part, print);
+  if (isHere(part)) return placeOf(part);
+  await ensureAll([...part.tools, ...(part.kind === 'cached' ? part.inputs : [])], print);
+  mkdirSync(cacheFolder(), { recursive: true });
+  const log = join(cacheFolder(), 'logs', `${part.name}.log`);
+  const cost = `(about ${part.cost}; log ${log})`;
+  const lock = await takeLock(join(cacheFolder(), `${part.name}.lock`), (since) => {
+    const time = since.toTimeString().slice(0, 8);
+    print(`${part.name}: waiting for another process, which makes it since ${time} ${cost}`);
+  });
+  try {
+    if (isHere(part)) return placeOf(part);
+    print(`${part.name}: making ${part.purpose} ${cost}`);
+    using open = openBuildLog(log);
+    await (part.kind === 'cached' ? build(part, open) : part.make(open));
+    return placeOf(part);
+  } finally {
+    await lock.release();
+  }
 }
 
 /** Ensures several parts, and returns where they are in the same order. */
 export const ensureParts = (parts: readonly Part[]): Promise<readonly string[]> =>
   ensureAll(parts, printOnStandardError);
 
-async function ensureMachine(part: MachinePart, print: Print): Promise<string> {
-  if (part.isReady()) return part.where();
-  await ensureAll(part.tools, print);
-  await locked(part, print, async () => {
-    if (part.isReady()) return;
-    using log = openBuildLog(logOf(part));
-    announce(part, log, print);
-    await part.make(log);
-  });
-  return part.where();
+/** Parts of the machine one after the other, as apt runs once only; then all others at the same time, as few keep two cores busy. */
+async function ensureAll(parts: readonly Part[], print: Print): Promise<readonly string[]> {
+  for (const part of parts) if (part.kind === 'machine') await ensurePart(part, print);
+  return Promise.all(parts.map((part) => ensurePart(part, print)));
 }
 
-async function ensureCached(part: CachedPart, print: Print): Promise<string> {
-  const folder = partFolder(part);
-  if (existsSync(folder)) return folder;
-  await ensureAll([...part.tools, ...part.inputs], print);
-  await locked(part, print, async () => {
-    if (existsSync(folder)) return;
-    using log = openBuildLog(logOf(part));
-    announce(part, log, print);
-    await buildInto(folder, part, log);
-  });
-  return folder;
-}
-
-async function buildInto(folder: string, part: CachedPart, log: BuildLog): Promise<void> {
+async function build(part: CachedPart, log: BuildLog): Promise<void> {
   await removeUnfinished(part, log);
   const site = mkdtempSync(join(cacheFolder(), `${unfinished}${part.name}-`));
   await part.build({ folder: site, log, input: partFolder });
   chmodSync(site, 0o755);
-  renameSync(site, folder);
+  renameSync(site, partFolder(part));
 }
 
 const unfinished = '.unfinished-';
 
 /** Only called under the part's lock: whoever began these folders has ended. */
-async function removeUnfinished(part: CachedPart, log: BuildLog): Promise<void> {
-  const prefix = `${unfinished}${part.name}-`;
-  const left = readdirSync(cacheFolder()).filter((name) => isUnfinished(name, prefix));
+async function removeUnfinished({ name }: CachedPart, log: BuildLog): Promise<void> {
+  // mkdtemp adds six letters, so the name of one part is never taken for the beginning of another's.
+  const left = globSync(`${unfinished}${name}-??????{,.scratch}`, { cwd: cacheFolder() });
   // ostree marks a deployment immutable; a build that was stopped in between leaves it so.
   const remove = 'rm -rf "$1" || { chattr -R -f -i "$1"; rm -rf "$1"; }';
-  for (const name of left) {
-    await log.run({ argv: ['sh', '-c', remove, 'sh', join(cacheFolder(), name)] });
-  }
-}
-
-/** mkdtemp adds six letters, so the name of one part is never taken for the beginning of another's. */
-function isUnfinished(name: string, prefix: string): boolean {
-  return name.startsWith(prefix) && /^.{6}(\.scratch)?$/.test(name.slice(prefix.length));
-}
-
-/** Parts of the machine one after the other, as apt runs once only; then all others at the same time, as few keep two cores busy. */
-async function ensureAll(parts: readonly Part[], print: Print): Promise<readonly string[]> {
-  for (const part of parts) if (part.kind === 'machine') await ensureMachine(part, print);
-  return Promise.all(parts.map((part) => ensurePart(part, print)));
-}
-
-async function locked(part: Part, print: Print, work: () => Promise<void>): Promise<void> {
-  mkdirSync(cacheFolder(), { recursive: true });
-  const lock = await takeLock(join(cacheFolder(), `${part.name}.lock`), (since) => {
-    print(
-      `${part.name}: waiting for another process, which makes it since ${since.toTimeString().slice(0, 8)} (about ${part.cost}; log ${logOf(part)})`,
-    );
-  });
-  try {
-    await work();
-  } finally {
-    await lock.release();
-  }
-}
-
-function logOf(part: Part): string {
-  return join(cacheFolder(), 'logs', `${part.name}.log`);
-}
-
-function announce(part: Part, log: BuildLog, print: Print): void {
-  print(`${part.name}: making ${part.purpose} (about ${part.cost}; log ${log.path})`);
+  for (const one of left)
+    await log.run({ argv: ['sh', '-c', remove, 'sh', join(cacheFolder(), one)] });
 }
 
 /** A lock file that this process holds. */
@@ -166,18 +130,14 @@ async function tryLock(path: string, how: string): Promise<Lock | undefined> {
   };
 }
 
-const tailLines = 25;
-
 /** Opens an empty log file; commands run through it leave all their output there. */
-export function openBuildLog(path: string): BuildLog & Disposable {
+function openBuildLog(path: string): BuildLog & Disposable {
   mkdirSync(dirname(path), { recursive: true });
   const descriptor = openSync(path, 'w');
   return {
     path,
     run: (command) => runLogged(command, descriptor, path),
-    [Symbol.dispose]() {
-      closeSync(descriptor);
-    },
+    [Symbol.dispose]: () => closeSync(descriptor),
   };
 }
 
@@ -192,10 +152,6 @@ async function runLogged(command: Command, descriptor: number, path: string): Pr
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   if (code === 0) return;
   const how = signal === null ? `ended with code ${String(code)}` : `was ended by ${signal}`;
-  throw new PartError(`${program} ${how}; the end of ${path}:\n${tailOf(path)}`);
-}
-
-function tailOf(path: string): string {
-  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-  return lines.slice(-tailLines).join('\n');
+  const tail = readFileSync(path, 'utf8').trimEnd().split('\n').slice(-25).join('\n');
+  throw new PartError(`${program} ${how}; the end of ${path}:\n${tail}`);
 }

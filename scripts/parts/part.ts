@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 
@@ -96,6 +96,14 @@ export function cacheFolder(): string {
 export function partFolder(part: CachedPart): string {
   return join(cacheFolder(), `${part.name}-${partHash(part)}`);
 }
+
+/** Whether a part is made. */
+export const isHere = (part: Part): boolean =>
+  part.kind === 'cached' ? existsSync(partFolder(part)) : part.isReady();
+
+/** Where a part is, or will be: a folder, or the path of a program. */
+export const placeOf = (part: Part): string =>
+  part.kind === 'cached' ? partFolder(part) : part.where();
 
 /** Twelve hex digits over all that makes a part: pin, files, inputs and this machine's architecture. */
 export function partHash(part: CachedPart): string {
