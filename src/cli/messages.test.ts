@@ -16,6 +16,18 @@ describe('failureText', () => {
     );
   });
 
+  it('shows no password of an address that stands in the wrong place', () => {
+    const hint = 'write http://USER:PASSWORD@HOST:PORT';
+    const context = { word: 'http://u:s3cret@h.example.com/a' };
+    const text = failureText(
+      failure('disk.busy', 'unexpected argument: http://u:s3cret@h.example.com', { context, hint }),
+    );
+    expect(text).toBe(
+      'failed: disk.busy: unexpected argument: http://***@h.example.com\n' +
+        `why: word http://***@h.example.com/a\nnext: ${hint}\n`,
+    );
+  });
+
   it('tells the circumstances where there is no cause', () => {
     const error = failure('disk.busy', 'in use', { context: { disk: '/dev/sda', holders: 2 } });
     expect(failureText(error)).toContain('\nwhy: disk /dev/sda, holders 2\n');

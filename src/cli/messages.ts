@@ -1,5 +1,6 @@
 import { renderDuration, seconds } from '../model/duration.ts';
 import { plainLine, plainText } from '../lib/plain-text.ts';
+import { shownText } from '../lib/shown-url.ts';
 import { AgentError, exitCodes, type FailureContext, type FailureKind } from '../model/failure.ts';
 import { cliFailure } from './failures.ts';
 
@@ -17,8 +18,10 @@ const unknownFailure = {
  */
 export function failureText(thrown: unknown, mask = (text: string) => text): string {
   const { code, hint } = thrown instanceof AgentError ? thrown : unknownFailure;
-  const lines = [`failed: ${code}: ${messageOf(thrown)}`, `why: ${why(thrown)}`, `next: ${hint}`];
-  return lines.map((line) => `${plainLine(mask(line))}\n`).join('');
+  // A word of the command line may be an address with a password.
+  const said = [`failed: ${code}: ${messageOf(thrown)}`, `why: ${why(thrown)}`];
+  const lines = [...said.map((line) => shownText(mask(line))), mask(`next: ${hint}`)];
+  return lines.map((line) => `${plainLine(line)}\n`).join('');
 }
 
 /** The exit code of a failure: that of its kind; anything unforeseen is a bug, 1. */
@@ -93,7 +96,7 @@ const firstFrame = (thrown: unknown): string => {
 
 /** Prints a note or a warning beside the output of a command: a line on standard error. */
 export const printNote = (kind: 'note' | 'warning', text: string): void => {
-  printError(`${kind}: ${plainLine(text)}\n`);
+  printError(`${kind}: ${plainLine(shownText(text))}\n`);
 };
 
 /**

@@ -38,7 +38,7 @@ async function watched(answers: readonly (RunStatus | Error)[], abortAfter = sec
 }
 
 describe('the status that a host serves', () => {
-  const url = 'http://192.0.2.7:9110/status';
+  const url = 'http://u:s3cret@192.0.2.7:9110/status';
   const { signal } = new AbortController();
   const read = (body: AsyncIterable<Uint8Array>) => {
     const reader = { open: () => Promise.resolve({ body, origin: url }) };
@@ -57,7 +57,7 @@ describe('the status that a host serves', () => {
   it('is none where its end does not come', async () => {
     await expect(read(serve('{"v":', false))).rejects.toMatchObject({
       code: 'cli.status-not-found',
-      message: `${url} does not answer to its end`,
+      message: 'http://192.0.2.7:9110/status does not answer to its end',
     });
   });
 });

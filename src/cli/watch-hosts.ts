@@ -7,6 +7,7 @@ import { limited } from '../engine/limit.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { readUpTo } from '../lib/read-up-to.ts';
+import { shownUrl } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -86,7 +87,7 @@ export function readHostStatus(
   signal: AbortSignal,
 ): Promise<RunStatus> {
   const notFound = (what: string): AgentError =>
-    cliFailure('cli.status-not-found', `${url} ${what}`);
+    cliFailure('cli.status-not-found', `${shownUrl(url)} ${what}`);
   const late = (): AgentError => notFound('does not answer to its end');
   return limited(clock, { limit: 2 * answersWithin, signal, late }, async (within) => {
     const { body } = await reader.open(url, { signal: within });
