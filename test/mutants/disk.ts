@@ -159,6 +159,11 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/block-devices.ts': [
     {
+      means: 'what is mounted by a loop device over the disk is lost',
+      from: ', ...(loops.get(device.kname) ?? [])',
+      to: '',
+    },
+    {
       means: 'nothing tells a multipath device from others',
       from: "of.type === 'mpath' ? (under ?? of) : of",
       to: 'of',

@@ -8,7 +8,8 @@ import { diskFailure } from './failures.ts';
 const foundNone = 32;
 
 /**
- * Every block device of the host, with every place where it is mounted.
+ * Every block device of the host, with every place where it is mounted; a loop device over another one, which lsblk does not
+ * show below it, is below it where something of it is mounted.
  * @throws AgentError `disk.unreadable`, `command.*`
  */
 export async function readBlockDevices(
@@ -16,7 +17,19 @@ export async function readBlockDevices(
   signal: AbortSignal,
 ): Promise<readonly BlockDevice[]> {
   const roots = await listBlockDevices(host, signal);
-  return withMounts(roots, (await host.readText(mountinfo, signal)) ?? '');
+  const mounted = withMounts(roots, (await host.readText(mountinfo, signal)) ?? '');
+  const loops = new Map<string, readonly BlockDevice[]>();
+  for (const loop of mounted.filter(({ type }) => type === 'loop')) {
+    if (withDescendants(loop).every(({ mountpoints }) => mountpoints.length === 0)) continue;
+    const backing = await host.readText(`/sys/block/${loop.kname}/loop/backing_file`, signal);
+    const { kname = '' } = deviceAt(mounted, backing?.trim() ?? '') ?? {};
+    loops.set(kname, [...(loops.get(kname) ?? []), loop]);
+  }
+  const complete = (device: BlockDevice): BlockDevice => ({
+    ...device,
+    children: [...device.children.map(complete), ...(loops.get(device.kname) ?? [])],
+  });
+  return mounted.map(complete);
 }
 
 /**

@@ -47,6 +47,29 @@ describe('disk/check', () => {
     expect(failure).toMatchObject({ code: 'disk.busy', kind: 'host' });
   });
 
+  it.each([
+    ['/dev/sda', ['/mnt'], 'disk.busy'],
+    ['/dev/sda1', ['/mnt'], 'disk.busy'],
+    ['/dev/sda1', [], undefined],
+    ['/dev/sdb', ['/mnt'], undefined],
+    ['/mnt/file.img', ['/mnt2'], undefined],
+  ])('of a loop device over %s that is mounted on %j: %s', async (backing, mountpoints, code) => {
+    const disks = [
+      blockDevice('sda', {}, [partition('sda1')]),
+      blockDevice('sdb'),
+      blockDevice('loop1', { type: 'loop', mountpoints }),
+    ];
+    const host = hostWith(...disks).withFile('/sys/block/loop1/loop/backing_file', `${backing}\n`);
+    const { failure } = await tryStep(checkDisk, { host, facts });
+    if (code === undefined) expect(failure).toBeUndefined();
+    else
+      expect(failure).toMatchObject({
+        code,
+        message: expect.stringContaining('/dev/loop1 is mounted on /mnt') as string,
+        hint: expect.stringContaining('umount /mnt; losetup --detach /dev/loop1') as string,
+      });
+  });
+
   it('is busy when a process has the disk open for two minutes', async () => {
     const clock = fakeClock();
     const host = hostWith(blockDevice('sda'))
