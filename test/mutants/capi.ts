@@ -4,6 +4,11 @@ import type { MutantsByFile } from './mutant.ts';
 export const capiMutants: MutantsByFile = {
   'src/capi/control-plane/view.ts': [
     {
+      means: 'the kubeconfig of an earlier control plane of the name is taken for that of this one',
+      from: 'found && (isFree || isControlledBy(found, uid)) ? found : undefined',
+      to: 'found',
+    },
+    {
       means: 'an action of a control plane that is gone is done for another one of its name',
       from: 'if (controlPlane?.metadata.uid !== uid || controlPlane === undefined) return undefined;',
       to: 'if (controlPlane === undefined) return undefined;',

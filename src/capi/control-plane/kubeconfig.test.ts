@@ -3,6 +3,7 @@ import { createPki } from '../../../mocks/kube/pki.ts';
 import {
   bootstrapIn,
   capiNamespace,
+  conditionIn,
   managementCluster,
   report,
   runControlPlanes,
@@ -29,10 +30,22 @@ const secretIn = (kube: FakeKube): KubeObject | undefined =>
 const valueIn = (kube: FakeKube): string =>
   Buffer.from(textAt(secretIn(kube), 'data', 'value'), 'base64').toString();
 
+/** A signer that has two certificates of 30 days, made before a clock runs. */
+async function signer(): Promise<() => Promise<string | undefined>> {
+  const pki = await createPki();
+  const issued = [1, 2].map(() => pki.issueFor({ name: 'bootwright-control-plane' }));
+  const certificates = (await Promise.all(issued)).map(({ certificate }) =>
+    Buffer.from(certificate).toString('base64'),
+  );
+  return () => Promise.resolve(certificates.shift());
+}
+
 /** A control plane whose bootstrap is complete, and the requests for certificates that its cluster saw. */
 async function complete(
   sign: (request: KubeObject) => Promise<string | undefined>,
   start = Date.now(),
+  /** Owners of a Secret that has the name of its kubeconfig. */
+  taken?: readonly object[],
 ) {
   const kube = managementCluster();
   const guest = fakeKube();
@@ -67,6 +80,13 @@ async function complete(
     },
     data: { kubeconfig: Buffer.from(installers).toString('base64') },
   });
+  const named = { name: 'demo-kubeconfig', namespace: capiNamespace };
+  const labels = { 'cluster.x-k8s.io/cluster-name': 'demo' };
+  if (taken !== undefined)
+    kube.put(secrets, {
+      metadata: { ...named, labels, ...{ ownerReferences: taken } },
+      data: { value: Buffer.from('theirs').toString('base64') },
+    });
   const ended = runControlPlanes({ kube, clock, guest, installer: made, signal: stop.signal });
   const pass = async (time: number, step = 250): Promise<void> => {
     for (let passed = 0; passed < time; passed += step) {
@@ -87,14 +107,7 @@ async function complete(
 
 describe('the kubeconfig of a Cluster', () => {
   it("has a certificate of the cluster's own signer, renewed at half of its life", async () => {
-    const pki = await createPki();
-    const issued = [1, 2].map(() => pki.issueFor({ name: 'bootwright-control-plane' }));
-    const certificates = (await Promise.all(issued)).map(({ certificate }) =>
-      Buffer.from(certificate).toString('base64'),
-    );
-    const { kube, guest, seen, pass, end } = await complete(() =>
-      Promise.resolve(certificates.shift()),
-    );
+    const { kube, guest, seen, pass, end } = await complete(await signer());
     const content = readPkcs10(seen[0] ?? '');
     expect(content).toMatchObject({
       ...{ commonNames: ['bootwright-control-plane'], otherSubject: [] },
@@ -113,14 +126,33 @@ describe('the kubeconfig of a Cluster', () => {
     await end();
   });
 
+  it.each([
+    [
+      'of another control plane, which is said, until that is gone',
+      [{ uid: 'former', controller: true }],
+    ],
+    ['of a user, which stays', undefined],
+  ])('is not written into a Secret %s', async (_, ownerReferences) => {
+    const { kube, pass, end } = await complete(await signer(), Date.now(), ownerReferences ?? []);
+    expect(valueIn(kube)).toBe('theirs');
+    const isOfUser = ownerReferences === undefined;
+    expect(conditionIn(kube, 'KubeconfigAvailable')).toBe(
+      isOfUser ? 'True Available' : 'False WaitingForAPI',
+    );
+    expect(conditionIn(kube, 'MachinesCreated')).toBe(
+      isOfUser ? 'True Created' : 'False CreationFailed',
+    );
+    kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-kubeconfig' });
+    await pass(minutes(1), seconds(1));
+    expect(valueIn(kube)).toContain('https://api.demo.test:6443');
+    await end();
+  });
+
   it.each([hours(24) * -400, hours(24) * 400])(
     'is renewed in time where the clock of the cluster is another one, by %d ms',
     async (difference) => {
-      const pki = await createPki();
-      const { kube, seen, pass, end } = await complete(async () => {
-        const { certificate } = await pki.issueFor({ name: 'bootwright-control-plane' });
-        return Buffer.from(certificate).toString('base64');
-      }, Date.now() + difference);
+      const sign = await signer();
+      const { kube, seen, pass, end } = await complete(sign, Date.now() + difference);
       const first = valueIn(kube);
       await pass(hours(24) * 10, hours(6));
       expect(seen).toHaveLength(1);

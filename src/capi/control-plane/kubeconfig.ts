@@ -19,7 +19,7 @@ import {
 } from './view.ts';
 import type { Guests } from './guest.ts';
 import type { ControlPlaneScope } from './perform.ts';
-import { createOnce, refOf, secretData } from '../objects.ts';
+import { createOnce, isControlledBy, refOf, secretData } from '../objects.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 
 interface RenewScope extends ControlPlaneScope, Pick<Ports, 'random'> {}
@@ -68,7 +68,9 @@ function dueAt({ clock }: RenewScope, view: ControlPlaneView): number | undefine
   const mayRenew = !isPaused && !isDeleting && isBootstrapComplete && hasAssets;
   if (!mayRenew || view.kubeconfig === undefined) return undefined;
   const at = Date.parse(view.kubeconfig.metadata.annotations?.[ownNames.renewAt] ?? '');
-  return Number.isNaN(at) ? 0 : at;
+  if (!Number.isNaN(at)) return at;
+  // That of a user is kept (Cluster API, control plane of kubeadm).
+  return isControlledBy(view.kubeconfig, view.controlPlane.metadata.uid) ? 0 : undefined;
 }
 
 interface InGuest {

@@ -270,8 +270,8 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     const kubeconfig = await readAsset(kube, view, { key: assetKeys.kubeconfig, signal });
     if (cluster === undefined || kubeconfig === undefined) return;
     const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
-    if (await createOnce(kube, { kind: secrets, object }, signal))
-      note('info', `the API of Cluster ${cluster.metadata.name} answers`);
+    await createOwned(kube, controlPlane)(secrets, object, signal);
+    note('info', `the API of Cluster ${cluster.metadata.name} answers`);
   },
 };
 

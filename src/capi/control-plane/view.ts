@@ -1,4 +1,5 @@
 import { jobs, secretMetadata, secrets } from '../../cluster/kinds.ts';
+import { listAt } from '../../layering/api/cluster-object.ts';
 import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -38,7 +39,7 @@ export interface ControlPlaneView {
   readonly configs: ReadonlyMap<string, BootstrapConfig>;
   /** Metadata of the Secret with the installer's files, also of one of an earlier control plane of the name. */
   readonly assets: KubeObject | undefined;
-  /** Metadata of its Secret. */
+  /** Metadata of its Secret, or of one of a user; not of one of an earlier control plane of the name. */
   readonly kubeconfig: KubeObject | undefined;
 }
 
@@ -158,12 +159,15 @@ interface Parts extends Pick<ControlPlaneView, 'cluster' | 'assets' | 'kubeconfi
 
 function viewOf(
   controlPlane: OpenShiftControlPlane,
-  { machines, configs, ...parts }: Parts,
+  { machines, configs, kubeconfig: found, ...parts }: Parts,
 ): ControlPlaneView {
   const allMachines = machines as readonly Machine[];
+  const { uid } = controlPlane.metadata;
+  const isFree = listAt(found, 'metadata', 'ownerReferences').length === 0;
   return {
     ...{ ...parts, controlPlane, allMachines },
-    machines: allMachines.filter((one) => isControlledBy(one, controlPlane.metadata.uid)),
+    kubeconfig: found && (isFree || isControlledBy(found, uid)) ? found : undefined,
+    machines: allMachines.filter((one) => isControlledBy(one, uid)),
     configs: new Map(
       (configs as readonly BootstrapConfig[]).map((config) => [config.metadata.name, config]),
     ),
