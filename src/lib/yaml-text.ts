@@ -86,6 +86,11 @@ export function parseYamlStream(
       for (const error of document.errors)
         error.message = error.message.replace(/(?<=\w): .*$/s, '');
       document.errors.push(...contentErrors(document, hasAliases));
+      const { yaml } = document.directives;
+      if (rest.version === '1.1' && yaml.version !== '1.1')
+        document.errors.push(
+          errorAt(0, 'BAD_DIRECTIVE', `Kubernetes reads YAML 1.1: remove %YAML ${yaml.version}`),
+        );
       document.errors.sort((one, other) => one.pos[0] - other.pos[0]);
     }
     return documents;

@@ -69,6 +69,7 @@ describe('readObjects', () => {
 
   it.each([
     ['a: [1', 'layering.malformed-file', /f\.yaml:1/],
+    ['%YAML 1.2\n---\na: 0644', 'layering.malformed-file', /f\.yaml:1: .*%YAML 1\.2/],
     ['a: 1\na: 2\n', 'layering.malformed-file', /f\.yaml:2/],
     ['- a\n', 'layering.wrong-object', /f\.yaml:1: an object is expected, and this is a list/],
     ['a: *b', 'layering.malformed-file', /f\.yaml:1: the alias has no anchor before it/],
