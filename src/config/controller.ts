@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { Secret } from '../model/secret.ts';
 import {
   controllerVariable,
   type Environment,
@@ -67,10 +66,10 @@ export async function readControllerSettings(
 /** The token of the file; that of the variable only where there is no such file. Without either it is empty. */
 async function readToken(environment: Environment, path: string): Promise<Given> {
   const text = await ifPresent(readFile(path, 'utf8')).catch(notRead(path));
-  if (text !== undefined) return { value: new Secret(text.trim()), origin: `file ${path}` };
   const [name, token] = controllerVariable(environment, 'PULL_SECRET_TOKEN') ?? [
     'PULL_SECRET_TOKEN',
     '',
   ];
-  return { value: new Secret(token.trim()), origin: variableOrigin(name) };
+  const origin = text === undefined ? variableOrigin(name) : `file ${path}`;
+  return { value: readValue('service.token', (text ?? token).trim(), origin), origin };
 }

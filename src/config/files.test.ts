@@ -1,6 +1,9 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { containerLayer, findUnopened, secretFrom, secretsToRead } from './files.ts';
+import { containerLayer, findUnopened, readSecretFiles, secretsToRead } from './files.ts';
 import { checkConfig } from './load.ts';
 import type { SettingKey } from './settings.ts';
 
@@ -49,13 +52,16 @@ describe('secretsToRead', () => {
     ]);
     expect(secretsToRead(given)).toEqual([]);
   });
-});
 
-describe('secretFrom', () => {
-  it('takes the line break at the end away', () => {
-    const { value, origin } = secretFrom('abc\n', '/t');
-    expect((value as Secret).reveal()).toBe('abc');
-    expect(origin).toBe('file /t');
+  it('is read from the file as from a variable', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'bootwright-secrets-'));
+    const path = join(folder.path, 'token');
+    const given = new Map([['service.tokenFile', { value: path, origin: 'flag' }] as const]);
+    await writeFile(path, 'abc\n');
+    const { value, origin } = (await readSecretFiles([given])).get('service.token') ?? {};
+    expect([(value as Secret).reveal(), origin]).toEqual(['abc', `file ${path}`]);
+    await writeFile(path, 'abc\ndef\n');
+    await expect(readSecretFiles([given])).rejects.toMatchObject({ code: 'config.invalid-value' });
   });
 });
 

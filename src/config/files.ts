@@ -1,9 +1,9 @@
 import { join } from 'node:path/posix';
 import { type FileKind, ifPresent, readFileOf, tryToOpen } from '../adapters/file-access.ts';
 import { readWriterArgs } from '../lib/writer-args.ts';
-import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
+import { readValue } from './read-value.ts';
 import type { Config } from './schema.ts';
 import {
   type Given,
@@ -40,12 +40,14 @@ export async function readContainer(path = containerFile): Promise<Layer> {
 
 /**
  * Reads the secrets that only a file gives.
- * @throws AgentError `config.file-not-read`
+ * @throws AgentError `config.file-not-read`, `config.invalid-value`
  */
 export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> {
   const wanted = secretsToRead(mergeLayers(layers));
   const read = wanted.map(async ({ key, path, origin }) => {
-    return [key, secretFrom(await readNamed({ path, kind: 'secret', origin }), path)] as const;
+    const text = await readNamed({ path, kind: 'secret', origin });
+    const from = `file ${path}`;
+    return [key, { value: readValue(key, text, from), origin: from }] as const;
   });
   return new Map(await Promise.all(read));
 }
@@ -168,9 +170,3 @@ export function secretsToRead(given: Layer): readonly SecretToRead[] {
     return [{ key, path, origin: given.get(file)?.origin ?? 'default' }];
   });
 }
-
-/** A secret as a file holds it: the line break at its end does not belong to it. */
-export const secretFrom = (text: string, path: string): Given => ({
-  value: new Secret(text.trimEnd()),
-  origin: `file ${path}`,
-});

@@ -50,6 +50,19 @@ describe('readValue', () => {
     expect(inspect(value)).not.toContain('hidden');
   });
 
+  it.each(['hidden\n', 'hidden\r\n'])('takes the line break at the end of %j away', (text) => {
+    expect((readValue('service.token', text, 'here') as Secret).reveal()).toBe('hidden');
+  });
+
+  it.each(['hidden\nhidden', 'hidden\u2026', '\ufeffhidden', 'hid\0den'])(
+    'refuses the token %j, which no header carries',
+    (text) => {
+      const read = () => readValue('service.token', text, 'here');
+      expect(read).toThrow(/^here: the token has a line break/);
+      expect(read).not.toThrow(/hid/);
+    },
+  );
+
   it.each<[SettingKey, string]>([
     ['role', 'mastre'],
     ['registries.ca', 'https://example.com/ca.pem'],

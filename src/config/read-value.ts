@@ -34,7 +34,7 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   },
   place: (key, text, origin) =>
     /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text,
-  secret: (_, text) => new Secret(text),
+  secret: readSecret,
   url: readUrl,
   sha256: readerOf(
     (text) => (text === '' || /^[0-9a-f]{64}$/.test(text) ? text : undefined),
@@ -154,6 +154,16 @@ function readWord(
 /** Whether a percent sign in the user or the password begins no escape; Go's programs refuse it too. */
 const hasBadEscape = (address: string): boolean =>
   /%(?![0-9a-f]{2})/i.test(/^https?:\/\/([^/?#]*)@/i.exec(address)?.[1] ?? '');
+
+/** The line break at the end of a secret does not belong to it. */
+function readSecret(key: SettingKey, text: string, origin: string): Secret {
+  const secret = text.trimEnd();
+  if (key !== 'service.token' || !/[^\t -~\u0080-\u00ff]/.test(secret)) return new Secret(secret);
+  throw invalid(key, origin, {
+    what: 'the token has a line break, or another character that no HTTP header carries',
+    write: 'the token alone, in one line of ASCII',
+  });
+}
 
 function readUrl(key: SettingKey, text: string, origin: string): string {
   if (text === '') return text;
