@@ -128,9 +128,7 @@ export function manPage(): string {
     '.SH FILES',
     ...files().flatMap(tagged),
     '.SH "SEE ALSO"',
-    ...seeAlso.map(
-      ([name, section], at) => `.BR ${name} (${section})${at + 1 < seeAlso.length ? ',' : ''}`,
-    ),
+    `.BR ${seeAlso.join(',\n.BR ')}`,
     '',
   ].join('\n');
 }
@@ -147,16 +145,14 @@ function releaseDate(): string {
 /** What an install reads and leaves on its host, by the paths that it has unless a setting says otherwise. */
 function files(): readonly HelpRow[] {
   const { config } = checkConfig([]);
+  const atAnyTime = (path: string): string => path.replace(/[\dTZ]+(?=\.)/, 'TIME');
   return [
     [defaultConfigFile, 'settings of this host'],
     [journalPathFor(config), 'what a run did, by which the next one continues'],
     [statusPathFor(config), 'where the run is: what "bootwright status" prints'],
+    [atAnyTime(bundlePathFor(config, 0)), 'logs of a failed run, for "bootwright logs read"'],
     [
-      bundlePathFor(config, 0).replace(/[\dTZ]+(?=\.)/, 'TIME'),
-      'logs of a failed run, for "bootwright logs read"',
-    ],
-    [
-      bundlePathFor(config, 0, 'logs').replace(/[\dTZ]+(?=\.)/, 'TIME'),
+      atAnyTime(bundlePathFor(config, 0, 'logs')),
       'logs that "bootwright logs collect" has collected, for "bootwright logs read"',
     ],
     [config.log.file, 'log'],
@@ -165,15 +161,9 @@ function files(): readonly HelpRow[] {
 
 /** Manuals of what it runs, or is run by. */
 const seeAlso = [
-  ['bootc', 8],
-  ['coreos\\-installer', 8],
-  ['nm\\-settings\\-keyfile', 5],
-  ['nsenter', 1],
-  ['podman', 1],
-  ['podman\\-systemd.unit', 5],
-  ['rpm\\-ostree', 1],
-  ['ssh', 1],
-] as const;
+  ...['bootc (8)', 'coreos\\-installer (8)', 'nm\\-settings\\-keyfile (5)', 'nsenter (1)'],
+  ...['podman (1)', 'podman\\-systemd.unit (5)', 'rpm\\-ostree (1)', 'ssh (1)'],
+];
 
 const commandManual = (place: ProgramCommand): readonly string[] => [
   `.SS ${quoted(nameOf(place))}`,

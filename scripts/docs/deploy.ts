@@ -8,8 +8,6 @@ import {
 } from '../../src/controllers/pools/manifests.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
-const folder = 'deploy/controller';
-
 /** Names of the files, by those that a bootstrap host writes. */
 const fileNames: Readonly<Record<string, string>> = {
   nm: 'namespace',
@@ -35,7 +33,7 @@ const settings = {
 
 /**
  * Files that are applied by hand: the objects of the controller as a bootstrap host gives them to its cluster, and those
- * of layering in a living one.
+ * by which pools are run where the Machine Config Operator does not.
  */
 export function deployFiles(): Readonly<Record<string, string>> {
   const given = Object.entries(settings).map(
@@ -43,62 +41,56 @@ export function deployFiles(): Readonly<Record<string, string>> {
   );
   const { config } = checkConfig([new Map(given)]);
   const made = new Map(controllerManifests(config).map(({ name, content }) => [name, content]));
+  // The secret with the token is made by hand: no file of a tree holds one.
+  if (Object.keys(fileNames).length + 1 !== made.size)
+    throw new Error('a manifest of the controller has no file here');
   const files = Object.entries(fileNames).map(([from, to]) => {
     const content = made.get(`assisted-installer-controller-${from}.yaml`);
     if (content === undefined) throw new Error(`the bootstrap host writes no manifest ${from}`);
-    return [`${folder}/${to}.yaml`, content] as const;
+    return [`${to}.yaml`, content] as const;
   });
-  // The secret with the token is made by hand: no file of a tree holds one.
-  if (files.length + 1 !== made.size)
-    throw new Error('a manifest of the controller has no file here');
-  const names = Object.values(fileNames).map((name) => `${name}.yaml`);
-  return {
-    ...Object.fromEntries(files),
-    [`${folder}/kustomization.yaml`]: kustomization('docs/controller.md', names),
-    ...layeringFiles(),
-  };
-}
-
-const layeringFolder = 'deploy/layering';
-
-/** The objects by which pools are run where the Machine Config Operator does not. */
-function layeringFiles(): Readonly<Record<string, string>> {
-  const made = [
+  const layering = [
     ...named('controller', nodeControllerManifests('bootwright')),
     ...named('build', buildAccountManifests()),
     ...named('agent', nodeAgentManifests('bootwright')),
   ];
-  const names = made.map(([name]) => name);
-  return Object.fromEntries([
-    ...made.map(([name, object]) => [`${layeringFolder}/${name}`, renderYaml(object)] as const),
-    [`${layeringFolder}/kustomization.yaml`, kustomization('docs/node.md', names)],
-  ]);
+  return {
+    ...folderOf('deploy/controller', files, 'docs/controller.md'),
+    ...folderOf('deploy/layering', layering, 'docs/node.md'),
+  };
 }
+
+/** A folder for `kubectl apply -k`; the guide says what to set before. */
+const folderOf = (
+  folder: string,
+  files: readonly (readonly [name: string, content: string])[],
+  guide: string,
+): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(files.map(([name, content]) => [`${folder}/${name}`, content])),
+  [`${folder}/kustomization.yaml`]: `# This folder is written by \`npm run docs\`. ${guide} says what to set before it is applied.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+${files.map(([name]) => `  - ${name}\n`).join('')}images:
+  - name: bootwright
+    newName: registry.example/bootwright
+    newTag: latest
+`,
+});
 
 /** Files by what they are of: `agent-role.yaml`, and `agent-role-in-default.yaml` beside the role of another namespace. */
 function named(
   of: string,
   objects: readonly KubeObject[],
-): readonly (readonly [string, KubeObject])[] {
+): readonly (readonly [name: string, content: string])[] {
   const home = objects[0]?.metadata.namespace;
   return objects.map((object) => {
     const { namespace = home } = object.metadata;
     const place = namespace === home ? '' : `-in-${namespace}`;
-    return [`${of}-${fileNameOf(object.kind ?? '')}${place}.yaml`, object];
+    return [`${of}-${fileNameOf(object.kind ?? '')}${place}.yaml`, renderYaml(object)];
   });
 }
 
 /** `ServiceAccount` as `service-account`. */
 const fileNameOf = (kind: string): string =>
   kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
-
-const kustomization = (guide: string, resources: readonly string[]): string =>
-  `# This folder is written by \`npm run docs\`. ${guide} says what to set before it is applied.
-apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources:
-${resources.map((name) => `  - ${name}\n`).join('')}images:
-  - name: bootwright
-    newName: registry.example/bootwright
-    newTag: latest
-`;

@@ -25,23 +25,27 @@ const declaration = /^export const \w+Failures = \{/m;
  */
 export async function everyFailure(): Promise<readonly CodedRow[]> {
   const files = globSync('src/**/*.ts', { cwd: root })
-    .filter((file) => declaration.test(readFileSync(resolve(root, file), 'utf8')))
-    .sort();
-  const tables = await Promise.all(files.map(tablesIn));
-  const rows = tables
-    .flat()
-    .flatMap((table) => Object.entries(table).map(([code, row]) => ({ code, ...row })));
-  const codes = rows.map(({ code }) => code);
-  const twice = codes.find((code, index) => codes.indexOf(code) !== index);
-  if (twice !== undefined) throw new RangeError(`${twice} is in two tables`);
-  return rows.sort((one, other) => (one.code < other.code ? -1 : 1));
+    .map((file) => resolve(root, file))
+    .filter((file) => declaration.test(readFileSync(file, 'utf8')));
+  const modules = await Promise.all(files.map((file) => import(file) as Promise<object>));
+  const rows = modules
+    .flatMap((exports) => Object.entries(exports) as [string, FailureTable][])
+    .filter(([name]) => name.endsWith('Failures'))
+    .flatMap(([, table]) => Object.entries(table).map(([code, row]) => ({ code, ...row })))
+    .sort((one, other) => (one.code < other.code ? -1 : 1));
+  const twice = rows.find(({ code }, index) => code === rows[index + 1]?.code);
+  if (twice !== undefined) throw new RangeError(`${twice.code} is in two tables`);
+  return rows;
 }
 
-async function tablesIn(file: string): Promise<readonly FailureTable[]> {
-  const exports = (await import(resolve(root, file))) as Record<string, unknown>;
-  return Object.entries(exports)
-    .filter(([name]) => name.endsWith('Failures'))
-    .map(([, table]) => table as FailureTable);
+/**
+ * Holds codes that a page names to be those of failures.
+ * @throws RangeError that names the file with another one
+ */
+export async function requireCodes(named: readonly string[], file: string): Promise<void> {
+  const codes = new Set((await everyFailure()).map(({ code }) => code));
+  const unknown = named.find((code) => !codes.has(code));
+  if (unknown !== undefined) throw new RangeError(`${file}: no failure ${unknown}`);
 }
 
 const whoActs: Readonly<Record<FailureKind, string>> = {

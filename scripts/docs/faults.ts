@@ -15,7 +15,7 @@ import {
   requestKinds,
 } from '../../test/contract/faults/requests.ts';
 import { renderDuration } from '../../src/model/duration.ts';
-import { everyFailure } from './errors.ts';
+import { requireCodes } from './errors.ts';
 import { codeCell, pageOf, sections, table } from './markdown.ts';
 
 /**
@@ -23,12 +23,11 @@ import { codeCell, pageOf, sections, table } from './markdown.ts';
  * @throws RangeError for a code that no failure has
  */
 export async function faultsPage(): Promise<string> {
-  const codes = new Set((await everyFailure()).map(({ code }) => code));
-  const ofRequests = requestKinds.flatMap(({ endings }) =>
-    Object.values(endings).flatMap(({ code }) => code ?? []),
+  const rows = [...requestKinds, ...commandRows];
+  const codes = rows.flatMap(({ endings }) =>
+    Object.values<{ code?: string }>(endings).flatMap(({ code }) => code ?? []),
   );
-  const unknown = [...ofRequests, ...commandCodes()].find((code) => !codes.has(code));
-  if (unknown !== undefined) throw new RangeError(`test/contract/faults: no failure ${unknown}`);
+  await requireCodes(codes, 'test/contract/faults');
   return pageOf('faults', {
     faults: table(['Fault', 'What happens'], Object.entries(faults)),
     requests: sections(requestKinds.flatMap(section)),
@@ -76,26 +75,11 @@ const commandRows: readonly CommandRow[] = [
 ];
 const kindsOfCommand = Object.keys(commandFaults) as CommandFault[];
 
-/** Every code that the table of commands names. */
-const commandCodes = (): readonly string[] =>
-  commandRows.flatMap(({ endings }) => Object.values(endings).flatMap(({ code }) => code ?? []));
-
-/** A line for the commands of a step that end alike. */
-interface Line {
-  readonly step: string;
-  readonly commands: readonly string[];
-  readonly cells: readonly string[];
-}
-
-/** The lines of each area, in the order of their steps. */
+/** The lines of each area, in the order of their steps: one for the commands of a step that end alike. */
 function areas(): readonly (readonly [area: string, lines: readonly (readonly string[])[]])[] {
   const lines = commandRows.flatMap(({ where, alike = {}, endings }) =>
     [where, alike].flatMap((places) =>
-      Object.entries(places).map(([step, commands]): Line => ({
-        step,
-        commands,
-        cells: kindsOfCommand.map((fault) => cellOf(endings[fault])),
-      })),
+      Object.entries(places).map(([step, commands]) => ({ step, commands, endings })),
     ),
   );
   const sorted = lines.toSorted(
@@ -103,13 +87,12 @@ function areas(): readonly (readonly [area: string, lines: readonly (readonly st
       one.step.localeCompare(other.step, 'en') ||
       (one.commands[0] ?? '').localeCompare(other.commands[0] ?? '', 'en'),
   );
-  const byArea = Map.groupBy(sorted, ({ step }) => step.replace(/\/.*/, ''));
-  return [...byArea].map(([area, ofArea]) => [
+  return [...Map.groupBy(sorted, ({ step }) => step.replace(/\/.*/, ''))].map(([area, ofArea]) => [
     area,
-    ofArea.map(({ step, commands, cells }) => [
+    ofArea.map(({ step, commands, endings }) => [
       codeCell(step),
       commands.map(codeCell).join(', '),
-      ...cells,
+      ...kindsOfCommand.map((fault) => cellOf(endings[fault])),
     ]),
   ]);
 }

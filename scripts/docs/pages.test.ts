@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { settingKeys } from '../../src/config/settings.ts';
 import { variableOf } from '../../src/config/environment.ts';
 import { everyFailure } from './errors.ts';
-import { generatedPages } from './pages.ts';
+import { generatedPages } from '../docs.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const pages = await generatedPages();

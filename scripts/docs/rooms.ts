@@ -5,7 +5,6 @@ import { readSources, sizeOf } from '../lint/measures.ts';
 import { codeCell, table } from './markdown.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/architecture.md');
-const heads = ['Folder', 'Files', 'Lines', 'Subject'];
 
 /** Folders of the tree that are a room each; what is deeper belongs to them. */
 const patterns = ['src/', 'src/*/', 'src/layering/*/', 'src/steps/*/', 'mocks/', 'scripts/'];
@@ -16,27 +15,24 @@ const patterns = ['src/', 'src/*/', 'src/layering/*/', 'src/steps/*/', 'mocks/',
  */
 export async function architecturePage(): Promise<string> {
   const text = readFileSync(page, 'utf8');
-  const lines = text.split('\n');
-  const first = lines.findIndex((line) => line.startsWith('| Folder '));
-  const height = lines.slice(first).findIndex((line) => !line.startsWith('|'));
-  const subjects = new Map(
-    lines.slice(first + 2, first + height).map((line) => {
-      const cells = line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim());
-      return [(cells[0] ?? '').replaceAll('`', ''), cells.at(-1) ?? ''];
-    }),
-  );
+  const [written = ''] = /^\| Folder (?:.*\n\|)*.*/m.exec(text) ?? [];
+  const rows = written.matchAll(/^\| `(\S+)` .* \| +(\S.*?) *\|$/gm);
+  const subjects = new Map([...rows].map(([, folder = '', subject = '']) => [folder, subject]));
   const sources = readSources();
-  const folders = patterns.flatMap((pattern) =>
-    globSync(pattern, { cwd: resolve(page, '../..') }).map((path) => path.replace(/\/$/, '')),
-  );
-  const rooms = folders.filter((folder) => sizeOf(sources, folder).files > 0);
+  const rooms = patterns
+    .flatMap((pattern) => globSync(pattern, { cwd: resolve(page, '../..') }))
+    .map((path) => path.replace(/\/$/, ''))
+    .filter((folder) => sizeOf(sources, folder).files > 0);
   const known = [...subjects.keys()].filter((folder) => rooms.includes(folder));
   const fresh = rooms.filter((folder) => !known.includes(folder)).sort();
-  const rows = [...known, ...fresh].map((folder) => {
-    const { files, lines: length } = sizeOf(sources, folder);
-    const rounded = Number(length.toPrecision(2)).toLocaleString('en');
+  const cells = [...known, ...fresh].map((folder) => {
+    const { files, lines } = sizeOf(sources, folder);
+    const rounded = Number(lines.toPrecision(2)).toLocaleString('en');
     return [codeCell(folder), String(files), rounded, subjects.get(folder) ?? ''];
   });
-  lines.splice(first, height, table(heads, rows));
-  return format(lines.join('\n'), { parser: 'markdown', printWidth: 100 });
+  const made = table(['Folder', 'Files', 'Lines', 'Subject'], cells);
+  return format(
+    text.replace(written, () => made),
+    { parser: 'markdown', printWidth: 100 },
+  );
 }

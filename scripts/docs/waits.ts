@@ -6,14 +6,12 @@ import { renderDuration, unlimited } from '../../src/model/duration.ts';
 import { stageLimits } from '../../src/model/stage.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
-import { everyFailure } from './errors.ts';
+import { requireCodes } from './errors.ts';
 import { codeCell, pageOf, table } from './markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
 /** Who ends a wait that does not come true. */
-type EndedBy = keyof typeof ends;
-
 const ends = {
   service: 'the service: the text changes with progress only',
   others: 'the service, by the stages of the hosts that are waited for: the text is renewed',
@@ -22,14 +20,14 @@ const ends = {
 } as const;
 
 interface Wait {
-  readonly endedBy: EndedBy;
+  readonly endedBy: keyof typeof ends;
   /** Codes of what can never come true and ends the wait at once. */
   readonly failsOn?: readonly string[];
 }
 
 const bootkube = ['cluster.bootkube-failed'];
 
-/** Every step that waits, by its id, in its kind. */
+/** Every step that waits, by its id, in its kind; in the order of the page. */
 const waits: Readonly<Record<string, Wait>> = {
   'bootstrap/fetch-ignition': { endedBy: 'others' },
   'bootstrap/overlay-node-image': { endedBy: 'service', failsOn: ['bootstrap.overlay-failed'] },
@@ -81,25 +79,13 @@ const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [
   ...(role.always ?? []),
 ];
 
-interface WaitingStep {
-  readonly id: string;
-  readonly waitsFor: string;
-  readonly limit: number;
-}
-
-/** Every step that says what it waits for. */
-function waitingSteps(): readonly WaitingStep[] {
-  const steps = [
-    ...allRoles.flatMap(stepsOf),
-    ...stepsOf(controller),
-    ...stepsOf(controllerWithoutService),
-  ];
-  const found = new Map<string, WaitingStep>();
-  for (const { id, waitsFor, limit } of steps) {
-    if (waitsFor !== undefined) found.set(id, { id, waitsFor, limit });
-  }
-  return [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-}
+/** Every step that says what it waits for, by its id. */
+const waitingSteps = (): ReadonlyMap<string, Pick<AnyStep<World>, 'waitsFor' | 'limit'>> =>
+  new Map(
+    [...allRoles.flatMap(stepsOf), ...stepsOf(controller), ...stepsOf(controllerWithoutService)]
+      .filter(({ waitsFor }) => waitsFor !== undefined)
+      .map((step) => [step.id, step]),
+  );
 
 /** The sentences of waits inside steps that do not say what they wait for, as they stand in the sources. */
 function shortWaits(): readonly (readonly string[])[] {
@@ -121,17 +107,22 @@ function shortWaits(): readonly (readonly string[])[] {
  * @throws RangeError for a wait without a kind, a kind without a wait, or a code that no failure has
  */
 export async function waitsPage(): Promise<string> {
+  const file = 'scripts/docs/waits.ts';
   const steps = waitingSteps();
-  const codes = new Set((await everyFailure()).map(({ code }) => code));
-  requireSame(
-    steps.map(({ id }) => id),
-    Object.keys(waits),
+  const ids = [...steps.keys(), ...Object.keys(waits)];
+  const differs = ids.find((id) => !(steps.has(id) && id in waits));
+  if (differs !== undefined)
+    throw new RangeError(
+      steps.has(differs)
+        ? `${differs} waits: put it into its kind in ${file}`
+        : `${file}: no step ${differs} waits`,
+    );
+  await requireCodes(
+    Object.values(waits).flatMap(({ failsOn = [] }) => failsOn),
+    file,
   );
-  const named = Object.values(waits).flatMap(({ failsOn = [] }) => failsOn);
-  const unknown = named.find((code) => !codes.has(code));
-  if (unknown !== undefined) throw new RangeError(`scripts/docs/waits.ts: no failure ${unknown}`);
-  const rows = steps.map(({ id, waitsFor, limit }) => {
-    const { endedBy, failsOn = [] } = waits[id] ?? { endedBy: 'itself' };
+  const rows = Object.entries(waits).map(([id, { endedBy, failsOn = [] }]) => {
+    const { waitsFor = '', limit = 0 } = steps.get(id) ?? {};
     const hopeless = failsOn.map(codeCell).join(', ');
     return [codeCell(id), waitsFor, ends[endedBy], hopeless, limitText(limit)];
   });
@@ -147,12 +138,3 @@ export async function waitsPage(): Promise<string> {
 
 /** Some waits of the controller last as long as the installation does. */
 const limitText = (limit: number): string => (limit === unlimited ? 'none' : renderDuration(limit));
-
-function requireSame(steps: readonly string[], kinds: readonly string[]): void {
-  const without = steps.find((id) => !kinds.includes(id));
-  if (without !== undefined) {
-    throw new RangeError(`${without} waits: put it into its kind in scripts/docs/waits.ts`);
-  }
-  const gone = kinds.find((id) => !steps.includes(id));
-  if (gone !== undefined) throw new RangeError(`scripts/docs/waits.ts: no step ${gone} waits`);
-}

@@ -57,7 +57,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 128, sharedNames: 7, median: 90 },
   mocks: { lines: 17_000 },
-  scripts: { lines: 7_574 },
+  scripts: { lines: 7_519 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),
