@@ -47,6 +47,7 @@ export interface Approval {
 interface GuestHost {
   readonly config: BootstrapConfig;
   readonly machine: Machine;
+  readonly ids: readonly string[];
   readonly names: readonly string[];
   readonly addresses: readonly string[];
 }
@@ -60,33 +61,16 @@ function hostsOf({ allMachines, configs }: ControlPlaneView): readonly GuestHost
     const reported = reportedOf(machine);
     const names = [name, givenName(config) ?? [], reported.names].flat();
     const { addresses } = reported;
-    return [{ config, machine, names: names.map((one) => one.toLowerCase()), addresses }];
+    const ids = [machine.spec.providerID ?? ''].filter((id) => id !== '');
+    return [{ config, machine, ids, names: names.map((one) => one.toLowerCase()), addresses }];
   });
 }
 
-/** By what a node is known as that of a host, the surest first. A host that is being deleted is known by its id alone. */
-const marks: readonly {
-  readonly ofHost: (host: GuestHost) => readonly string[];
-  readonly ofNode: (node: KubeObject) => readonly string[];
-}[] = [
-  { ofHost: ({ machine }) => [machine.spec.providerID ?? ''], ofNode: (node) => [idOf(node)] },
-  {
-    ofHost: ifStaying(({ names }) => names),
-    ofNode: ({ metadata }) => [metadata.name.toLowerCase()],
-  },
-  { ofHost: ifStaying(({ addresses }) => addresses), ofNode: (node) => addressesOf(node) },
-];
-
 const idOf = (node: KubeObject): string => textAt(node, 'spec', 'providerID');
 
-function ifStaying(marksOf: (host: GuestHost) => readonly string[]) {
-  return (host: GuestHost): readonly string[] =>
-    host.machine.metadata.deletionTimestamp === undefined ? marksOf(host) : [];
-}
-
 /**
- * The nodes of hosts, each by a mark that no other host without a node has: what the infrastructure reports may be of a host before,
- * and an address or a name of another one by now.
+ * The nodes of hosts, each by a mark that no other host without a node has, the surest first: what the infrastructure reports may be of
+ * a host before, and an address or a name of another one by now. A host that is being deleted is known by its id alone.
  */
 function nodesOf(
   hosts: readonly GuestHost[],
@@ -94,25 +78,37 @@ function nodesOf(
 ): ReadonlyMap<GuestHost, KubeObject> {
   const found = new Map<GuestHost, KubeObject>();
   const free = new Set(nodes);
-  for (const { ofHost, ofNode } of marks) {
-    const byMark = new Map<string, Set<GuestHost>>();
-    for (const host of hosts.filter((one) => !found.has(one)))
-      for (const mark of ofHost(host).filter((one) => one !== ''))
-        byMark.set(mark, (byMark.get(mark) ?? new Set()).add(host));
+  const take = (all: readonly GuestHost[], key: 'ids' | 'names' | 'addresses'): void => {
+    const marks = all
+      .filter((host) => !found.has(host))
+      .flatMap((host) => host[key].map((mark) => ({ host, mark })));
+    const byMark = Map.groupBy(marks, ({ mark }) => mark);
     for (const node of free) {
-      const all = new Set(ofNode(node).flatMap((mark) => [...(byMark.get(mark) ?? [])]));
-      const [host, another] = [...all].filter((one) => mayBe(one, node));
+      const could = marksOf(node)[key].flatMap((mark) => byMark.get(mark) ?? []);
+      const [host, another] = new Set(could.map((one) => one.host).filter(mayBe(node)));
       if (host === undefined || another !== undefined) continue;
       free.delete(node);
       if (!found.has(host)) found.set(host, node);
     }
-  }
+  };
+  take(hosts, 'ids');
+  const staying = hosts.filter(({ machine }) => machine.metadata.deletionTimestamp === undefined);
+  take(staying, 'names');
+  take(staying, 'addresses');
   return found;
 }
 
+const marksOf = (node: KubeObject) => ({
+  ids: [idOf(node)],
+  names: [node.metadata.name.toLowerCase()],
+  addresses: addressesOf(node),
+});
+
 /** A node that has the id of another machine is not that of a host. */
-const mayBe = ({ machine: { spec } }: GuestHost, node: KubeObject): boolean =>
-  [idOf(node), spec.providerID ?? ''].includes('') || idOf(node) === spec.providerID;
+const mayBe =
+  (node: KubeObject) =>
+  ({ ids }: GuestHost): boolean =>
+    ids.length === 0 || idOf(node) === '' || ids.includes(idOf(node));
 
 /** The nodes that Machines have become, by the names of those. */
 export const nodesOfMachines = (
