@@ -43,7 +43,7 @@ describe('the problems of keyfiles', () => {
     ],
     ['a key that is none', { 'a.nmconnection': `${eth0}id[=b\n` }, /^a\.nmconnection:6: /],
     ['a key of a language', { 'a.nmconnection': `${eth0} id[de] = b \n` }, undefined],
-    ['no connection', { 'a.nmconnection': '[ipv4]\nmethod=auto\n' }, /connection\.id is missing/],
+    ['no connection', { 'a.nmconnection': '[ipv4]\nmethod=auto\n' }, /connection\.type is missing/],
     ['no type', { 'a.nmconnection': file('id=a') }, /connection\.type is missing/],
     [
       'a VLAN of nothing',
@@ -90,6 +90,8 @@ describe('the problems of keyfiles', () => {
     ],
     [file('id=a', 'type="bond"'), 'connection.type is no type'],
     [file('id=a', 'type=bond'), 'connection.interface-name is missing'],
+    [file('id=a', '[bond]', 'mode=802.3ad'), 'connection.interface-name is missing'],
+    [file('id=', 'type=ethernet'), 'connection.id is missing'],
     ...['enp0s31f6np0.3210', 'eth 0', 'eth/0', ''].map(
       (name) =>
         [
@@ -150,6 +152,8 @@ describe('the problems of keyfiles', () => {
     file('id=a', 'type=bond', '[bond]', 'interface-name=bond0'),
     file('id=a', 'type=ovs-bridge', 'interface-name=br-ex-of-all-the-nodes'),
     file('id=a', 'type=vlan', '[vlan]', `parent=${uuid(1)}`),
+    file('type=ethernet', 'interface-name=eth0'),
+    '[ethernet]\nmtu=9000\n[ipv4]\nmethod=auto\n',
     ip('ipv6', 'method=dhcp'),
     ip('ipv6', 'method=ignore'),
     ip('ipv4', 'method=auto', 'address1=192.0.2.5/24,192.0.2.1'),

@@ -56,11 +56,20 @@ const isNowhere = (values: Connection['values']): boolean =>
   values.get('connection.type') === 'vlan' &&
   !['ethernet', '802-3-ethernet'].some((section) => values.has(`${section}.mac-address`));
 
+/** Where no type is given, the section of one says it (`nm_connection_normalize`), and the name of the file its id (`nms-keyfile-reader.c`). */
+const ownSection =
+  /^(?:(?:802-3-)?ethernet|infiniband|bond|bridge|team|dummy|vrf|vxlan|macvlan|vlan|ovs-(?:bridge|interface|port))$/;
+
 function readKeyfile(name: string, text: string): Connection | { readonly problem: string } {
   if (!fileName.test(name)) return { problem: `${name}: NetworkManager reads only *.nmconnection` };
-  const values = valuesIn(text);
-  if (typeof values === 'number')
-    return { problem: `${name}:${values}: neither [SECTION] nor KEY=VALUE in one` };
+  const given = valuesIn(text);
+  if (typeof given === 'number')
+    return { problem: `${name}:${given}: neither [SECTION] nor KEY=VALUE in one` };
+  const values = new Map([
+    ['connection.id', name.replace(/\.nmconnection$/, '')],
+    ['connection.type', [...given.keys()].find((key) => ownSection.test(key)) ?? ''],
+    ...given,
+  ]);
   const missing = [...needed, ...(isNowhere(values) ? ['vlan.parent'] : [])].find(
     (key) => (values.get(key) ?? '') === '',
   );
