@@ -18,7 +18,7 @@ import {
   ownNames,
   tokenSecretName,
 } from '../../src/capi/api.ts';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/components.ts';
+import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
 import { namespaceOf, type ProviderName, providers } from '../../src/capi/manager.ts';
 import { namespaces, secrets } from '../../src/cluster/kinds.ts';
 import { partOf, textAt } from '../../src/layering/api/cluster-object.ts';

@@ -1,15 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/components.ts';
+import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
+import { webhookPaths } from '../../src/capi/api.ts';
+import { namespaceOf, providers } from '../../src/capi/manager.ts';
+import { bootwright } from '../../src/cli/program/commands.ts';
 import { partAt } from '../../mocks/layering/objects.ts';
 
-const sample = resolve(import.meta.dirname, '../../deploy/capi/samples/metal3.yaml');
-const objects = [parseAllDocuments(readFileSync(sample, 'utf8'))]
-  .flat()
-  .map((document) => document.toJS() as object);
+const objectsIn = (name: string): readonly object[] => {
+  const path = resolve(import.meta.dirname, '../../deploy/capi', name);
+  const documents = [parseAllDocuments(readFileSync(path, 'utf8'))].flat();
+  return documents.map((document) => document.toJS() as object);
+};
+const listAt = (object: unknown, ...path: readonly string[]): readonly unknown[] =>
+  (partAt(object, ...path) ?? []) as readonly unknown[];
+const objects = objectsIn('samples/metal3.yaml');
 
 /** A schema that takes no field which it does not name, as the API server with strict validation. */
 function strict(schema: unknown): unknown {
@@ -48,3 +55,38 @@ it.each(['OpenShiftControlPlane', 'OpenShiftBootstrapConfigTemplate'])(
     expect(validate.errors).toMatchObject([{ keyword: 'additionalProperties' }]);
   },
 );
+
+describe.each(providers)('what clusterctl installs of the provider %s', (provider) => {
+  const installed = objectsIn(`${provider}-components.yaml`);
+  const ofKind = (kind: string) => installed.filter((one) => partAt(one, 'kind') === kind);
+
+  it('is in the namespace that the manager takes for its own', () => {
+    const named = installed.filter((one) => partAt(one, 'metadata', 'namespace') !== undefined);
+    const places = named.map((one) => partAt(one, 'metadata', 'namespace'));
+    expect(new Set(places)).toEqual(new Set([namespaceOf(provider)]));
+    expect(ofKind('Namespace')).toMatchObject([{ metadata: { name: namespaceOf(provider) } }]);
+  });
+
+  it('starts it with flags that it has, and reaches the ports that it listens on', () => {
+    const pod = partAt(ofKind('Deployment')[0], 'spec', 'template', 'spec');
+    const [container] = listAt(pod, 'containers');
+    const [program, command, ...words] = listAt(container, 'args').map(String);
+    const manager = bootwright().all.find((one) => one.name() === command);
+    expect([program, manager?.parent?.name()]).toEqual(['capi', 'capi']);
+    const known = manager?.options.map(({ long }) => long) ?? [];
+    expect(known).toEqual(expect.arrayContaining(words.map((word) => word.split('=', 1)[0])));
+    expect(words).toContain(`--controllers=${provider}`);
+    const listening = words.flatMap((word) => /=:(\d+)$/.exec(word)?.[1] ?? []);
+    const ports = listAt(container, 'ports').map((port) => String(partAt(port, 'containerPort')));
+    expect(ports.toSorted()).toEqual(listening.toSorted());
+  });
+});
+
+it('the API server asks each webhook that there is', () => {
+  const asked = providers.flatMap((provider) =>
+    objectsIn(`${provider}-components.yaml`)
+      .flatMap((one) => listAt(one, 'webhooks'))
+      .map((webhook) => partAt(webhook, 'clientConfig', 'service', 'path')),
+  );
+  expect(asked.toSorted()).toEqual(Object.values(webhookPaths).toSorted());
+});

@@ -1,36 +1,32 @@
-import { Document, Scalar, visit } from 'yaml';
-import { providerComponents } from '../../src/capi/components.ts';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
 import { version } from '../../src/model/version.ts';
 
 const folder = 'deploy/capi';
 
-/** The files of a release as clusterctl reads them. */
+/** The files of a release as clusterctl reads them: what each provider runs is written there by hand. */
 export function capiFiles(): Readonly<Record<string, string>> {
   return {
-    [`${folder}/bootstrap-components.yaml`]: head + documents(providerComponents.bootstrap),
-    [`${folder}/control-plane-components.yaml`]: head + documents(providerComponents.controlPlane),
-    [`${folder}/metadata.yaml`]: head + yamlOf(metadata()),
+    ...withDefinitions(`${folder}/bootstrap-components.yaml`, bootstrapCrds),
+    ...withDefinitions(`${folder}/control-plane-components.yaml`, [controlPlaneCrd]),
+    [`${folder}/metadata.yaml`]: '# This file is written by `npm run docs`.\n' + yamlOf(metadata()),
   };
 }
 
-const head = '# This file is written by `npm run docs`.\n';
-
-const documents = (objects: readonly object[]): string =>
-  objects.map((object) => `---\n${yamlOf(object)}`).join('');
-
-/**
- * Read as YAML 1.1 by clusterctl and kubectl, where `on` and `0644` are no strings. What has a variable is quoted: clusterctl replaces it before
- * it reads the file, and an address of IPv6 may end with a colon.
- */
-function yamlOf(object: object): string {
-  const document = new Document(object, { schema: 'yaml-1.1', aliasDuplicateObjects: false });
-  visit(document, {
-    Scalar: (_, scalar) => {
-      if (String(scalar.value).includes('${')) scalar.type = Scalar.QUOTE_DOUBLE;
-    },
-  });
-  return document.toString({ lineWidth: 0 });
+/** A file with its definitions of kinds behind the namespace. */
+function withDefinitions(path: string, definitions: readonly object[]): Record<string, string> {
+  const text = readFileSync(resolve(import.meta.dirname, '../..', path), 'utf8');
+  const [head = '', namespace = '', ...rest] = text
+    .split(/^---\n/m)
+    .filter((document) => !document.includes('\nkind: CustomResourceDefinition\n'));
+  return { [path]: [head, namespace, ...definitions.map(yamlOf), ...rest].join('---\n') };
 }
+
+/** Read as YAML 1.1 by clusterctl and kubectl, where `on` and `0644` are no strings. */
+const yamlOf = (object: object): string =>
+  stringify(object, { schema: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 0 });
 
 /** Which contract a release has (clusterctl, provider contract). */
 function metadata(): object {

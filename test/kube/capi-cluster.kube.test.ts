@@ -17,7 +17,7 @@ import {
   clusters,
   controlPlanes,
 } from '../../src/capi/api.ts';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/components.ts';
+import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { clusterRoleBindings, events, namespaces, secrets } from '../../src/cluster/kinds.ts';
 import { readArchive } from '../../src/lib/archive.ts';
