@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { authority, expiredAuthority } from '../../test/support/authority.ts';
 import { checkConfig } from '../config/load.ts';
 import type { Layer } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
@@ -89,7 +90,7 @@ cluster: { id: c, hostId: h }
 proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example.com }
 `),
       texts: new Map([
-        ['service.caFile', 'PEM'],
+        ['service.caFile', authority],
         ['service.tokenFile', 'planted-token'],
       ]),
       keyfiles: new Map([['wlan0.nmconnection', '[802-1x]\npassword=planted\n']]),
@@ -106,8 +107,8 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
     expect(text('/etc/bootwright/proxy.env')).toBe(
       'HTTPS_PROXY="http://user:planted-proxy@proxy.example.com:3128"\nNO_PROXY=".example.com"\n',
     );
-    expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe('PEM');
-    expect(text('/etc/bootwright/service-ca.crt')).toBe('PEM');
+    expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe(`${authority}\n`);
+    expect(text('/etc/bootwright/service-ca.crt')).toBe(authority);
     expect(config.passwd?.users).toEqual([
       { name: 'core', sshAuthorizedKeys: ['ssh-ed25519 AAAA someone'] },
     ]);
@@ -135,11 +136,11 @@ network: { nmstate: net.yaml }
 registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com] }] }
 `),
       texts: new Map<MediumFileKey, string | Buffer>([
-        ['service.caFile', 'SERVICE'],
+        ['service.caFile', authority],
         ['hooks.before', '#!raid'],
         ['hooks.after', Buffer.from('#!cmdb\n\u00e9', 'latin1')],
         ['network.nmstate', 'interfaces: []'],
-        ['registries.ca', 'SITE'],
+        ['registries.ca', `\ufeff${expiredAuthority}`],
       ]),
       keyfiles: new Map(),
     });
@@ -151,7 +152,9 @@ registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com
     expect(text('/etc/bootwright/nmstate.yaml')).toBe('interfaces: []');
     expect(inside.get('registries.ca')?.value).toBe('/etc/bootwright/registries-ca.crt');
     expect(text(mirrorsPath)).toContain('location = "m.example.com"');
-    expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe('SERVICE\nSITE');
+    expect(text('/etc/pki/ca-trust/source/anchors/bootwright.crt')).toBe(
+      `${authority}\n${expiredAuthority}\n`,
+    );
     expect(unit).toContain('ExecStartPre=/usr/bin/update-ca-trust\n');
     expect(secretsOf(items)).toEqual([
       '/etc/bootwright/hook-before',

@@ -10,6 +10,7 @@ import {
   livePaths,
 } from '../ignition/live-agent.ts';
 import { renderConfig } from '../ignition/parse.ts';
+import { certificateBundle } from '../lib/certificates.ts';
 import { mirrorsPath, renderMirrors } from '../lib/image-mirrors.ts';
 import { renderDiskHints } from '../lib/disk-hints.ts';
 import { revealedProxies } from '../lib/proxies.ts';
@@ -86,7 +87,7 @@ export function mediumOf(input: MediumInput): Medium {
   ];
   // The registry of the agent may be behind the same authority as the service.
   const trusted = [texts.get('service.caFile'), texts.get('registries.ca')];
-  const trustBundle = trusted.filter((text) => text !== undefined).join('\n') || undefined;
+  const trustBundle = certificateBundle(trusted.join('\n')) || undefined;
   const ignition = renderConfig(
     liveConfig({
       ...{ image, args: ['install'], pull: pullArgv(input), pullSecret, trustBundle, proxy },

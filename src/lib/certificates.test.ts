@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { authority, expiredAuthority } from '../../test/support/authority.ts';
-import { authorityProblem } from './certificates.ts';
+import { authorityProblem, certificateBundle } from './certificates.ts';
 
 const [now, later] = [Date.parse('2026-12-01'), Date.parse('2127-01-01')];
 const broken = authority.replace(/\nMIIB/, '\nAAAA');
@@ -22,4 +22,14 @@ it.each([
   const found = authorityProblem(text, at);
   if (problem === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(problem);
+});
+
+it.each([
+  ['no line break between two', `${authority}${expiredAuthority}`],
+  ['a byte order mark', `\ufeff${authority}\n${expiredAuthority}\n`],
+  ['line breaks of Windows', `${authority}\n${expiredAuthority}\n`.replaceAll('\n', '\r\n')],
+  ['words beside them', `# ours\n${authority}\n\ntheirs\n${expiredAuthority}`],
+])('gives certificates alone of a text with %s', (_, text) => {
+  expect(authorityProblem(text, 0)).toBeUndefined();
+  expect(certificateBundle(text)).toBe(`${authority}\n${expiredAuthority}\n`);
 });

@@ -5,6 +5,15 @@ export const certificateBlocks = (text: string): readonly string[] =>
   text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 
 /**
+ * The certificates of a text alone, as every program reads them: Go finds none behind a byte order mark, and neither it nor OpenSSL where
+ * two files were put together without a line break.
+ */
+export const certificateBundle = (text: string): string =>
+  certificateBlocks(text)
+    .map((block) => `${block.replaceAll('\r\n', '\n')}\n`)
+    .join('');
+
+/**
  * Why a text cannot be what a host trusts, behind the name of its file; undefined where it can.
  * @param now milliseconds since 1970
  */

@@ -32,7 +32,8 @@ const hostOf = () =>
     .prints('')
     .on(['stat', rendered])
     .prints('');
-const trusting = () => hostOf().withFile(ca, authority);
+/** As an editor of Windows has saved it. */
+const trusting = () => hostOf().withFile(ca, `\ufeff${authority.replaceAll('\n', '\r\n')}`);
 const now = Date.parse('2026-12-01');
 const clockAt = (time: number) => fakeClock({ start: time });
 
@@ -62,7 +63,7 @@ describe('host/configure-registries', () => {
     await runStep(configureRegistries, { config, host, clock: clockAt(now) });
     expect(host.calls.map(({ argv }) => argv.join(' '))).toEqual([folders, 'update-ca-trust']);
     expect(host.textOf(mirrorsPath)).toContain('location = "quay.io/openshift"');
-    expect(host.textOf(anchor)).toBe(authority);
+    expect(host.textOf(anchor)).toBe(`${authority}\n`);
     expect([mirrorsPath, anchor].map((path) => host.files.get(path)?.mode)).toEqual([0o644, 0o644]);
   });
 
@@ -108,7 +109,7 @@ describe('the Ignition of the installed host', () => {
     expect(fileIn(text, '/etc/of-the-host')).toBe('served');
     expect(text).toContain('"version":"3.2.0"');
     expect(fileIn(text, mirrorsPath)).toContain('location = "quay.io/openshift"');
-    expect(fileIn(text, anchor)).toBe(authority);
+    expect(fileIn(text, anchor)).toBe(`${authority}\n`);
     const { storage } = parseValidConfig(text).config;
     expect(storage?.files?.filter(({ path: at }) => at !== '/etc/of-the-host')).toMatchObject([
       { path: mirrorsPath, mode: 0o644, overwrite: true },
@@ -150,7 +151,7 @@ describe('the Ignition of the installed host', () => {
     await runStep(mergeSingleNodeIgnition, { config, host, inventory, clock: clockAt(now) });
     const text = host.textOf(rendered);
     expect(fileIn(text, mirrorsPath)).toBe('rendered');
-    expect(fileIn(text, anchor)).toBe(authority);
+    expect(fileIn(text, anchor)).toBe(`${authority}\n`);
     expect(fileIn(text, '/etc/of-the-host')).toBe('served');
   });
 });

@@ -7,7 +7,7 @@ import { renderConfig } from '../../ignition/parse.ts';
 import { embeddedFile } from '../../ignition/resource.ts';
 import type { Config as IgnitionConfig } from '../../ignition/types.ts';
 import { validateConfig } from '../../ignition/validate.ts';
-import { authorityProblem } from '../../lib/certificates.ts';
+import { authorityProblem, certificateBundle } from '../../lib/certificates.ts';
 import { mirrorsPath, renderMirrors } from '../../lib/image-mirrors.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
@@ -49,7 +49,7 @@ async function readAuthorities({ host, clock, config, signal }: RegistriesScope)
   );
   const problem = authorityProblem(text, clock.now());
   if (problem !== undefined) throw badAuthorities(ca, problem);
-  return text;
+  return certificateBundle(text);
 }
 
 /** Checks the authorities, while nothing is changed. */
