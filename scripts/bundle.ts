@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { sourceOf } from './image/source.ts';
 import { takeLock } from './parts/ensure.ts';
 import { cacheFolder } from './parts/part.ts';
@@ -19,27 +19,22 @@ export const bundlePath = join(top, 'dist', 'bootwright.mjs');
  * @throws Error when the build fails
  */
 export async function ensureBundle(print: (text: string) => void): Promise<string> {
-  if (await isUpToDate()) return bundlePath;
+  if (isUpToDate()) return bundlePath;
   const cache = join(cacheFolder(), '..');
-  await mkdir(cache, { recursive: true });
-  const lock = await takeLock(join(cache, 'bundle.lock'));
-  try {
-    if (!(await isUpToDate())) await build(print);
-    return bundlePath;
-  } finally {
-    await lock.release();
-  }
+  mkdirSync(cache, { recursive: true });
+  await using _lock = await takeLock(join(cache, 'bundle.lock'));
+  if (!isUpToDate()) await build(print);
+  return bundlePath;
 }
 
-async function isUpToDate(): Promise<boolean> {
+function isUpToDate(): boolean {
   // The last thing that a build writes.
-  const built = await modified(join(dirname(bundlePath), 'licences.txt'));
-  const sources = [join(top, 'package.json'), ...(await filesBelow(join(top, 'src')))];
-  const newest = Math.max(...(await Promise.all(sources.map(modified))));
-  if (built <= newest) return false;
-  const revision = await readFile(join(dirname(bundlePath), revisionFile), 'utf8').catch(() => '');
+  const built = modified('dist/licences.txt');
+  const sources = globSync(['package.json', 'src/**'], { cwd: top });
+  if (built <= Math.max(...sources.map(modified))) return false;
   // A build of changes that were committed since, or of an earlier commit, names the wrong one.
-  return revision === (sourceOf(top).revision ?? '');
+  const path = join(top, 'dist', revisionFile);
+  return existsSync(path) && readFileSync(path, 'utf8') === (sourceOf(top).revision ?? '');
 }
 
 async function build(print: (text: string) => void): Promise<void> {
@@ -49,11 +44,5 @@ async function build(print: (text: string) => void): Promise<void> {
   if (exitCode !== 0) throw new Error('the agent cannot be built');
 }
 
-const modified = async (path: string): Promise<number> =>
-  stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => 0,
-  );
-
-const filesBelow = async (folder: string): Promise<readonly string[]> =>
-  (await readdir(folder, { recursive: true })).map((name) => join(folder, name));
+const modified = (path: string): number =>
+  statSync(join(top, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;

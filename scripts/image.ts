@@ -7,7 +7,6 @@ import {
   addressIn,
   agentImageName,
   buildAgentImage,
-  imageBytes,
   openContainerStore,
 } from './image/agent-image.ts';
 import { archiveImages } from './image/archive.ts';
@@ -49,15 +48,16 @@ async function main(args: string[]): Promise<void> {
   await ensureBundle((text) => process.stderr.write(text));
   const store = openContainerStore();
   await buildAgentImage(store, { ...source, name, base });
-  const megabytes = ((await imageBytes(store, name)) / 1e6).toFixed(0);
+  const bytes = await store.run('podman', 'image', 'inspect', '--format', '{{.Size}}', name);
+  const megabytes = (Number(bytes) / 1e6).toFixed(0);
   if (archive === undefined) {
     process.stdout.write(`${name}: ${megabytes} MB, in ${store.images}
 next: skopeo copy '${addressIn(store, name)}' containers-storage:${name}
 `);
     return;
   }
-  const { digest, bytes } = await archiveImages(store, [name], { file: archive, name });
-  const packed = ((bytes[0] ?? 0) / 1e6).toFixed(0);
+  const { digest, bytes: layers } = await archiveImages(store, [name], { file: archive, name });
+  const packed = ((layers[0] ?? 0) / 1e6).toFixed(0);
   process.stdout
     .write(`${name}: ${digest}, ${megabytes} MB, ${packed} MB packed, in ${resolve(archive)}
 next: podman load --input ${shellWord(resolve(archive))}

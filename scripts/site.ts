@@ -4,8 +4,7 @@ import {
   cpSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
-  rmSync,
+  mkdtempDisposableSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -24,21 +23,15 @@ const top = join(import.meta.dirname, '..');
  * @throws Error that names each link to a page or file that is not there
  */
 export async function buildSite(folder: string): Promise<void> {
-  const copy = mkdtempSync(join(tmpdir(), 'bootwright-site-'));
-  try {
-    for (const path of globSync(['*.md', 'docs/**/*.{md,svg,png}'], { cwd: top }))
-      cpSync(join(top, path), join(copy, path));
-    symlinkSync(join(partFolder(docsGenerator), 'node_modules'), join(copy, 'node_modules'));
-    mkdirSync(join(copy, '.vitepress'));
-    const config = join(top, 'scripts/site/config.ts');
-    writeFileSync(
-      join(copy, '.vitepress/config.ts'),
-      `export { siteConfig as default } from '${config}';\n`,
-    );
-    await runPackage('vitepress/bin/vitepress.js', ['build', '--outDir', folder], copy);
-  } finally {
-    rmSync(copy, { recursive: true });
-  }
+  using copy = mkdtempDisposableSync(join(tmpdir(), 'bootwright-site-'));
+  const at = (path: string): string => join(copy.path, path);
+  for (const path of globSync(['*.md', 'docs/**/*.{md,svg,png}'], { cwd: top }))
+    cpSync(join(top, path), at(path));
+  symlinkSync(join(partFolder(docsGenerator), 'node_modules'), at('node_modules'));
+  mkdirSync(at('.vitepress'));
+  const config = join(top, 'scripts/site/config.ts');
+  writeFileSync(at('.vitepress/config.ts'), `export { siteConfig as default } from '${config}';\n`);
+  await runPackage('vitepress/bin/vitepress.js', ['build', '--outDir', folder], copy.path);
 }
 
 /**

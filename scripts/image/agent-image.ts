@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -50,23 +50,20 @@ export async function buildAgentImage(
 ): Promise<string> {
   const { name = agentImageName, node } = options;
   const architecture = architectureOf(options);
-  const context = mkdtempSync(join(tmpdir(), 'bootwright-image-'));
+  using context = mkdtempDisposableSync(join(tmpdir(), 'bootwright-image-'));
   // A base has one name, and another process may make it with another date.
-  const lock = await takeLock(join(store.images, '..', 'build.lock'));
-  try {
-    const base = await makeBase(store, options.base ?? 'debian', architecture);
-    await withImageRoot(store, base, (root) => layOut(context, { architecture, node, base: root }));
-    const settings = ['--arch', architecture, '--build-arg', `BASE=${base}`];
-    const labels = labelsFor(base);
-    const from = ['--file', join(top, 'Containerfile'), '--tag', name, context];
-    await store.run('buildah', 'build', ...reproducible(), ...settings, ...labels, ...from);
-    // A build that was stopped has left its container.
-    await store.run('podman', 'image', 'prune', '--external', '--force');
-    return name;
-  } finally {
-    await lock.release();
-    rmSync(context, { recursive: true });
-  }
+  await using _lock = await takeLock(join(store.images, '..', 'build.lock'));
+  const base = await makeBase(store, options.base ?? 'debian', architecture);
+  await withImageRoot(store, base, (root) =>
+    layOut(context.path, { architecture, node, base: root }),
+  );
+  const settings = ['--arch', architecture, '--build-arg', `BASE=${base}`];
+  const labels = labelsFor(base);
+  const from = ['--file', join(top, 'Containerfile'), '--tag', name, context.path];
+  await store.run('buildah', 'build', ...reproducible(), ...settings, ...labels, ...from);
+  // A build that was stopped has left its container.
+  await store.run('podman', 'image', 'prune', '--external', '--force');
+  return name;
 }
 
 /** What an image is for. */
@@ -81,11 +78,9 @@ function labelsFor(base: string): readonly string[] {
   const labels = {
     version,
     created: new Date(Number(epoch()) * 1000).toISOString().replace('.000Z', 'Z'),
-    ...(revision === undefined ? {} : { revision }),
+    ...(revision !== undefined && { revision }),
     ...addressLabels(manifest as PackageAddresses, remote),
-    ...(name === undefined || digest === undefined
-      ? {}
-      : { 'base.name': name, 'base.digest': digest }),
+    ...(name !== undefined && { 'base.name': name, 'base.digest': digest }),
   };
   return Object.entries(labels).flatMap(([key, value]) => [
     '--label',
@@ -112,13 +107,9 @@ async function makeBase(
     return base;
   }
   const rootTar = join(await ensurePart(agentImageBase(architecture)), 'root.tar');
-  const context = mkdtempSync(join(tmpdir(), 'bootwright-base-'));
-  try {
-    copyFileSync(rootTar, join(context, 'root.tar'));
-    await store.run('buildah', ...build, '--file', join(bases, 'debian.Containerfile'), context);
-  } finally {
-    rmSync(context, { recursive: true });
-  }
+  using context = mkdtempDisposableSync(join(tmpdir(), 'bootwright-base-'));
+  copyFileSync(rootTar, join(context.path, 'root.tar'));
+  await store.run('buildah', ...build, '--file', join(bases, 'debian.Containerfile'), context.path);
   return name;
 }
 
@@ -134,11 +125,6 @@ export async function withImageRoot<T>(
   } finally {
     await store.run('buildah', 'rm', container);
   }
-}
-
-/** Size of an image in bytes, not compressed. */
-export async function imageBytes(store: ContainerStore, image: string): Promise<number> {
-  return Number(await store.run('podman', 'image', 'inspect', '--format', '{{.Size}}', image));
 }
 
 const execute = promisify(execFile);
@@ -161,10 +147,12 @@ export function openContainerStore(): ContainerStore {
   const folder = join(cacheFolder(), '..', 'containers');
   mkdirSync(folder, { recursive: true });
   const environment = {
-    CONTAINERS_STORAGE_CONF: file(folder, 'storage.conf', storageConfig(folder)),
-    CONTAINERS_CONF: file(folder, 'containers.conf', containersConfig),
+    CONTAINERS_STORAGE_CONF: join(folder, 'storage.conf'),
+    CONTAINERS_CONF: join(folder, 'containers.conf'),
     BUILDAH_ISOLATION: 'chroot',
   };
+  writeFileSync(environment.CONTAINERS_STORAGE_CONF, storageConfig(folder));
+  writeFileSync(environment.CONTAINERS_CONF, containersConfig);
   return {
     images: join(folder, 'images'),
     environment,
@@ -196,9 +184,3 @@ log_driver = "k8s-file"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 `;
-
-function file(folder: string, name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}

@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempDisposableSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ContainerStore } from './agent-image.ts';
-
-const execute = promisify(execFile);
 
 /** What an image may have packed, for each architecture. */
 export const mostPackedBytes = 60e6;
@@ -27,16 +25,12 @@ export async function archiveImages(
   images: readonly string[],
   { file, name }: { readonly file: string; readonly name: string },
 ): Promise<PackedImage> {
-  const folder = mkdtempSync(join(tmpdir(), 'bootwright-archive-'));
-  try {
-    await pushInto(store, images, `oci:${folder}:${name}`);
-    const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u+rwX,go=rX', '--mtime=@0'];
-    const what = ['--create', '--file', file, '--directory', folder, '--sort=name', ...owner];
-    await execute('tar', [...what, 'blobs', 'index.json', 'oci-layout']);
-    return packedIn(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-archive-'));
+  await pushInto(store, images, `oci:${folder.path}:${name}`);
+  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u+rwX,go=rX', '--mtime=@0'];
+  const what = ['--create', '--file', file, '--directory', folder.path, '--sort=name', ...owner];
+  await promisify(execFile)('tar', [...what, 'blobs', 'index.json', 'oci-layout']);
+  return packedIn(folder.path);
 }
 
 async function pushInto(

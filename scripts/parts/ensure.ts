@@ -42,19 +42,15 @@ export async function ensurePart(part: Part, print: Print = printOnStandardError
   mkdirSync(cacheFolder(), { recursive: true });
   const log = join(cacheFolder(), 'logs', `${part.name}.log`);
   const cost = `(about ${part.cost}; log ${log})`;
-  const lock = await takeLock(join(cacheFolder(), `${part.name}.lock`), (since) => {
+  await using _lock = await takeLock(join(cacheFolder(), `${part.name}.lock`), (since) => {
     const time = since.toTimeString().slice(0, 8);
     print(`${part.name}: waiting for another process, which makes it since ${time} ${cost}`);
   });
-  try {
-    if (isHere(part)) return placeOf(part);
-    print(`${part.name}: making ${part.purpose} ${cost}`);
-    using open = openBuildLog(log);
-    await (part.kind === 'cached' ? build(part, open) : part.make(open));
-    return placeOf(part);
-  } finally {
-    await lock.release();
-  }
+  if (isHere(part)) return placeOf(part);
+  print(`${part.name}: making ${part.purpose} ${cost}`);
+  using open = openBuildLog(log);
+  await (part.kind === 'cached' ? build(part, open) : part.make(open));
+  return placeOf(part);
 }
 
 /** Ensures several parts, and returns where they are in the same order. */
@@ -87,13 +83,8 @@ async function removeUnfinished({ name }: CachedPart, log: BuildLog): Promise<vo
     await log.run({ argv: ['sh', '-c', remove, 'sh', join(cacheFolder(), one)] });
 }
 
-/** A lock file that this process holds. */
-export interface Lock {
-  readonly release: () => Promise<void>;
-}
-
 /**
- * Holds a lock file until it is released, waiting as long as another process has it.
+ * Holds a lock file until it is disposed of, waiting as long as another process has it.
  * The kernel frees the lock when the holder ends in any way, so a lock never goes stale.
  *
  * @param onWait is called once if another process has it, with the time since when.
@@ -101,7 +92,7 @@ export interface Lock {
 export async function takeLock(
   path: string,
   onWait: (since: Date) => void = () => undefined,
-): Promise<Lock> {
+): Promise<AsyncDisposable> {
   const free = await tryLock(path, '--nonblock');
   if (free !== undefined) return free;
   onWait(statSync(path).mtime);
@@ -110,7 +101,7 @@ export async function takeLock(
   return taken;
 }
 
-async function tryLock(path: string, how: string): Promise<Lock | undefined> {
+async function tryLock(path: string, how: string): Promise<AsyncDisposable | undefined> {
   // The child keeps the lock for as long as its standard input is open, which is as long as we live.
   const script = 'touch "$0" && echo taken && exec cat';
   const holder = spawn('flock', [how, path, 'sh', '-c', script, path], {
@@ -123,7 +114,7 @@ async function tryLock(path: string, how: string): Promise<Lock | undefined> {
   ]);
   if (!isTaken) return undefined;
   return {
-    release: async () => {
+    [Symbol.asyncDispose]: async () => {
       holder.stdin.end();
       await ended;
     },

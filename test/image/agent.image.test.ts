@@ -15,7 +15,7 @@ import {
 } from '../../scripts/image/agent-image.ts';
 import { archiveImages, mostPackedBytes } from '../../scripts/image/archive.ts';
 import { sbomPath } from '../../scripts/image/layout.ts';
-import { startPrograms } from '../../scripts/image/programs.ts';
+import { startPrograms } from '../../scripts/image/release.ts';
 import type { Bom } from '../../scripts/image/sbom.ts';
 import { ownArchitecture } from '../../scripts/parts/agent-image.ts';
 import { sshArgv } from '../../src/cli/logs/collect-ssh.ts';

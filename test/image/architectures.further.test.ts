@@ -15,8 +15,12 @@ import {
   withImageRoot,
 } from '../../scripts/image/agent-image.ts';
 import { archivesIn, type GivenNode, takeNode } from '../../scripts/image/node-archive.ts';
-import { startPrograms } from '../../scripts/image/programs.ts';
-import { checkImages, type ReleasedImage, releaseImages } from '../../scripts/image/release.ts';
+import {
+  checkImages,
+  type ReleasedImage,
+  releaseImages,
+  startPrograms,
+} from '../../scripts/image/release.ts';
 import type { Bom } from '../../scripts/image/sbom.ts';
 import { type FurtherArchitecture, furtherArchitectures } from '../../scripts/parts/agent-image.ts';
 import { ensurePart } from '../../scripts/parts/ensure.ts';

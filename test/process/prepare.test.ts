@@ -145,7 +145,7 @@ describe('the first command in a clone', () => {
     const bin = programs(tree.folder, { node: 'v16.20.2', npm: '8.19.4' });
     const { seen, ended } = start(tree.folder, [bin], version);
     await expect.poll(() => seen.errors).toMatch(/waiting .* since \d\d:\d\d:\d\d.*npm-ci\.log/);
-    await lock.release();
+    await lock[Symbol.asyncDispose]();
     expect((await ended).code).toBe(3);
   });
 });
