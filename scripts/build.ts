@@ -103,7 +103,10 @@ mkdirSync(dist, { recursive: true });
 for (const { path, contents } of outputFiles) writeFileSync(path, contents);
 chmodSync(`${dist}/bootwright.mjs`, 0o755);
 writeFileSync(`${dist}/${revisionFile}`, revision);
-removeOthers(new Set([sbom, revisionFile, ...outputFiles.map(({ path }) => basename(path))]));
+const current = new Set([sbom, revisionFile, ...outputFiles.map(({ path }) => basename(path))]);
+// What an earlier build left; folders are of others, such as that of the releases.
+for (const entry of readdirSync(dist, { withFileTypes: true }))
+  if (entry.isFile() && !current.has(entry.name)) rmSync(`${dist}/${entry.name}`);
 // The last thing that is written: whoever looks for a whole build looks at its age.
 writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);
@@ -111,21 +114,12 @@ console.log(
   `dist: ${outputFiles.length / 2} files, ${(bytes / 1e6).toFixed(1)} MB with their maps`,
 );
 
-/** Removes what an earlier build left; folders are of others, such as that of the releases. */
-function removeOthers(current: ReadonlySet<string>): void {
-  for (const entry of readdirSync(dist, { withFileTypes: true })) {
-    if (entry.isFile() && !current.has(entry.name)) rmSync(`${dist}/${entry.name}`);
-  }
-}
-
 /** The licence texts of every package of which a part went into the program. */
 function licencesOf({ outputs }: Metafile): string {
-  const used = Object.values(outputs).flatMap(({ inputs }) =>
-    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
-      bytesInOutput > 0 ? [path] : [],
-    ),
-  );
-  const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
+  const folders = Object.values(outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .flatMap(([path]) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
   return [...new Set(folders)].sort().map(licenceOf).join('\n');
 }
 
@@ -133,14 +127,12 @@ function licenceOf(folder: string): string {
   const { name, version, license } = JSON.parse(
     readFileSync(`${folder}/package.json`, 'utf8'),
   ) as Record<string, string>;
-  return `${name ?? folder} ${version ?? ''} (${license ?? 'no licence named'})\n\n${licenceText(folder)}\n`;
-}
-
-function licenceText(folder: string): string {
-  const name = readdirSync(folder).find((one) =>
+  const file = readdirSync(folder).find((one) =>
     /^licen[cs]e(?:-mit)?(?:\.(?:md|txt))?$/i.test(one),
   );
-  return name === undefined
-    ? 'The package holds no licence text.\n'
-    : readFileSync(`${folder}/${name}`, 'utf8');
+  const text =
+    file === undefined
+      ? 'The package holds no licence text.\n'
+      : readFileSync(`${folder}/${file}`, 'utf8');
+  return `${name ?? folder} ${version ?? ''} (${license ?? 'no licence named'})\n\n${text}\n`;
 }

@@ -74,26 +74,11 @@ function prepare(version: string): void {
   const { changelog, notes } = cutChangelog(read('CHANGELOG.md'), version, date);
   checkVersion(from, version, notes);
   writeFileSync(at('CHANGELOG.md'), changelog);
-  for (const [path, most] of [
-    ['package.json', 1],
-    // Once for the lock, once for the package at its top.
-    ['package-lock.json', 2],
-    ['src/model/version.ts', 1],
-  ] as const)
-    writeFileSync(at(path), withVersion(read(path), { from, version, most }));
+  run('npm', 'version', '--no-git-tag-version', version);
+  const source = 'src/model/version.ts';
+  writeFileSync(at(source), read(source).replace(`'${from}'`, `'${version}'`));
   node('scripts/docs.ts');
   run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`);
-}
-
-/** The first places that have a version are ours; a package may have the same one. */
-function withVersion(
-  text: string,
-  { from, version, most }: { from: string; version: string; most: number },
-): string {
-  let left = most;
-  return text.replace(/(?<=version(?:": "| = '))[\d.]+/g, (found) =>
-    found === from && left-- > 0 ? version : found,
-  );
 }
 
 /** Makes all that is published, of the commit that the tree is at, with its date. */
@@ -112,24 +97,14 @@ async function makeFiles(version: string, wanted: readonly AgentImageOptions[]):
     writeFileSync(join(folder, name), content);
   };
   put('bootwright.1', read('docs/bootwright.1'));
-  for (const [shell, name] of [
-    ['bash', 'bootwright.bash'],
-    ['zsh', '_bootwright'],
-    ['fish', 'bootwright.fish'],
-  ] as const)
+  const completions = { bash: 'bootwright.bash', zsh: '_bootwright', fish: 'bootwright.fish' };
+  for (const [shell, name] of Object.entries(completions))
     put(name, node('dist/bootwright.mjs', 'completion', shell));
-  const archive = [
-    '--format=tar.gz',
-    `--prefix=bootwright-${version}/`,
-    'HEAD',
-    'deploy',
-    // The configurations name it to an editor.
-    'docs/configuration.schema.json',
-    'LICENSE',
-  ];
-  const deploy = join(folder, `bootwright-${version}-deploy.tar.gz`);
+  // The configurations name the schema to an editor.
+  const paths = ['deploy', 'docs/configuration.schema.json', 'LICENSE'];
+  const output = `--output=${join(folder, `bootwright-${version}-deploy.tar.gz`)}`;
   // gzip would write the time; git hands it what it packs by a pipe, so there is none.
-  run('git', 'archive', `--output=${deploy}`, ...archive);
+  run('git', 'archive', output, `--prefix=bootwright-${version}/`, 'HEAD', ...paths);
   put('NOTES.md', `# Bootwright ${version}\n\n${images.map(imageLine).join('')}\n${changes}\n`);
   const names = readdirSync(folder).sort();
   put('SHA256SUMS', run('env', '--chdir', folder, 'sha256sum', ...names));

@@ -20,10 +20,7 @@ export const configurationPage = (): string =>
     settings: sections(sectionPages()),
     flags: table(
       ['Flag', 'Meaning', 'Sent'],
-      [
-        ...Object.entries(flagRows).map(([name, row]) => flagRow(name, row, row.era)),
-        ...Object.entries(ownFlagRows).map(([name, row]) => flagRow(name, row)),
-      ],
+      Object.entries<FlagCard>({ ...flagRows, ...ownFlagRows }).map(flagRow),
     ),
   });
 
@@ -97,12 +94,13 @@ function flagsOf(key: SettingKey): readonly string[] {
   return [...new Set([...old, flagName(key)])];
 }
 
-const flagRow = (
-  name: string,
-  { placeholder, summary }: { readonly placeholder?: string; readonly summary: string },
-  era = '',
-): readonly string[] => [
-  codeCell(placeholder === undefined ? flagName(name) : `${flagName(name)} ${placeholder}`),
-  summary,
-  era,
+interface FlagCard {
+  readonly placeholder?: string;
+  readonly summary: string;
+  readonly era?: string;
+}
+
+const flagRow = ([name, { placeholder = '', summary, era = '' }]: [string, FlagCard]) => [
+  codeCell(`${flagName(name)} ${placeholder}`.trimEnd()),
+  ...[summary, era],
 ];

@@ -81,8 +81,5 @@ function unpack(
 /** The packages of a base that was made here; what is in another one is not known. */
 function packagesOf(base: string): readonly string[] {
   const list = join(base, 'usr/share/sbom/base.txt');
-  if (!existsSync(list)) return [];
-  return readFileSync(list, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '');
+  return existsSync(list) ? (readFileSync(list, 'utf8').match(/.+/g) ?? []) : [];
 }

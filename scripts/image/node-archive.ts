@@ -25,10 +25,9 @@ export type GivenNode = NodeArchive & { readonly file: string };
 export const archivesIn = (sums: string): readonly NodeArchive[] =>
   furtherArchitectures.flatMap((architecture) => {
     const line = `^([0-9a-f]{64})  (node-v([\\d.]+)-linux-${architecture}\\.tar\\.[gx]z)$`;
-    const found = [...sums.matchAll(new RegExp(line, 'gm'))];
-    return found.map(([, sha256 = '', name = '', version = '']) => ({
-      ...{ name, version, architecture, sha256 },
-    }));
+    return [...sums.matchAll(new RegExp(line, 'gm'))].map(
+      ([, sha256 = '', name = '', version = '']) => ({ name, version, architecture, sha256 }),
+    );
   });
 
 /** What the image is made of where npm has no Node. */
