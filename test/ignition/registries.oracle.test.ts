@@ -18,6 +18,8 @@ import { askIgnitionValidate, type MergeOracle, startMergeOracle } from './oracl
 const ca = '/etc/bootwright/site-ca.pem';
 const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
 const authorities = `# of two sites\n${authority}\n${authority}\n`;
+/** Without the words beside them. */
+const trusted = `${authority}\n${authority}\n`;
 const mirrors = [
   { source: 'quay.io/openshift', mirrors: ['mirror.example.com:8443/o', '[2001:db8::1]:5000/o'] },
   { source: 'registry.redhat.io', mirrors: ['mirror.example.com:8443/r'] },
@@ -59,7 +61,7 @@ const settings = {
   storage: {
     files: [
       embeddedFile(mirrorsPath, renderMirrors(mirrors), 0o644),
-      embeddedFile(anchorPath, authorities, 0o644),
+      embeddedFile(anchorPath, trusted, 0o644),
     ],
   },
 };
