@@ -95,9 +95,13 @@ async function createMachine(
     ...pointerConfig({ hostname: machine, source }),
     systemd: { units: [kubelet] },
   };
+  for (const object of clusterObjects(cluster, anyPort)) await rig.apply(object);
+  const { apiVersion, kind, metadata } = await rig.apply(controlPlaneObject(cluster));
+  const { name: owner, uid = '' } = metadata;
+  const owned = { ownerReferences: [{ apiVersion, kind, name: owner, uid, controller: true }] };
   const assets: KubeObject = {
     ...{ apiVersion: 'v1', kind: 'Secret' },
-    metadata: { name: assetsSecretName(cluster), ...place },
+    metadata: { name: assetsSecretName(cluster), ...place, ...owned },
     data: secretData({ [assetKeys.masterIgnition]: JSON.stringify(pointer) }),
   };
   const pullSecret: KubeObject = {
@@ -106,8 +110,6 @@ async function createMachine(
     data: secretData({ '.dockerconfigjson': '{"auths":{}}' }),
   };
   for (const object of [
-    ...clusterObjects(cluster, anyPort),
-    controlPlaneObject(cluster),
     assets,
     pullSecret,
     ...machineObjects({ cluster, name: machine }, specOf(image)).map(asMaster),
