@@ -163,6 +163,7 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
       for (let at = 0; at < input.length; at += 1000) reader.write(input.slice(at, at + 1000));
       reader.end();
     }),
+    throwsErrors: true,
   },
   lsblk: {
     right: [
