@@ -145,7 +145,7 @@ const afterEnd = (host: HostState, { at, isGood, text, failure }: Of<'host-end'>
   spans: closed(host.spans, at),
 });
 
-/** An object as it is kept, so that the same is found again. */
+/** An object with the texts that the page keeps of it, so that the same one is found again. */
 const shown = (object: Of<'object'>['object']): Of<'object'>['object'] => ({
   ...object,
   ...{ name: short(object.name), state: short(object.state) },

@@ -69,7 +69,7 @@ export interface BootstrapOptions extends Pick<Ports, 'kube' | 'clock' | 'random
   readonly emit: Emit;
   /** Where hosts reach the inventory, without /api. */
   readonly inventoryUrl: string;
-  /** PEM by which hosts trust it, as it is today. */
+  /** PEM by which hosts trust it, read for each of them. */
   readonly ca?: InventoryAddress['ca'];
 }
 
@@ -367,7 +367,7 @@ async function ensureData(
 /** Where agents find the inventory, and by which certificate. */
 export interface InventoryAddress {
   readonly inventoryUrl: string;
-  /** PEM, as it is today; undefined where the authorities of the host's own system are enough. */
+  /** PEM, read for each host; undefined where the authorities of the host's own system are enough. */
   readonly ca: (() => Promise<string | undefined>) | undefined;
 }
 

@@ -219,23 +219,34 @@ describe('refuseWipes', () => {
     });
   });
 
+  /** What is said to be wrong with the storage of a config, where it does not fit what is kept. */
+  const mismatchIn = async (
+    storage: object,
+    kept: readonly KeptPartition[],
+  ): Promise<string | undefined> => {
+    const text = JSON.stringify({ ignition: { version: '3.3.0' }, storage });
+    try {
+      await refuseWipes({ host, signal }, { ...target, kept }, text);
+      return undefined;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'disk.keep-mismatch' });
+      return (error as Error).message.split('this host: ')[1];
+    }
+  };
+
   describe('a partition that Ignition would neither find as it is kept nor make', () => {
     const linuxType = '0fc63daf-8483-4772-8e79-3d69d8477de4';
     const found = target.kept.map((one) => ({ ...one, typeGuid: linuxType }));
-    const misfit = async (partition: object, kept = found): Promise<string | undefined> => {
-      const disks = [
-        { device: '/dev/sdb', partitions: [partition] },
-        { device: byId, partitions: [partition] },
-      ];
-      const text = JSON.stringify({ ignition: { version: '3.3.0' }, storage: { disks } });
-      try {
-        await refuseWipes({ host, signal }, { ...target, kept }, text);
-        return undefined;
-      } catch (error) {
-        expect(error).toMatchObject({ code: 'disk.keep-mismatch' });
-        return (error as Error).message.split('this host: ')[1];
-      }
-    };
+    const misfit = (partition: object, kept = found): Promise<string | undefined> =>
+      mismatchIn(
+        {
+          disks: [
+            { device: '/dev/sdb', partitions: [partition] },
+            { device: byId, partitions: [partition] },
+          ],
+        },
+        kept,
+      );
     const whole = { number: 5, label: 'data', startMiB: 25_000, sizeMiB: 1024 };
 
     it.each<[object, string]>([
@@ -280,23 +291,12 @@ describe('refuseWipes', () => {
     });
   });
 
-  describe('content that Ignition neither makes nor takes as it is', () => {
+  describe('content at which Ignition stops', () => {
     const ext4 = { ...keptPartition(5, 'data', 25_000), content: 'ext4', contentLabel: 'var' };
     const luks = { ...ext4, content: 'crypto_LUKS', contentLabel: '' };
     const keyFile = { source: 'data:,key' };
-    const misfit = async (
-      storage: object,
-      kept: readonly KeptPartition[] = [ext4],
-    ): Promise<string | undefined> => {
-      const text = JSON.stringify({ ignition: { version: '3.2.0' }, storage });
-      try {
-        await refuseWipes({ host, signal }, { ...target, kept }, text);
-        return undefined;
-      } catch (error) {
-        expect(error).toMatchObject({ code: 'disk.keep-mismatch' });
-        return (error as Error).message.split('this host: ')[1];
-      }
-    };
+    const misfit = (storage: object, kept: readonly KeptPartition[] = [ext4]) =>
+      mismatchIn(storage, kept);
     const filesystem = (differs: object) => ({
       filesystems: [{ device: data, path: '/var/data', format: 'ext4', ...differs }],
     });

@@ -335,7 +335,7 @@ const labelMismatch = (asked: string | undefined, is: string): string | undefine
 const isBound = ({ custom, tang = [], threshold = 0, tpm2 }: NonNullable<Luks['clevis']>) =>
   tpm2 === true || tang.length > 0 || threshold > 0 || Boolean(custom?.pin);
 
-/** What a config has on devices that are kept, and neither wipes nor can take as it is. */
+/** File systems and encrypted volumes of a config, each with what Ignition stops at where its partition is kept. */
 const contentsIn = ({ filesystems = [], luks = [] }: Storage) => [
   ...filesystems.map((one) => ({
     device: one.device,
