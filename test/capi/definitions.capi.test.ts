@@ -152,6 +152,24 @@ describe('what cannot be changed, without any webhook', () => {
     expect(await change({ replicas: 4 })).toBe(422);
   });
 
+  it('a single node while it is installed, by the scale subresource neither', async () => {
+    const [name, to] = ['single', { spec: { replicas: 3 } }] as const;
+    const single = { ...ref, name };
+    const object = controlPlaneObject({ cluster: name, namespace: cluster }, { replicas: 1 });
+    await put([object]);
+    const date = '2026-11-27T00:00:00Z';
+    const assets = { secretName: 'a', hash: 'b', generatedAt: date, expiresAt: date };
+    const complete = (status: string) => ({
+      ...{ type: 'BootstrapComplete', status, reason: 'x', lastTransitionTime: date },
+    });
+    await rig.client.mergeStatus(single, { assets, conditions: [complete('False')] });
+    const refusal = 'masters can be added once the single node is installed';
+    await expect(rig.client.merge(single, to, 'scale')).rejects.toThrow(refusal);
+    await expect(rig.client.merge(single, to)).rejects.toThrow(refusal);
+    await rig.client.mergeStatus(single, { conditions: [complete('True')] });
+    expect(await statusOf(rig.client.merge(single, to, 'scale'))).toBe(200);
+  });
+
   it('the spec of a config whose data Secret is there', async () => {
     await put(machineObjects({ cluster, name: 'host' }).slice(1, 2));
     const config = { kind: bootstrapConfigs, namespace: cluster, name: 'host' };
