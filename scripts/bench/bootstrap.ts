@@ -6,12 +6,11 @@ import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { seconds } from '../../src/model/duration.ts';
-import type { KubeRef } from '../../src/ports/kube.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
 import { startRig } from '../rig.ts';
 import { type Findings, found } from './figure.ts';
-import { pause, start, type Watched } from './process.ts';
+import { forEach, openStage, pause, perMinute, start, until, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
@@ -38,7 +37,7 @@ async function peakOf(masters: number): Promise<number> {
 }
 
 /** Starts an agent on a host that bootstraps the cluster of a kubeconfig, and waits until it waits. */
-export async function openBootstrapStage(kubeconfig: string) {
+async function openBootstrapStage(kubeconfig: string) {
   const host = await openSingleHost({
     role: 'bootstrap',
     isControlPlaneDone: false,
@@ -53,8 +52,7 @@ export async function openBootstrapStage(kubeconfig: string) {
     [settingVariable('log.events')]: events,
   });
   const close = async (): Promise<void> => {
-    agent.stop();
-    await agent.ended;
+    await agent.stop();
     await host[Symbol.asyncDispose]();
   };
   try {
@@ -105,11 +103,8 @@ async function waitsForMasters(agent: Watched, events: string): Promise<void> {
 /** Of a node as JSON, with what a kubelet writes into it. */
 const nodeBytes = 4600;
 
-/** Requests that are sent at once. */
-const atOnce = 20;
-
 /** Gives a cluster what the bootstrap host asks for before it waits for masters. */
-export async function makeInstallConfig({ client }: Rig): Promise<void> {
+async function makeInstallConfig({ client }: Rig): Promise<void> {
   const namespace = 'kube-system';
   await client.apply(namespaces, {
     apiVersion: 'v1',
@@ -125,19 +120,19 @@ export async function makeInstallConfig({ client }: Rig): Promise<void> {
 }
 
 /** Makes nodes that are not Ready; the first of them are masters. */
-export async function makeNodes(rig: Rig, count: number, masters: number): Promise<void> {
+async function makeNodes(rig: Rig, count: number, masters: number): Promise<void> {
   const filling = 'x'.repeat(nodeBytes - 700);
-  await forEach(count, async (index) => {
+  await forEach(Array(count).keys(), async (index) => {
     const role = index < masters ? 'master' : 'worker';
     const labels = { [`node-role.kubernetes.io/${role}`]: '' };
-    const metadata = { name: nameOf(index), labels, annotations: { filling } };
+    const metadata = { name: `node-${index}`, labels, annotations: { filling } };
     await rig.client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata });
   });
   await beat(rig, count);
 }
 
 /** Lets each node's kubelet say once more how it is. */
-export async function beat({ client }: Rig, count: number): Promise<void> {
+async function beat({ client }: Rig, count: number): Promise<void> {
   const status = {
     type: 'Ready',
     status: 'False',
@@ -145,23 +140,56 @@ export async function beat({ client }: Rig, count: number): Promise<void> {
     message: 'container runtime network not ready: no CNI configuration file',
     lastTransitionTime: '2026-01-01T00:00:00Z',
   };
-  await forEach(count, async (index) => {
+  await forEach(Array(count).keys(), async (index) => {
     const conditions = [{ ...status, lastHeartbeatTime: new Date().toISOString() }];
-    await client.mergeStatus(nodeRef(index), { conditions });
+    await client.mergeStatus({ kind: nodes, name: `node-${index}` }, { conditions });
   });
 }
 
-const nameOf = (index: number): string => `node-${String(index).padStart(3, '0')}`;
+const watched = minutes(3);
 
-const nodeRef = (index: number): KubeRef => ({ kind: nodes, name: nameOf(index) });
+/** The first look is several requests by contract, and its text is reported 10 s later; the steady state is what a waiting host costs. */
+const settling = seconds(15);
 
-/** Does work for each of many, some at once. */
-export async function forEach(
-  count: number,
-  work: (index: number) => Promise<void>,
-): Promise<void> {
-  for (let first = 0; first < count; first += atOnce) {
-    const length = Math.min(atOnce, count - first);
-    await Promise.all(Array.from({ length }, (_, index) => work(first + index)));
-  }
+/** Masters that have come and are not Ready, so that the bootstrap host continues waiting. */
+const comingMasters = 2;
+
+/** How often hosts that wait ask the service and the API server. */
+export async function measureWaiting(): Promise<Findings> {
+  // They cost nothing while they wait, so both are watched at once.
+  const [worker, [service, api]] = await Promise.all([requestsOfWorker(), requestsOfBootstrap()]);
+  const unit = 'requests per minute';
+  return found([
+    // Two look at the masters, and one asks whether the service still installs this host.
+    ['requests of a waiting worker', unit, worker, 3],
+    ['requests of a bootstrap host that waits for masters', unit, service, 2],
+    // A watch is asked to end after ten seconds, so that one that died is noticed.
+    ['its requests to the API server', unit, api, 7],
+  ]);
+}
+
+async function requestsOfWorker(): Promise<number> {
+  await using stage = await openStage('worker');
+  stage.host.machine.writer.seconds = 0.5;
+  const agent = stage.agent();
+  const { ran } = stage.host.machine;
+  await until(() => ran.find(({ argv }) => argv[0] === 'coreos-installer')?.exitCode);
+  await pause(settling);
+  const requests = await perMinute(watched, () => stage.host.inventory.requests);
+  await agent.stop();
+  return requests;
+}
+
+/** Those to the service, and those to the API server. */
+async function requestsOfBootstrap(): Promise<readonly [number, number]> {
+  await using rig = await startRig({ crds: [], isAudited: true });
+  await makeInstallConfig(rig);
+  await makeNodes(rig, comingMasters, comingMasters);
+  const user = { name: 'bench-bootstrap', groups: ['system:masters'] };
+  await using stage = await openBootstrapStage(await rig.kubeconfigFor({ user }));
+  await pause(settling);
+  return await Promise.all([
+    perMinute(watched, () => stage.host.inventory.requests),
+    perMinute(watched, () => rig.audited(user.name)),
+  ]);
 }

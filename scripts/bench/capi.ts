@@ -30,9 +30,8 @@ import { bundlePath } from '../bundle.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
 import { startRig } from '../rig.ts';
-import { forEach } from './bootstrap.ts';
 import { type Findings, found, percentile } from './figure.ts';
-import { pause, start, type Watched } from './process.ts';
+import { forEach, pause, perMinute, secondsSince, start, until, type Watched } from './process.ts';
 
 const hostsOfCluster = 10;
 const masters = 3;
@@ -115,9 +114,18 @@ async function openStage(part: string) {
   const hosts: BenchHost[] = [];
   let count = 0;
   let step = 0;
-  const send = async (host: BenchHost, info: string): Promise<number> => {
+  /** The seconds until a config has a text, from a request on. */
+  const timed = async (host: BenchHost, text: string, ask: () => Promise<unknown>) => {
     const since = performance.now();
-    const shown = seen.wait(host, info);
+    const shown = seen.until((configs) => {
+      const config = configs.get(`${host.namespace}/${host.name}`);
+      return textAt(config, 'status', 'progress', 'message') === text || undefined;
+    });
+    await ask();
+    await shown;
+    return secondsSince(since);
+  };
+  const send = async (host: BenchHost, info: string): Promise<void> => {
     const url = `${inventory}/api/assisted-install/v2/infra-envs/${host.clusterId}/hosts/${host.id}/progress`;
     const put = () =>
       request(url, {
@@ -129,8 +137,12 @@ async function openStage(part: string) {
     const { statusCode, body } = await put().catch(put);
     const said = await body.text();
     if (statusCode !== 200) throw new Error(`a report was answered by ${statusCode}: ${said}`);
-    await shown;
-    return (performance.now() - since) / 1000;
+  };
+  /** Lets all hosts say something in the same moment; the seconds to each condition. */
+  const atOnce = (say: (host: BenchHost, text: string) => Promise<unknown>) => {
+    step += 1;
+    const text = `step ${step}`;
+    return Promise.all(hosts.map((host) => timed(host, text, () => say(host, text))));
   };
   /** Lets each host report as often as an agent does; the seconds to each condition. */
   const report = async (times: number): Promise<readonly number[]> => {
@@ -139,7 +151,8 @@ async function openStage(part: string) {
       step += 1;
       const sent = hosts.map(async (host, at) => {
         await pause((at * reportEvery) / hosts.length);
-        latencies.push(await send(host, `step ${step}`));
+        const text = `step ${step}`;
+        latencies.push(await timed(host, text, () => send(host, text)));
       });
       await Promise.all([...sent, pause(reportEvery)]);
     }
@@ -152,13 +165,10 @@ async function openStage(part: string) {
     add: async (more: number): Promise<void> => {
       const names = Array.from({ length: more }, (_, at) => `c${count + at}`);
       count += more;
-      await forEach(more, (at) => addCluster(rig, names[at] ?? ''));
+      await forEach(names, (name) => addCluster(rig, name));
       const configs = await seen.prepared(count * hostsOfCluster);
       const added = configs.filter(({ metadata }) => names.includes(metadata.namespace ?? ''));
-      await forEach(added.length, async (at) => {
-        const config = added[at];
-        if (config === undefined) return;
-        const { name, namespace = '', uid: id = '' } = config.metadata;
+      await forEach(added, async ({ metadata: { name, namespace = '', uid: id = '' } }) => {
         const [cluster, secret] = await Promise.all([
           rig.client.get({ kind: clusters, namespace, name: namespace }),
           rig.client.get({ kind: secrets, namespace, name: tokenSecretName(name) }),
@@ -169,26 +179,15 @@ async function openStage(part: string) {
         hosts.push({ namespace, name, id, clusterId, token, agent });
       });
     },
-    /** Lets all hosts report in the same moment. */
-    burst: () => {
-      step += 1;
-      return Promise.all(hosts.map((host) => send(host, `step ${step}`)));
-    },
+    burst: () => atOnce(send),
     /** Writes as much to the same objects, without a manager between. */
-    direct: () => {
-      step += 1;
-      return Promise.all(
-        hosts.map(async (host) => {
-          const { namespace, name } = host;
-          const since = performance.now();
-          const shown = seen.wait(host, `step ${step}`);
-          const progress = { message: `step ${step}` };
-          await rig.client.mergeStatus({ kind: bootstrapConfigs, namespace, name }, { progress });
-          await shown;
-          return (performance.now() - since) / 1000;
-        }),
-      );
-    },
+    direct: () =>
+      atOnce(({ namespace, name }, message) =>
+        rig.client.mergeStatus(
+          { kind: bootstrapConfigs, namespace, name },
+          { progress: { message } },
+        ),
+      ),
     /** Adds clusters of masters alone, one after the other; the seconds from the first object of each to the data of its hosts. */
     prepare: async (more: number): Promise<readonly number[]> => {
       const latencies: number[] = [];
@@ -197,22 +196,19 @@ async function openStage(part: string) {
         const since = performance.now();
         await addCluster(rig, name, masters);
         await seen.prepared(masters, name);
-        latencies.push((performance.now() - since) / 1000);
+        latencies.push(secondsSince(since));
       }
       return latencies;
     },
     /** Requests of the managers in a time in which nothing happens. */
     askedIn: async (time: number): Promise<number> => {
       await pause(seconds(15));
-      const from = Date.now();
-      await pause(time);
-      const all = await Promise.all(providers.map((provider) => rig.audited(userOf(provider))));
-      return all.flat().filter(({ at }) => at >= from && at < from + time).length;
+      const all = () => Promise.all(providers.map((provider) => rig.audited(userOf(provider))));
+      return perMinute(time, async () => (await all()).flat());
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      for (const { process } of managers) process.stop();
-      await Promise.all(managers.map(({ process }) => process.ended));
+      await Promise.all(managers.map(({ process }) => process.stop()));
       await Promise.all(hosts.map(({ agent }) => agent.close()));
       await rig.close();
     },
@@ -245,9 +241,13 @@ async function startManager(rig: Rig, provider: ProviderName, inventory: string)
     throw new Error(`the manager of ${provider} has ended: ${stderr}`);
   });
   ended.catch(() => undefined);
-  const isReady = async (): Promise<boolean> =>
-    (await fetch(`http://${health}/readyz`).catch(() => undefined))?.ok === true;
-  while (!(await Promise.race([isReady(), ended]))) await pause(50);
+  const ready = until(() =>
+    fetch(`http://${health}/readyz`).then(
+      ({ ok }) => ok || undefined,
+      () => undefined,
+    ),
+  );
+  await Promise.race([ready, ended]);
   return manager;
 }
 
@@ -261,10 +261,10 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
     configs.set(`${namespace}/${name}`, object);
     for (const wait of waits) wait();
   });
-  const until = <T>(find: () => T | undefined): Promise<T> =>
+  const until = <T>(find: (seen: typeof configs) => T | undefined): Promise<T> =>
     new Promise((resolve) => {
       const check = (): void => {
-        const found = find();
+        const found = find(configs);
         if (found === undefined) return;
         waits.delete(check);
         resolve(found);
@@ -273,13 +273,8 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
       check();
     });
   return {
-    /** Resolves once a config has a text. */
-    wait: ({ namespace, name }: Pick<BenchHost, 'namespace' | 'name'>, text: string) =>
-      until(() => {
-        const config = configs.get(`${namespace}/${name}`);
-        return textAt(config, 'status', 'progress', 'message') === text ? true : undefined;
-      }),
-    /** Resolves with all configs, or those of a namespace, once so many have the data of their host. */
+    until,
+    /** Resolves with the configs of so many hosts, in a namespace or in all, once these have their data. */
     prepared: (count: number, namespace?: string): Promise<readonly KubeObject[]> =>
       until(() => {
         const ready = [...configs.values()].filter(

@@ -16,9 +16,8 @@ import { minutes, seconds } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
 import { pageOf } from '../docs/markdown.ts';
 import { startRig } from '../rig.ts';
-import { forEach } from './bootstrap.ts';
 import { type Findings, found, percentile } from './figure.ts';
-import { pause, run, start } from './process.ts';
+import { forEach, pause, perMinute, run, secondsSince, start, until } from './process.ts';
 
 const hostCount = 1000;
 const requestCount = 10_000;
@@ -53,16 +52,15 @@ export async function measureController(): Promise<Findings> {
     approvals.push(await stage.certify(host));
     reports.push(await stage.join(host));
   }
-  await forEach(joined.length, (index) => putNode(rig, joined[index], true));
+  await forEach(joined, (host) => putNode(rig, host, true));
   await pause(seconds(5));
   const peak = agent.peakMiB();
-  const from = Date.now();
-  await pause(watched);
-  const asked = await rig.audited(asker.name);
-  agent.stop();
-  await agent.ended;
-  const perMinute = (requests: readonly { readonly at: number }[]): number =>
-    requests.filter(({ at }) => at >= from && at < from + watched).length / (watched / minutes(1));
+  const asked = (): ReturnType<Rig['audited']> => rig.audited(asker.name);
+  const [ofService, ofApi] = await Promise.all([
+    perMinute(watched, () => service.requests),
+    perMinute(watched, asked),
+  ]);
+  await agent.stop();
   const size = `${hostCount} nodes and ${requestCount} certificate requests`;
   const lists = await Promise.all(
     [csrs, { kind: kinds.Node }].map((selection) => rig.client.read(pathOfSelection(selection))),
@@ -72,11 +70,11 @@ export async function measureController(): Promise<Findings> {
   return found(
     [
       [`peak RSS of the controller with ${size}`, 'MiB', peak, 128],
-      ['its lists of one selection, the most', 'lists', mostLists(asked), 1],
+      ['its lists of one selection, the most', 'lists', mostLists(await asked()), 1],
       ['a node that is Ready to Done at the service, 99 of 100', 's', percentile(reports, 99), 1],
       ['a certificate request to its approval, 99 of 100', 's', percentile(approvals, 99), 2],
-      ['its requests to the service, idle', 'requests per minute', perMinute(service.requests), 4],
-      ['its requests to the API server, idle', 'requests per minute', perMinute(asked), 12],
+      ['its requests to the service, idle', 'requests per minute', ofService, 4],
+      ['its requests to the API server, idle', 'requests per minute', ofApi, 12],
     ],
     pageOf('performance-controller', {
       mebibytes: (bytes / 1024 ** 2).toFixed(0),
@@ -127,7 +125,7 @@ async function openControllerStage() {
       for await (const { object } of rig.client.watch(csrs, { resourceVersion: version, signal })) {
         if (object.metadata.uid === made.metadata.uid && requestState(object) === 'approved') break;
       }
-      return (performance.now() - since) / 1000;
+      return secondsSince(since);
     },
     /** Lets a host become a node that gets Ready; the seconds until the service hears of it. */
     join: async (host: HostRecord) => {
@@ -135,8 +133,7 @@ async function openControllerStage() {
       await pause(200);
       const since = Date.now();
       await putNode(rig, host, true);
-      while (done(host) === undefined) await pause(5);
-      return ((done(host) ?? 0) - since) / 1000;
+      return ((await until(() => done(host))) - since) / 1000;
     },
     [Symbol.asyncDispose]: async () => {
       await bootstrapper.close();
@@ -159,8 +156,8 @@ async function fill(rig: Rig, bootstrapper: KubeCluster): Promise<void> {
   }
   const metadata = { name: controllerNamespace };
   await rig.client.apply(kinds.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  await forEach(joined.length, (index) => putNode(rig, joined[index], true));
-  await forEach(requestCount, async (index) => {
+  await forEach(joined, (host) => putNode(rig, host, true));
+  await forEach(Array(requestCount).keys(), async (index) => {
     const host = joined[index];
     const object = await requestObject(request(host?.hostname ?? `stranger-${index}`));
     const name = `csr-${index}`;
@@ -177,8 +174,7 @@ const images = Array.from({ length: 50 }, (_, index) => ({
   sizeBytes: 500_000_000,
 }));
 
-async function putNode(rig: Rig, host: HostRecord | undefined, isReady: boolean): Promise<void> {
-  if (host === undefined) return;
+async function putNode(rig: Rig, host: HostRecord, isReady: boolean): Promise<void> {
   const { hostname: name, role } = host;
   const addresses = host.addresses.map(withoutPrefix);
   await rig.client.apply(kinds.Node, nodeObject({ name, role, isBootstrap: false }));

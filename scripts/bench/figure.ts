@@ -8,7 +8,7 @@ export interface Measured {
   readonly unit: Unit;
   readonly measured: number;
   /** What it is compared with, and what that needed; none for an absolute bound. */
-  readonly baseline?: { readonly name: string; readonly measured: number };
+  readonly baseline?: { readonly name: string; readonly measured: number } | undefined;
   /** The most that `measured` (or, with a baseline, the ratio) may be. */
   readonly bound: number;
 }
@@ -38,8 +38,7 @@ export type FigureRow = readonly [
 /** What a group found, from a row for each figure. */
 export const found = (rows: readonly FigureRow[], section?: string): Findings => ({
   figures: rows.map(([name, unit, measured, bound, baseline]) => ({
-    ...{ name, unit, measured, bound },
-    ...(baseline === undefined ? {} : { baseline }),
+    ...{ name, unit, measured, bound, baseline },
   })),
   ...(section === undefined ? {} : { section }),
 });
@@ -50,14 +49,6 @@ export const valueOf = ({ measured, baseline }: Measured): number =>
 
 /** Whether a figure keeps its bound. */
 export const isWithin = (figure: Measured): boolean => valueOf(figure) <= figure.bound;
-
-/** The middle value of an odd or even number of measurements. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
-}
 
 /** The smallest value that so many percent of the measurements do not exceed. */
 export function percentile(values: readonly number[], percent: number): number {

@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { idleOf, type IdleStep } from '../../mocks/cluster/idle.ts';
+import { idleOf } from '../../mocks/cluster/idle.ts';
 import { runScenario, type LabRun } from '../../mocks/lab/run.ts';
 import { readScenario } from '../../mocks/lab/scenario.ts';
-import type { LabHost } from '../../mocks/lab/lab-host.ts';
 import { bundlePath } from '../bundle.ts';
 import { codeCell, pageOf, table } from '../docs/markdown.ts';
 import { kubeParts } from '../rig.ts';
@@ -10,82 +9,53 @@ import { type Findings, found } from './figure.ts';
 
 const name = 'cluster';
 
-interface HostIdle {
-  readonly host: string;
-  readonly role: string;
-  readonly waitSeconds: number;
-  readonly delaySeconds: number;
-  readonly boots: number;
-  readonly largest: IdleStep | undefined;
-}
-
-/** How long the hosts of a cluster continue waiting for what is already true. */
+/**
+ * How long the hosts of a cluster continue waiting for what is already true.
+ * @throws Error when the scenario did not come out as it must
+ */
 export async function measureIdle(): Promise<Findings> {
-  const hosts = await runOnce();
-  const all = hosts.reduce((sum, host) => sum + host.waitSeconds + host.delaySeconds, 0);
+  await using ends = new AsyncDisposableStack();
+  let run: LabRun | undefined;
+  const report = await runScenario({
+    name,
+    scenario: await readScenario(name),
+    bundle: bundlePath,
+    kube: await kubeParts(),
+    signal: new AbortController().signal,
+    watch: (begun) => {
+      run = begun;
+      ends.defer(() => rm(begun.folder, { recursive: true, force: true }));
+      return () => undefined;
+    },
+  });
+  if (!report.isAsExpected || run === undefined)
+    throw new Error(`the scenario ${name}: ${report.differences.join()}`);
+  const marks = run.lab.cluster?.marks ?? [];
+  const hosts = run.hosts.map(({ plan, events, machine, boots }) => {
+    const { steps, millis } = idleOf(marks, events);
+    const delay = rebootDelaySeconds(machine.ran);
+    return { ...{ plan, boots, steps, delay }, seconds: millis / 1000 + delay };
+  });
+  const all = hosts.reduce((sum, { seconds }) => sum + seconds, 0);
   const boots = Math.max(...hosts.map((host) => host.boots));
   const booted = 'boots of a host of that cluster until it runs the image that was built, the most';
+  const rows = hosts.map(({ plan, steps, delay, seconds }) => {
+    const [largest] = steps.toSorted((one, other) => other.millis - one.millis);
+    const longest =
+      largest === undefined ? '–' : `${codeCell(largest.step)}, ${shown(largest.millis / 1000)}`;
+    return [plan.name, plan.role, shown(seconds), shown(delay), longest];
+  });
+  const heads = ['Host', 'Role', 'Idle', 'of it before the reboot', 'Longest step'];
   return found(
     [
       ['idle time of all hosts of a cluster', 's', all, 3],
       [booted, 'boots', boots, 1],
     ],
-    sectionOf(hosts),
+    pageOf('performance-idle', { hosts: table(heads, rows) }),
   );
 }
 
-/** @throws Error when the runScenario did not come out as it must */
-async function runOnce(): Promise<readonly HostIdle[]> {
-  const shown: { run?: LabRun } = {};
-  try {
-    const report = await runScenario({
-      name,
-      scenario: await readScenario(name),
-      bundle: bundlePath,
-      kube: await kubeParts(),
-      signal: new AbortController().signal,
-      watch: (stage) => {
-        shown.run = stage;
-        return () => undefined;
-      },
-    });
-    if (!report.isAsExpected)
-      throw new Error(`the runScenario of ${name}: ${report.differences.join()}`);
-    const marks = shown.run?.lab.cluster?.marks ?? [];
-    return (shown.run?.hosts ?? []).map((host) => idleOfHost(marks, host));
-  } finally {
-    const folder = shown.run?.folder;
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function idleOfHost(marks: Parameters<typeof idleOf>[0], host: LabHost): HostIdle {
-  const { steps, millis } = idleOf(marks, host.events);
-  const [largest] = steps.toSorted((one, other) => other.millis - one.millis);
-  return {
-    host: host.plan.name,
-    role: host.plan.role,
-    waitSeconds: millis / 1000,
-    delaySeconds: rebootDelaySeconds(host.machine.ran),
-    boots: host.boots,
-    largest,
-  };
-}
-
 const shown = (seconds: number): string => `${seconds.toFixed(2)} s`;
-
-const sectionOf = (hosts: readonly HostIdle[]): string =>
-  pageOf('performance-idle', {
-    hosts: table(
-      ['Host', 'Role', 'Idle', 'of it before the reboot', 'Longest step'],
-      hosts.map(cellsOf),
-    ),
-  });
-
-const cellsOf = ({ host, role, waitSeconds, delaySeconds, largest }: HostIdle) => [
-  ...[host, role, shown(waitSeconds + delaySeconds), shown(delaySeconds)],
-  largest === undefined ? '–' : `${codeCell(largest.step)}, ${shown(largest.millis / 1000)}`,
-];
 
 /**
  * How long a reboot waits that was ordered by `shutdown -r`, of all the commands of a host: `now`, or `+N` for so many

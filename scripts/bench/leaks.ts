@@ -1,5 +1,6 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,9 +60,7 @@ async function rotations(): Promise<number> {
     response.writeHead(isNew ? 200 : 401, { 'content-type': 'application/json' });
     response.end(JSON.stringify(isNew ? { metadata: { name: 'm0' } } : { code: 401 }));
   });
-  const listening = Promise.withResolvers<undefined>();
-  server.listen(0, '127.0.0.1', () => listening.resolve(undefined));
-  await listening.promise;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const kube = kubeCluster({
     credentials: () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../bundle.ts';
 import { pageOf, sections } from '../docs/markdown.ts';
-import { measureBootstrapMemory } from './bootstrap.ts';
+import { measureBootstrapMemory, measureWaiting } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
@@ -11,7 +11,6 @@ import { measureLeaks } from './leaks.ts';
 import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
 import { measureNodeController } from './node-controller.ts';
 import { measureStartUp } from './start-up.ts';
-import { measureWaiting } from './waiting.ts';
 import { measureWrites } from './write.ts';
 
 const groups: Readonly<Record<string, () => Promise<Findings>>> = {

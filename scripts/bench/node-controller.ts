@@ -11,8 +11,10 @@ import { minutes } from '../../src/model/duration.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { runControllers } from '../../src/reconcile/manager.ts';
 import { fakeClock } from '../../test/support/fake-clock.ts';
+import { fakeRandom } from '../../test/support/fake-random.ts';
+import { patched } from '../../test/support/kube-changes.ts';
 import { type Findings, found, percentile } from './figure.ts';
-import { memoryMiBOf, run } from './process.ts';
+import { peakMiBOf, run } from './process.ts';
 
 const poolCount = 12;
 const draining = 50;
@@ -131,14 +133,12 @@ function largeCluster(count: number) {
     get: () => answer(undefined),
     list: (selection: KubeSelection) =>
       answer(selection.fieldSelector?.startsWith('spec.nodeName') ? pods : objectsOf(selection)),
-    patch: ({ kind, name }: KubeRef, { body }: KubePatch) => {
+    patch: ({ kind, name }: KubeRef, patch: KubePatch) => {
       if (kind === machineConfigPools) {
         const pools = kinds[kind.plural] ?? [];
-        const patched = pools.map((one) =>
-          one.metadata.name === name ? merged(one, body as KubeObject) : one,
-        );
-        kinds[kind.plural] = patched;
-        views.get(kind.plural)?.listed({ version: '', objects: patched });
+        const objects = pools.map((one) => (one.metadata.name === name ? after(one, patch) : one));
+        kinds[kind.plural] = objects;
+        views.get(kind.plural)?.listed({ version: '', objects });
       }
       return answer({ metadata: { name } });
     },
@@ -156,22 +156,21 @@ function largeCluster(count: number) {
   return { kube, change, requests: () => requests };
 }
 
-/** A pool after a patch of its spec or status. */
-const merged = (pool: KubeObject, { spec, status }: KubeObject): KubeObject => ({
-  ...pool,
-  metadata: { ...pool.metadata, resourceVersion: `${Number(pool.metadata.resourceVersion) + 1}` },
-  spec: { ...(pool['spec'] as object), ...(spec as object | undefined) },
-  status: { ...(pool['status'] as object | undefined), ...(status as object | undefined) },
-});
+function after(pool: KubeObject, patch: KubePatch): KubeObject {
+  const { metadata, ...rest } = patched(pool, patch);
+  return {
+    ...rest,
+    metadata: { ...metadata, resourceVersion: `${Number(pool.metadata.resourceVersion) + 1}` },
+  };
+}
 
 async function measure(count: number): Promise<Work> {
   const { kube, change, requests } = largeCluster(count);
   const clock = fakeClock({ auto: false });
   const scope = { kube, clock, emit: () => undefined };
-  const random = { uuid: () => 'u', between: (low: number) => low, bytes: () => new Uint8Array() };
   const { signal } = new AbortController();
   const pools = poolControllers({ ...scope, namespace: 'n' });
-  void runControllers({ ...scope, random, signal }, pools);
+  void runControllers({ ...scope, random: fakeRandom(), signal }, pools);
   for (let second = 0; second < 10; second += 1) await clock.advance(1000);
   const events: number[] = [];
   for (let index = 0; index < 1000; index += 1) {
@@ -191,7 +190,7 @@ async function measure(count: number): Promise<Work> {
   const minute = secondsOf(process.cpuUsage(before));
   const from = requests();
   for (let second = 0; second < 60; second += 1) await clock.advance(1000);
-  const peakMiB = memoryMiBOf('self', 'VmHWM');
+  const peakMiB = peakMiBOf('self');
   return { events, minute, quietRequests: requests() - from, peakMiB };
 }
 

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import type { Machine, RanCommand } from '../../mocks/host/machine.ts';
 import { nsenterOptions } from '../../mocks/host/programs.ts';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
+import { type Millis, minutes } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
 
 /** A program that was run to its end. */
@@ -18,11 +19,12 @@ interface Finished {
 export interface Watched {
   /** Processor time of the process and of its children that ended, in seconds. */
   readonly cpuSeconds: () => number;
-  readonly residentMiB: () => number;
-  /** The most that was ever resident. */
+  /** The most that was ever resident, or since `forgetPeak`. */
   readonly peakMiB: () => number;
+  readonly forgetPeak: () => void;
   readonly ended: Promise<Finished>;
-  readonly stop: () => void;
+  /** Asks it to end, and waits until it has. */
+  readonly stop: () => Promise<unknown>;
 }
 
 type Argv = readonly [string, ...string[]];
@@ -36,15 +38,19 @@ export function start([program, ...args]: Argv, environment: NodeJS.ProcessEnv =
   });
   const stderr = text(child.stderr);
   const pid = child.pid ?? 0;
+  const ended = once(child, 'close').then(async () => {
+    return { seconds: secondsSince(since), stderr: await stderr };
+  });
   return {
-    ended: once(child, 'close').then(async () => {
-      const seconds = (performance.now() - since) / 1000;
-      return { seconds, stderr: await stderr };
-    }),
+    ended,
     cpuSeconds: () => cpuSecondsOf(pid),
-    residentMiB: () => memoryMiBOf(pid, 'VmRSS'),
-    peakMiB: () => memoryMiBOf(pid, 'VmHWM'),
-    stop: () => child.kill('SIGTERM'),
+    peakMiB: () => peakMiBOf(pid),
+    // See proc_pid_clear_refs(5).
+    forgetPeak: () => writeFileSync(`/proc/${pid}/clear_refs`, '5'),
+    stop: () => {
+      child.kill('SIGTERM');
+      return ended;
+    },
   };
 }
 
@@ -61,10 +67,10 @@ function cpuSecondsOf(pid: number): number {
   return (user + system) / ticksPerSecond;
 }
 
-/** What the kernel says of the memory of a process: what is resident, or the most that ever was. */
-export function memoryMiBOf(pid: number | 'self', name: 'VmRSS' | 'VmHWM'): number {
+/** The most of the memory of a process that was resident, as the kernel says. */
+export function peakMiBOf(pid: number | 'self'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1024;
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
 }
 
 /** How long the stand-in of coreos-installer writes, in seconds. */
@@ -89,19 +95,34 @@ export async function openStage(role: 'master' | 'worker') {
   };
 }
 
-/** Resolves with a command of the host as soon as one is seen; by its program. */
-export async function seen(machine: Machine, program: string): Promise<RanCommand> {
+/** Resolves with what is looked for, as soon as it is there. */
+export async function until<T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> {
   for (;;) {
-    const command = machine.ran.find(({ argv }) => argv[0] === program);
-    if (command !== undefined) return command;
+    const found = await find();
+    if (found !== undefined) return found;
     await pause(5);
   }
 }
 
-/** Resolves when a command of the host has ended. */
-export async function over(command: RanCommand): Promise<void> {
-  while (command.exitCode === undefined) await pause(5);
+/** Since a moment of `performance.now()`. */
+export const secondsSince = (since: number): number => (performance.now() - since) / 1000;
+
+/** How many requests there are in a minute, of a time in which they are watched. */
+export async function perMinute(
+  watched: Millis,
+  requests: () => Asked | Promise<Asked>,
+): Promise<number> {
+  const from = Date.now();
+  await pause(watched);
+  const asked = (await requests()).filter(({ at }) => at >= from && at < from + watched);
+  return asked.length / (watched / minutes(1));
 }
+
+type Asked = readonly { readonly at: Millis }[];
+
+/** Does work for each of many, twenty at once. */
+export const forEach = <T>(items: Iterable<T>, work: (item: T) => Promise<void>) =>
+  Readable.from(items).forEach(work, { concurrency: 20 });
 
 /** Waits, in milliseconds. */
 export const pause = (duration: number): Promise<void> => setTimeout(duration);

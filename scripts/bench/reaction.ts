@@ -1,22 +1,18 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Units } from '../../mocks/host/units.ts';
-import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
-import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
+import { kubeCluster } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
 import { type PollResult, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
+import { conditionOf } from '../../src/layering/api/cluster-object.ts';
 import { minutes } from '../../src/model/duration.ts';
-import type { Host } from '../../src/ports/host.ts';
-import type { KubeObject } from '../../src/ports/kube.ts';
 import { unitState, unitWatch } from '../../src/steps/host/systemd-unit.ts';
 import { startRig } from '../rig.ts';
-import { type Findings, found, median, percentile } from './figure.ts';
-import { pause } from './process.ts';
+import { type Findings, found, percentile } from './figure.ts';
+import { openStage, pause, secondsSince } from './process.ts';
 
 const samples = 500;
 const node = 'm0';
@@ -31,49 +27,41 @@ export async function measureKubeReaction(): Promise<Findings> {
     random: systemRandom,
     emit: () => undefined,
   });
-  const watched = await watchedTimes(rig, kube);
+  const stop = new AbortController();
+  let heard: (mark: string) => void = () => undefined;
+  const ended = kube.follow(
+    { kind: nodes },
+    ({ objects }) => heard(conditionOf(objects[0], 'Ready').reason),
+    stop.signal,
+  );
+  // From sending the change to the call of whoever follows.
+  const times = await sampled(samples, async (index) => {
+    const mark = `w${index}`;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const since = performance.now();
+    heard = (seen) => {
+      if (seen === mark) resolve(secondsSince(since));
+    };
+    const conditions = [{ type: 'Ready', status: 'True', reason: mark }];
+    await rig.client.mergeStatus({ kind: nodes, name: node }, { conditions });
+    return promise;
+  });
+  stop.abort(new Error('measured'));
+  await ended;
   await kube.close();
   return found([
-    ['a condition of the cluster to the reaction, 99 of 100', 's', percentile(watched, 99), 0.1],
+    ['a condition of the cluster to the reaction, 99 of 100', 's', percentile(times, 99), 0.1],
   ]);
 }
 
-/** From sending the change to the call of whoever follows, in seconds. */
-async function watchedTimes(rig: Rig, kube: KubeCluster): Promise<readonly number[]> {
-  const stop = new AbortController();
-  let heard: (mark: string) => void = () => undefined;
-  const ended = kube.follow({ kind: nodes }, (view) => heard(markIn(view.objects)), stop.signal);
+/** Samples one after the other; the first one warms up, and is not counted. */
+async function sampled(
+  count: number,
+  sample: (index: number) => Promise<number>,
+): Promise<readonly number[]> {
   const times: number[] = [];
-  // The first one waits for the list and is not counted.
-  for (let index = 0; index <= samples; index += 1) {
-    const mark = `w${index}`;
-    const { promise, resolve } = Promise.withResolvers<number>();
-    heard = (seen) => {
-      if (seen === mark) resolve(performance.now());
-    };
-    const since = performance.now();
-    await setMark(rig, mark);
-    const at = await promise;
-    if (index > 0) times.push((at - since) / 1000);
-  }
-  stop.abort(new Error('measured'));
-  await ended;
-  return times;
-}
-
-const setMark = (rig: Rig, mark: string): Promise<unknown> =>
-  rig.client.mergeStatus(
-    { kind: nodes, name: node },
-    { conditions: [{ type: 'Ready', status: 'True', reason: mark }] },
-  );
-
-interface Conditions {
-  readonly conditions?: readonly { readonly reason?: string }[];
-}
-
-function markIn(objects: readonly KubeObject[]): string {
-  const { conditions } = (objects[0]?.['status'] ?? {}) as Conditions;
-  return conditions?.[0]?.reason ?? '';
+  for (let index = 0; index <= count; index += 1) times.push(await sample(index));
+  return times.slice(1);
 }
 
 const fileSamples = 300;
@@ -92,116 +80,76 @@ interface Condition {
 
 /** How soon a file or a unit of the host is acted on. */
 export async function measureLocalReaction(): Promise<Findings> {
-  await using single = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: false,
-    write: {},
-    token: 'bench',
-  });
-  const root = join(single.folder, 'root');
+  await using stage = await openStage('master');
+  const { folder, environment, machine } = stage.host;
+  const root = join(folder, 'root');
+  const path = join(root, directory, 'done');
   await mkdir(join(root, directory), { recursive: true });
-  const host = nsenterHost({ root, environment: single.environment });
-  const file = fileCondition(host, root, 'done');
-  const started = unitCondition(host, single.machine.units, unit);
+  const host = nsenterHost({ root, environment });
+  // What bootkube shows by: a file that comes. The look is that of the wait for it.
+  const file: Condition = {
+    poll: async () => {
+      const names = await host.list(directory, signal);
+      return names.includes('done') ? { done: true } : { status: 'not there' };
+    },
+    makeTrue: () => writeFileSync(path, ''),
+    makeFalse: () => rmSync(path),
+  };
   const files = await timesOf(fileSamples, file, {
     within,
     watch: (changed, quiet) => host.watch([`${directory}/done`], changed, quiet),
   });
-  const commands = await commandTimes(host);
-  const watch = unitWatch(host, [unit]);
-  const units = await timesOf(unitSamples, started, { within, watch, every: within });
-  const bare = { name: 'one command by the stand-in of nsenter', measured: median(commands) };
-  return found([
-    ['a file of the host to the end of the wait, 99 of 100', 's', percentile(files, 99), 0.05],
-    ['a unit of the host to the end of the wait', 's', median(units), 3, bare],
-  ]);
-}
-
-/** What bootkube shows by: a file that comes. The look is that of the wait for it. */
-const fileCondition = (host: Host, root: string, name: string): Condition => ({
-  poll: async () => {
-    const names = await host.list(directory, signal);
-    return names.includes(name) ? { done: true } : { status: 'not there' };
-  },
-  makeTrue: () => writeFileSync(join(root, directory, name), ''),
-  makeFalse: () => rmSync(join(root, directory, name)),
-});
-
-/** What the bootstrap is complete by: a unit that ends. */
-const unitCondition = (host: Host, units: Units, name: string): Condition => {
-  units.become(name, 'active');
-  return {
+  const { units } = machine;
+  units.become(unit, 'active');
+  const commands = await sampled(unitSamples, async () => {
+    const since = performance.now();
+    await unitState(host, unit, signal);
+    return secondsSince(since);
+  });
+  // What the bootstrap is complete by: a unit that ends.
+  const started: Condition = {
     poll: async () => {
-      const state = await unitState(host, name, signal);
+      const state = await unitState(host, unit, signal);
       return state === 'inactive' ? { done: true } : { status: state };
     },
-    makeTrue: () => units.become(name, 'inactive'),
-    makeFalse: () => units.become(name, 'active'),
+    makeTrue: () => units.become(unit, 'inactive'),
+    makeFalse: () => units.become(unit, 'active'),
   };
-};
-
-/** From the change to the end of each wait, in seconds. */
-async function timesOf(
-  samples: number,
-  condition: Condition,
-  limits: WaitLimits,
-): Promise<readonly number[]> {
-  const times: number[] = [];
-  // The first one warms up and is not counted.
-  for (let index = 0; index <= samples; index += 1) {
-    const taken = await timeOf(condition, limits);
-    if (index > 0) times.push(taken);
-    condition.makeFalse();
-  }
-  return times;
+  const watch = unitWatch(host, [unit]);
+  const ends = await timesOf(unitSamples, started, { within, watch, every: within });
+  const bare = {
+    name: 'one command by the stand-in of nsenter',
+    measured: percentile(commands, 50),
+  };
+  return found([
+    ['a file of the host to the end of the wait, 99 of 100', 's', percentile(files, 99), 0.05],
+    ['a unit of the host to the end of the wait', 's', percentile(ends, 50), 3, bare],
+  ]);
 }
-
-async function timeOf({ poll, makeTrue }: Condition, limits: WaitLimits): Promise<number> {
-  const quiet = quietness();
-  const done = until('it has happened', () => quiet.during(poll), limits);
-  await quiet.settled();
-  const since = performance.now();
-  makeTrue();
-  await done;
-  return (performance.now() - since) / 1000;
-}
-
-const until = untilOf(systemClock, signal, silently);
 
 /** So long after the last poll the watch has begun, and reports nothing of its beginning any more. */
 const calm = 60;
 
-interface Quietness {
-  readonly during: <T>(poll: () => Promise<T>) => Promise<T>;
-  /** Resolves when there was a look, and then none for a while. */
-  readonly settled: () => Promise<void>;
-}
-
-function quietness(): Quietness {
-  let under = 0;
-  let last = Number.POSITIVE_INFINITY;
-  return {
-    during: async (poll) => {
-      under += 1;
+/** From the change to the end of each wait, in seconds. */
+const timesOf = (count: number, { poll, makeTrue, makeFalse }: Condition, limits: WaitLimits) =>
+  sampled(count, async () => {
+    let quietSince = Number.POSITIVE_INFINITY;
+    const look = async (): Promise<PollResult<true>> => {
+      quietSince = Number.POSITIVE_INFINITY;
       try {
         return await poll();
       } finally {
-        under -= 1;
-        last = performance.now();
+        quietSince = performance.now();
       }
-    },
-    settled: async () => {
-      while (under > 0 || performance.now() - last < calm) await pause(5);
-    },
-  };
-}
-
-async function commandTimes(host: Host): Promise<readonly number[]> {
-  const times: number[] = [];
-  for (let index = 0; index < unitSamples; index += 1) {
+    };
+    const done = until('it has happened', look, limits);
+    while (performance.now() - quietSince < calm) await pause(5);
     const since = performance.now();
-    await unitState(host, unit, signal);
-    times.push((performance.now() - since) / 1000);
-  }
-  return times;
-}
+    makeTrue();
+    await done;
+    const taken = secondsSince(since);
+    makeFalse();
+    return taken;
+  });
+
+const until = untilOf(systemClock, signal, silently);

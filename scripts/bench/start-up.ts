@@ -1,12 +1,11 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
 import { singleHostWords } from '../../mocks/lab/single-host.ts';
-import { type Findings, found, median } from './figure.ts';
-import { run, start } from './process.ts';
+import { startServer } from '../../test/contract/real/http-server.ts';
+import { type Findings, found, percentile } from './figure.ts';
+import { run, secondsSince, start } from './process.ts';
 
 const rounds = 21;
 
@@ -43,7 +42,16 @@ async function medians(
 ): Promise<readonly [bare: number, ours: number]> {
   const times: (readonly [number, number])[] = [];
   for (let round = 0; round < rounds; round += 1) times.push([await bare(), await ours()]);
-  return [median(times.map(([time]) => time)), median(times.map(([, time]) => time))];
+  return [
+    percentile(
+      times.map(([time]) => time),
+      50,
+    ),
+    percentile(
+      times.map(([, time]) => time),
+      50,
+    ),
+  ];
 }
 
 async function timeToRequest(
@@ -51,24 +59,18 @@ async function timeToRequest(
   root: string,
 ): Promise<number> {
   const asked = Promise.withResolvers<number>();
-  const server = createServer((_, response) => {
-    asked.resolve(performance.now());
+  const server = await startServer((_, response) => {
+    asked.resolve(secondsSince(since));
     response.end();
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
   const since = performance.now();
-  const { port } = server.address() as AddressInfo;
   // Node alone is on this PATH: without nsenter the agent reaches no host, and ends by itself.
-  const program = start(argv(`http://127.0.0.1:${port}`), {
+  const program = start(argv(server.url), {
     BOOTWRIGHT_HOST_ROOT: root,
     PATH: dirname(process.execPath),
   });
-  const at = await asked.promise;
-  program.stop();
-  await program.ended;
-  server.closeAllConnections();
-  server.close();
-  return (at - since) / 1000;
+  const taken = await asked.promise;
+  await program.stop();
+  await server.close();
+  return taken;
 }

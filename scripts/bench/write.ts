@@ -1,6 +1,6 @@
 import { seconds } from '../../src/model/duration.ts';
 import { type FigureRow, type Findings, found } from './figure.ts';
-import { openStage, over, pause, seen, type Watched, writeSeconds } from './process.ts';
+import { openStage, pause, until, writeSeconds } from './process.ts';
 
 interface Write {
   /** From the start of the writer to the next command of the agent. */
@@ -39,48 +39,20 @@ async function bareSeconds(): Promise<number> {
 async function writeOnce(isServiceLost: boolean): Promise<Write> {
   await using stage = await openStage('master');
   const agent = stage.agent();
-  const writer = await seen(stage.host.machine, 'coreos-installer');
+  const { ran } = stage.host.machine;
+  const writer = await until(() => ran.find(({ argv }) => argv[0] === 'coreos-installer'));
   const cpuBefore = agent.cpuSeconds();
-  const peak = watchMemory(agent);
+  // What it took to start is not what it takes to write.
+  agent.forgetPeak();
   if (isServiceLost) {
     await pause(seconds(writeSeconds) / 2);
     await stage.host.inventory.close();
   }
-  await over(writer);
+  await until(() => writer.exitCode);
   const cpuSeconds = agent.cpuSeconds() - cpuBefore;
-  const peakMiB = peak.stop();
-  const wallSeconds = (await nextCommandAfter(stage.host.machine, writer)) - writer.at;
-  agent.stop();
-  await agent.ended;
-  return { wallSeconds: wallSeconds / 1000, cpuSeconds, peakMiB };
-}
-
-/** The step has ended when the journal says so; the agent shows it by what it does next. */
-async function nextCommandAfter(
-  machine: Parameters<typeof seen>[0],
-  writer: Awaited<ReturnType<typeof seen>>,
-): Promise<number> {
-  const index = machine.ran.indexOf(writer);
-  for (let turn = 0; turn < 400; turn += 1) {
-    const next = machine.ran[index + 1];
-    if (next !== undefined) return next.at;
-    await pause(5);
-  }
-  return Date.now();
-}
-
-/** The highest resident size from now on: what it took to start is not what it takes to write. */
-function watchMemory(agent: Watched): { readonly stop: () => number } {
-  let peak = 0;
-  const sample = (): void => {
-    peak = Math.max(peak, agent.residentMiB());
-  };
-  const timer = setInterval(sample, 50);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      sample();
-      return peak;
-    },
-  };
+  const peakMiB = agent.peakMiB();
+  // The step has ended when the journal says so; the agent shows it by what it does next.
+  const next = await until(() => ran[ran.indexOf(writer) + 1]);
+  await agent.stop();
+  return { wallSeconds: (next.at - writer.at) / 1000, cpuSeconds, peakMiB };
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { findingsInSource, findingsInText } from './words.ts';
 
-const searched = { literals: true, comments: false };
-const words = (code: string, texts = searched): readonly string[] =>
-  findingsInSource('a.ts', code, texts).map(({ line, word }) => `${line}: ${word}`);
+const words = (code: string): readonly string[] =>
+  findingsInSource('a.ts', code, true).map(({ line, word }) => `${line}: ${word}`);
 
 describe('findingsInSource', () => {
   it.each([
@@ -22,11 +21,9 @@ describe('findingsInSource', () => {
     expect(words(code)).toEqual(found === undefined ? [] : [found]);
   });
 
-  it('names a word once, and reads comments when asked to', () => {
-    expect(words('bell(bell);\n// made anew', { ...searched, comments: true })).toEqual([
-      '1: bell',
-      '2: anew',
-    ]);
+  it('names a word once, and no literal unless asked to', () => {
+    expect(words('bell(bell);')).toEqual(['1: bell']);
+    expect(findingsInSource('a.test.ts', "\nconst a = 'read it anew';", false)).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-// Finds words that the glossary retires: node scripts/lint/words.ts [--check] [--comments] [PATH...]
+// Finds words that the glossary retires: node scripts/lint/words.ts [--check] [PATH...]
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -64,19 +64,13 @@ export function findingsInText(text: string, line = 1): readonly WordFinding[] {
   );
 }
 
-/** Which texts of a source are searched beside its identifiers. */
-export interface SearchedTexts {
-  readonly literals: boolean;
-  readonly comments: boolean;
-}
-
-/** Retired words in a source: in its identifiers, once each, and in the texts that are searched. */
+/** Retired words in a source: in its identifiers, once each, and in its literals where they are searched. */
 export function findingsInSource(
   path: string,
   code: string,
-  searched: SearchedTexts,
+  hasLiterals: boolean,
 ): readonly WordFinding[] {
-  const { program, comments } = parseSync(path, code);
+  const { program } = parseSync(path, code);
   const names = new Map<string, number>();
   const texts: { readonly text: string; readonly start: number }[] = [];
   const addName = ({ name, start }: { readonly name: string; readonly start: number }): void => {
@@ -86,15 +80,13 @@ export function findingsInSource(
     Identifier: addName,
     PrivateIdentifier: addName,
     Literal: ({ value, start }) => {
-      if (searched.literals && typeof value === 'string' && value.includes(' '))
+      if (hasLiterals && typeof value === 'string' && value.includes(' '))
         texts.push({ text: value, start });
     },
     TemplateElement: ({ value, start }) => {
-      if (searched.literals) texts.push({ text: value.raw, start });
+      if (hasLiterals) texts.push({ text: value.raw, start });
     },
   }).visit(program);
-  if (searched.comments)
-    texts.push(...comments.map(({ value, start }) => ({ text: value, start })));
   const lineAt = (start: number): number => code.slice(0, start).split('\n').length;
   return [
     ...[...names].flatMap(([name, start]) => findingsInName(name, lineAt(start))),
@@ -107,16 +99,14 @@ const written = /^docs\/(adr\/|configuration\.|errors\.|plans\.)/;
 const document = /^(README\.md|(scripts\/)?docs\/.*\.md|images\/.*)$/;
 const source = /^(src|mocks|scripts|test)\/.*\.ts$/;
 
-function findingsIn(path: string, comments: boolean): readonly WordFinding[] {
+function findingsIn(path: string): readonly WordFinding[] {
   if (written.test(path)) return [];
   const isSource = source.test(path);
   if (!isSource && !document.test(path)) return [];
   const text = readFileSync(path, 'utf8');
   const literals = !path.startsWith('test/') && !path.endsWith('.test.ts');
   const inName = isSource ? findingsInName(basename(path, '.ts'), 1) : [];
-  const inside = isSource
-    ? findingsInSource(path, text, { literals, comments })
-    : findingsInText(text);
+  const inside = isSource ? findingsInSource(path, text, literals) : findingsInText(text);
   return [...inName, ...inside];
 }
 
@@ -129,7 +119,7 @@ function main(args: readonly string[]): number {
     .filter((path) => existsSync(path))
     .sort()
     .flatMap((path) =>
-      findingsIn(path, args.includes('--comments')).map(
+      findingsIn(path).map(
         ({ line, word, write, text }) => `${path}:${line}: ${word} -> ${write}: ${text}`,
       ),
     );

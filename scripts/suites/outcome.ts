@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import type { Reporter } from 'vitest/node';
+
 /** How many tests of a suite ended how. */
 export interface Counts {
   readonly passed: number;
@@ -106,3 +109,14 @@ const lineOf = (
   const reason = lines.slice(0, lines[1]?.startsWith('{ seed: ') ? 3 : 1).join(' ');
   return [where, reason].filter((text) => text !== '').join(': ');
 };
+
+/** Where the reporter below writes, for the process that started vitest. */
+export const outcomeFile = 'TEST_OUTCOME_FILE';
+
+/** Reporter of the outcome of a run, as JSON. */
+export default class OutcomeReporter implements Reporter {
+  onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (files, errors) => {
+    const file = process.env[outcomeFile];
+    if (file !== undefined) writeFileSync(file, JSON.stringify(outcomeOf(files, errors)));
+  };
+}

@@ -4,8 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Suite } from './all.ts';
-import { endedOutcome, failedOutcome, type Outcome } from './outcome.ts';
-import { outcomeFile } from './reporter.ts';
+import { endedOutcome, failedOutcome, type Outcome, outcomeFile } from './outcome.ts';
 
 /** Where a command writes to: this terminal, nowhere, or an open file. */
 export type Output = 'inherit' | 'ignore' | number;
@@ -64,12 +63,8 @@ async function runChecks(output: Output): Promise<Outcome> {
     }),
   );
   const failures = Object.keys(checks).filter((_, index) => codes[index] !== 0);
-  return {
-    passed: codes.length - failures.length,
-    failed: failures.length,
-    skipped: 0,
-    failures,
-  };
+  const failed = failures.length;
+  return { passed: codes.length - failed, failed, skipped: 0, failures };
 }
 
 /** How vitest is run beside its arguments. */
@@ -89,7 +84,7 @@ export async function runVitest(
 ): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
   const file = join(folder, 'outcome.json');
-  const reporter = `--reporter=${join(import.meta.dirname, 'reporter.ts')}`;
+  const reporter = `--reporter=${join(import.meta.dirname, 'outcome.ts')}`;
   const limit = ['timeout', '--signal=KILL', `${limitSeconds ?? 0}`] as const;
   const argv: Argv = [...limit, process.execPath, vitest, ...words, reporter];
   try {
