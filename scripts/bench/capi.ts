@@ -138,11 +138,11 @@ async function openStage(part: string) {
     const said = await body.text();
     if (statusCode !== 200) throw new Error(`a report was answered by ${statusCode}: ${said}`);
   };
-  /** Lets all hosts say something in the same moment; the seconds to each condition. */
-  const atOnce = (say: (host: BenchHost, text: string) => Promise<unknown>) => {
+  /** Changes all hosts at once; the seconds to each condition. */
+  const atOnce = (change: (host: BenchHost, text: string) => Promise<unknown>) => {
     step += 1;
     const text = `step ${step}`;
-    return Promise.all(hosts.map((host) => timed(host, text, () => say(host, text))));
+    return Promise.all(hosts.map((host) => timed(host, text, () => change(host, text))));
   };
   /** Lets each host report as often as an agent does; the seconds to each condition. */
   const report = async (times: number): Promise<readonly number[]> => {

@@ -134,7 +134,7 @@ const calm = 60;
 const timesOf = (count: number, { poll, makeTrue, makeFalse }: Condition, limits: WaitLimits) =>
   sampled(count, async () => {
     let quietSince = Number.POSITIVE_INFINITY;
-    const look = async (): Promise<PollResult<true>> => {
+    const pollOnce = async (): Promise<PollResult<true>> => {
       quietSince = Number.POSITIVE_INFINITY;
       try {
         return await poll();
@@ -142,7 +142,7 @@ const timesOf = (count: number, { poll, makeTrue, makeFalse }: Condition, limits
         quietSince = performance.now();
       }
     };
-    const done = until('it has happened', look, limits);
+    const done = until('it has happened', pollOnce, limits);
     while (performance.now() - quietSince < calm) await pause(5);
     const since = performance.now();
     makeTrue();
