@@ -23,9 +23,9 @@ export interface ActionPlan<Seen, A extends Action> {
   readonly decide: (seen: Seen) => readonly A[];
   /**
    * The same by requests of its own, of all that may have changed since: the uid and owner of an object, who runs it, a cordon,
-   * a pause. Undefined where nothing may be changed now.
+   * a pause. Undefined where nothing may be changed now. It is read for each action: what is of others is not read for it.
    */
-  readonly readAgain: (seen: Seen, signal: AbortSignal) => Promise<Seen | undefined>;
+  readonly readAgain: (seen: Seen, signal: AbortSignal, action: A) => Promise<Seen | undefined>;
   readonly table: ActionTable<A, Seen>;
 }
 
@@ -46,7 +46,7 @@ export async function performActions<Seen, A extends Action>(
   const done: A[] = [];
   const carryOut = async (action: A): Promise<void> => {
     try {
-      const now = await readAgain(seen, signal);
+      const now = await readAgain(seen, signal, action);
       const again = now && decide(now).find((one) => isSameAction(one, action));
       if (now === undefined || again === undefined) return;
       // A union cannot be followed through an index: the type of the action is the name of its entry.

@@ -63,7 +63,7 @@ export const controllerMutants: MutantsByFile = {
   'src/reconcile/actions.ts': [
     {
       means: 'what was decided is done without a fresh reading',
-      from: '      const now = await readAgain(seen, signal);',
+      from: '      const now = await readAgain(seen, signal, action);',
       to: '      const now: Seen | undefined = seen;',
     },
     {

@@ -581,8 +581,8 @@ export const stepMutants: MutantsByFile = {
     },
     {
       means: 'a host is approved that has left the inventory since the decision',
-      from: 'cluster: { ...cluster, nodes },',
-      to: 'cluster: { ...before, nodes },',
+      from: 'cluster: { ...cluster, nodes } }',
+      to: 'cluster: { ...before, nodes } }',
     },
     {
       means: 'more masters are approved than are missing while an approval is on its way',

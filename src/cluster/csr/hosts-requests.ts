@@ -125,7 +125,7 @@ export function decideRequests<Request extends OpenRequest>(
     const { claim } = request;
     const cause = refusalNow(claim, now);
     if (cause !== undefined) leave(request, cause);
-    else if (claim.purpose === 'client') {
+    else if (claim.purpose === 'client' && now.keys.get(claim.node) !== claim.key) {
       now = { ...now, keys: new Map(now.keys).set(claim.node, claim.key) };
     }
     return cause === undefined;

@@ -240,9 +240,9 @@ describe('approving certificate requests', () => {
     const kube: FakeKube = {
       ...inner,
       get: async (ref, signal) => {
+        if (ref.kind !== nodes) return inner.get(ref, signal);
         await read.promise;
-        const isNode = ref.kind === nodes && what.includes('node');
-        return isNode ? nodeObject({ name: 'm0' }) : inner.get(ref, signal);
+        return what.includes('node') ? nodeObject({ name: 'm0' }) : undefined;
       },
     };
     const world = setUp({ kube });
@@ -270,6 +270,27 @@ describe('approving certificate requests', () => {
     expect(kube.objectsOf(events).map(({ metadata }) => metadata.name)).toEqual([
       'certificate-requests-left.forbidden',
     ]);
+    await stop();
+  });
+
+  it('reads each of the many requests of a node once before it is approved', async () => {
+    const inner = fakeKube();
+    const read: string[] = [];
+    const kube: FakeKube = {
+      ...inner,
+      get: (ref, signal) => {
+        read.push(ref.name);
+        return inner.get(ref, signal);
+      },
+    };
+    const { approvals, clock, join, put, stop } = setUp({ kube });
+    // A kubelet asks four times an hour for as long as nobody answers.
+    const names = Array.from({ length: 24 }, (_, number) => `csr-${number}`);
+    for (const name of names) await put('serving', { name });
+    join('m0');
+    await clock.advance(seconds(5));
+    expect(approvals().toSorted()).toEqual(names.toSorted());
+    expect(read.filter((name) => name !== 'm0').toSorted()).toEqual(names.toSorted());
     await stop();
   });
 

@@ -149,13 +149,18 @@ const approving = (work: Work): Controller => ({
     });
   },
   reconcile: async (node, signal) => {
-    const requests = work.openOf(work.requests.by('node', node));
-    if (requests.length === 0) return {};
-    await performActions(
+    const open = work.openOf(work.requests.by('node', node));
+    const decide = (seen: Seen): readonly Approval[] =>
+      decideRequests(seen.requests, seen.cluster, work.left).map(approvalOf);
+    if (decide({ node, requests: open, cluster: work.known() }).length === 0) return {};
+    // All at once, and each write names the version: one that its key has not signed must not stand before the next.
+    const read = await Promise.all(open.map((one) => readRequestAgain(work, one, signal)));
+    const requests = read.filter((one) => one !== undefined);
+    await performActions<Seen, Approval>(
       {
         seen: { node, requests, cluster: work.known() },
-        decide: (seen) => decideRequests(seen.requests, seen.cluster, work.left).map(approvalOf),
-        readAgain: (seen, inner) => readAgain(work, seen, inner),
+        decide,
+        readAgain: (seen, inner, { request }) => readAgain(work, { ...seen, request }, inner),
         table: { approve: (action, inner) => approve(work, action, inner) },
       },
       signal,
@@ -170,24 +175,22 @@ const approvalOf = (request: Candidate): Approval => ({
   request,
 });
 
-/** What decides, read again. A node that is another than the one that is shown is a change that is still to come. */
+/**
+ * What decides on one request, read again: its node may have thousands, each of which is approved by itself. A node that is
+ * another than the one that is shown is a change that is still to come.
+ */
 async function readAgain(
   work: Work,
-  { node: name, requests, cluster: before }: Seen,
+  { node: name, request, cluster: before }: Omit<Seen, 'requests'> & Pick<Approval, 'request'>,
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
   const node = await work.scope.kube.get({ kind: nodeKind, name }, signal);
   if (node?.metadata.uid !== before.nodes.get(name)?.metadata.uid) return undefined;
-  const open = await Promise.all(requests.map((one) => readRequestAgain(work, one, signal)));
   const cluster = work.known();
   const nodes = new Map(cluster.nodes);
   nodes.delete(name);
   if (node !== undefined) nodes.set(name, node);
-  return {
-    node: name,
-    requests: open.filter((one) => one !== undefined),
-    cluster: { ...cluster, nodes },
-  };
+  return { node: name, requests: [request], cluster: { ...cluster, nodes } };
 }
 
 /** A request, read again; undefined where it is another one, was answered, or has a wrong key. */
