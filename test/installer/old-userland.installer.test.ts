@@ -204,6 +204,42 @@ describe('a live system with an older userland', () => {
     expect(signatures(data)).toContain('precious');
   });
 
+  it('takes nothing from a disk that is mounted where lsblk does not see it', async () => {
+    using extra = createLoopDisk(join(folder.path, 'extra.raw'), 64);
+    partition(disk, '1GiB', '1GiB');
+    const data = `${disk.device}p2`;
+    for (const device of [data, extra.device])
+      live.ask('mkfs.ext2', '-q', '-L', 'precious', device);
+    const config = { disk: { device: disk.device, format: [extra.device] } };
+    const how = { ...run(), config, facts: { disk: await resolve(config) } };
+    const stop = new AbortController();
+    const { signal } = stop;
+    const mounting = `mkdir -p /mnt/one /mnt/two && mount ${data} /mnt/one && mount ${extra.device} /mnt/two && exec sleep 60`;
+    const holder = live.host
+      .exec(['unshare', '--mount', 'sh', '-c', mounting], { signal, limit: seconds(60) })
+      .catch(() => undefined);
+    await expect
+      .poll(async () => (await tryStep(checkDisk, how)).failure, { timeout: seconds(20) })
+      .toMatchObject({
+        code: 'disk.busy',
+        context: { holders: expect.stringContaining(data) as string },
+      });
+    expect(live.ask('lsblk', '--noheadings', '--output', 'MOUNTPOINT', data).trim()).toBe('');
+    const { notes } = await runStep(formatExtraDisks, how);
+    expect(notes.join()).toContain(`${extra.device} is held by something that lsblk does not show`);
+    await runStep(cleanDisk, how);
+    const { failure } = await tryStep(
+      eraseDisk(() => expect.unreachable()),
+      how,
+    );
+    expect(failure).toMatchObject({ code: 'disk.busy' });
+    stop.abort();
+    await holder;
+    expect([data, extra.device].map(signatures)).toEqual(
+      [1, 2].map(() => expect.stringContaining('precious') as string),
+    );
+  });
+
   it('takes nothing from a disk of another size under the same name', async () => {
     const target = await resolve();
     truncateSync(disk.path, 6 * 1024 ** 3);

@@ -76,7 +76,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     values: { '--output': lsblkColumns },
   },
   wipefs: {
-    ...utilLinux('--all', '--force', '--noheadings', '--output'),
+    ...utilLinux('--all', '--force', '--no-act', '--noheadings', '--output'),
     withValue: ['--output'],
     values: { '--output': all('2.32.1', 'TYPE', 'OFFSET') },
   },

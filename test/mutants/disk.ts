@@ -223,12 +223,32 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/check.ts': [
     {
+      means: 'a disk passes that the kernel gives to nobody else',
+      from: 'alone: !keepsPartitions',
+      to: 'alone: false',
+    },
+    {
+      means: 'a disk with kept partitions is to be free of what is mounted elsewhere',
+      from: 'alone: !keepsPartitions',
+      to: 'alone: true',
+    },
+    {
       means: 'a second boot label is not looked for',
       from: 'if (systems.length > 0) throw',
       to: 'if (systems.length > 99) throw',
     },
   ],
   'src/steps/disk/clean.ts': [
+    {
+      means: 'volume groups go while something that lsblk does not show has the disk',
+      from: 'await waitUntilAlone(scope, disk);\n    await removeVolumeGroups',
+      to: 'await removeVolumeGroups',
+    },
+    {
+      means: 'signatures go while something that lsblk does not show has the disk',
+      from: 'await waitUntilAlone(scope, disk);\n    await wipe(',
+      to: 'await wipe(',
+    },
     {
       means: 'the disk is not looked at before each command of the cleanup',
       from: '    await requireFree({ host, signal }, target, true);\n',
@@ -278,8 +298,13 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'what could not be removed is passed over',
-      from: 'if (problems.length > 0) throw',
-      to: 'if (problems.length > 99) throw',
+      from: "note('warn', problem);",
+      to: 'void problem;',
+    },
+    {
+      means: 'a disk is erased that the kernel gives to nobody else',
+      from: 'await waitUntilAlone(scope, target);',
+      to: '',
     },
     {
       means: 'a drive with another namespace is sanitized',
@@ -325,6 +350,11 @@ export const diskMutants: MutantsByFile = {
     },
   ],
   'src/steps/disk/format-extra.ts': [
+    {
+      means: 'a further disk is formatted that something has which lsblk does not show',
+      from: 'await waitUntilAlone(scope, identity);',
+      to: '',
+    },
     {
       means: 'another disk than was found is formatted',
       from: 'if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;',

@@ -103,8 +103,9 @@ describe.each([
 
   it('is no other disk once a command has taken data from a disk', async () => {
     const straight = await install({ config, plan });
-    const isChange = ({ argv: [program = ''] }: { argv: readonly string[] }) =>
-      /^(dd|vgchange|vgremove|pvremove|wipefs|coreos-installer)$/.test(program);
+    const isChange = ({ argv: [program = '', , option] }: { argv: readonly string[] }) =>
+      /^(dd|vgchange|vgremove|pvremove|wipefs|coreos-installer)$/.test(program) &&
+      option !== '--no-act';
     const first = straight.machine.ran.findIndex(isChange);
     for (let commands = first + 1; commands < first + 40; commands += 3) {
       const world = newWorld({ config, plan });
@@ -165,7 +166,9 @@ describe('another disk that the first boot could take for the install disk', () 
   ])('is refused before anything is lost, or emptied where it may be: %s', async (...[, plan]) => {
     const refused = await install({ config: cornerOf('master', {}), plan });
     expect(refused.life.error).toMatchObject({ code: 'disk.other-system' });
-    const programs = refused.machine.ran.map(({ argv: [program] }) => program);
+    const programs = refused.machine.ran
+      .filter(({ argv }) => !argv.includes('--no-act'))
+      .map(({ argv: [program] }) => program);
     for (const program of ['dd', 'wipefs', 'mdadm']) expect(programs).not.toContain(program);
     const config = cornerOf('master', { disk: { format: ['/dev/sdb'] } });
     const { machine, life } = await install({ config, plan });

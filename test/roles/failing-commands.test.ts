@@ -143,11 +143,11 @@ it('waits for processes that have the disk open when it is checked and when it i
   writeFileSync(join(files.root, 'proc/7/comm'), 'smartctl\n');
   openers.set(7, '/dev/sda');
   let polls = 0;
-  const faultOf = ([program]: readonly string[]): undefined => {
+  const faultOf = ([program, , option]: readonly string[]): undefined => {
     if (program === 'find') polls += 1;
     if (program === 'find' && (polls === 3 || polls === 5)) openers.delete(7);
     // It comes back between the check and the write.
-    if (program === 'wipefs') openers.set(7, '/dev/sda');
+    if (program === 'wipefs' && option === '--force') openers.set(7, '/dev/sda');
   };
   const { error } = await live(world, { config, journal: memoryJournal(), commands: 1e6, faultOf });
   expect(error).toBeUndefined();

@@ -121,7 +121,7 @@ const wipefs: Program = ({ devices }, call) => {
     for (const signature of signaturesOf(device)) {
       call.out(`${path}: 8 bytes were erased at offset 0x00000000 (${signature}): 00\n`);
     }
-    wipe(devices, device);
+    if (!words.has('--no-act', '-n')) wipe(devices, device);
   }
   return 0;
 };

@@ -9,10 +9,11 @@ import {
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { type BlockDevice } from './block-devices.ts';
 import { checkDisk } from './check.ts';
+import { openAloneArgv } from './in-use.ts';
 import { tableArgv } from './kept.ts';
 
 const lvmDisk = blockDevice('sda', {}, [
@@ -24,6 +25,8 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
     .on(['lsblk', rest])
     .prints(lsblkOutput(...disks))
     .on(['find', rest])
+    .succeeds()
+    .on(['wipefs', '--all', '--no-act', any])
     .succeeds();
 
 describe('disk/check', () => {
@@ -84,6 +87,33 @@ describe('disk/check', () => {
     expect(clock.now()).toBe(120_000);
   });
 
+  it('is busy when the kernel gives it to nobody else, though lsblk shows it free', async () => {
+    const clock = fakeClock();
+    const disk = blockDevice('sda', {}, [partition('sda1'), partition('sda2')]);
+    const host = hostWith(disk)
+      .on(openAloneArgv('/dev/sda2'))
+      .fails(1, 'wipefs: error: /dev/sda2: probing initialization failed: Device or resource busy');
+    const { failure } = await tryStep(checkDisk, { host, facts, clock });
+    expect(failure).toMatchObject({
+      code: 'disk.busy',
+      message: expect.stringContaining(
+        '/dev/sda2 is held by something that lsblk does not',
+      ) as string,
+    });
+    expect(clock.now()).toBe(120_000);
+  });
+
+  it.each([
+    ['while the kernel still has it for a moment', 'Device or resource busy', 90_000],
+    ['although wipefs cannot read it', 'Input/output error', 300_000],
+  ])('passes %s', async (_what, reason, until) => {
+    const clock = fakeClock();
+    const host = hostWith(blockDevice('sda'))
+      .on(['wipefs', rest])
+      .answers(() => (clock.now() < until ? { exitCode: 1, stderr: reason } : {}));
+    expect((await tryStep(checkDisk, { host, facts, clock })).failure).toBeUndefined();
+  });
+
   it('waits for a process that looks at the disk', async () => {
     const clock = fakeClock();
     const host = hostWith(blockDevice('sda'))
@@ -106,7 +136,9 @@ describe('disk/check', () => {
     const { notes } = await runStep(checkDisk, {
       host: hostWith(live)
         .on(tableArgv('/dev/sda'))
-        .prints(sfdiskOutput([5, 'agentdata', 9000])),
+        .prints(sfdiskOutput([5, 'agentdata', 9000]))
+        .on(['wipefs', rest])
+        .fails(1, 'Device or resource busy'),
       facts,
       config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
     });

@@ -17,7 +17,7 @@ import {
 import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { openersArgv, waitUntilClosed } from './in-use.ts';
+import { openAloneArgv, openersArgv, waitUntilClosed } from './in-use.ts';
 import { readTable, roomBefore, tableArgv } from './kept.ts';
 import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
@@ -40,6 +40,7 @@ export const checkDisk = step({
     lsblkArgv,
     ...(mayKeepPartitions(image.writerArgs) ? [tableArgv(disk.path)] : []),
     openersArgv([disk.path]),
+    openAloneArgv(disk.path),
   ],
   run: async (scope, { disk: target }) => {
     const { host, signal, config, note } = scope;
@@ -58,7 +59,7 @@ export const checkDisk = step({
     }
     const room = roomBefore(target);
     if (room !== undefined) note(room.level, room.says);
-    await waitUntilClosed(scope, target);
+    await waitUntilClosed(scope, target, { alone: !keepsPartitions });
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
     warnOfOthers(scope, { roots, disk, emptied });

@@ -52,7 +52,10 @@ function oldDisk() {
 }
 
 const changing = (ran: readonly (readonly string[])[]) =>
-  ran.filter(([program]) => !['lsblk', 'vgs', 'pvs', 'udevadm'].includes(program ?? ''));
+  ran.filter(
+    ([program, , option]) =>
+      !['lsblk', 'vgs', 'pvs', 'udevadm'].includes(program ?? '') && option !== '--no-act',
+  );
 
 describe('disk/clean', () => {
   it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
@@ -198,6 +201,7 @@ describe('disk/clean', () => {
     for (const program of ['vgs', 'pvs', 'wipefs', 'udevadm', 'mdadm', 'dmsetup']) {
       hanging.on([program, rest]).hangs();
     }
+    hanging.on(['wipefs', '--all', '--no-act', any]).succeeds();
     hanging
       .on(['lsblk', rest])
       .answers((argv, _host, { signal }) =>
@@ -220,12 +224,32 @@ describe('disk/clean', () => {
       );
     });
     const { failure, notes } = await tryStep(cleanDisk, { host, facts });
-    const destroying = host.ran
-      .map(([name]) => name ?? '')
-      .filter((name) => /^(vg|pv)remove|wipefs|mdadm/.test(name));
+    const destroying = changing(host.ran).filter(([name]) =>
+      /^(vg|pv)remove|wipefs|mdadm/.test(name ?? ''),
+    );
     expect([failure, destroying]).toEqual([undefined, []]);
     expect(JSON.stringify(notes)).toContain('/dev/sda is in use: /dev/sda2 is mounted on /mnt');
   });
+
+  it.each([
+    ['the first command', 0, []],
+    ['the first signature', 2, ['vgchange', 'vgremove', 'pvremove', 'mdadm', 'mdadm']],
+  ])(
+    'stops before %s when the kernel gives the disk to nobody else',
+    async (_what, polls, done) => {
+      const { host, facts } = oldDisk();
+      let seen = 0;
+      host.on(['wipefs', '--all', '--no-act', any]).answers(() => {
+        seen += 1;
+        const isBusy = polls === 0 ? seen > 0 : host.ran.some(([name]) => name === 'mdadm');
+        return isBusy ? { exitCode: 1, stderr: 'Device or resource busy' } : {};
+      });
+      const { failure, notes } = await tryStep(cleanDisk, { host, facts, clock: fakeClock() });
+      expect(failure).toBeUndefined();
+      expect(changing(host.ran).map(([name]) => name)).toEqual(done);
+      expect(notes.join()).toContain('is held by something that lsblk does not show');
+    },
+  );
 
   it.each(['vgchange', 'vgremove', 'pvremove', 'mdadm', 'wipefs'])(
     'stops before %s when another disk has taken the name',

@@ -11,7 +11,7 @@ import { isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder, requireFree } from './guards.ts';
 import { diskFailure } from './failures.ts';
 import { TargetDisk } from './facts.ts';
-import { openersTimeout } from './in-use.ts';
+import { openersTimeout, waitUntilAlone } from './in-use.ts';
 import { isOtherDisk, readTarget } from './target.ts';
 import {
   deactivateGroupArgv,
@@ -88,8 +88,10 @@ export async function removeLeftovers(
 ): Promise<readonly string[]> {
   const cleanup = cleanupOf(scope, disk);
   await orProblem(scope, cleanup, async () => {
+    await waitUntilAlone(scope, disk);
     await removeVolumeGroups(scope, cleanup, disk);
     const isEmpty = await takeDown(scope, cleanup, { target: disk, within: openersTimeout });
+    await waitUntilAlone(scope, disk);
     await wipe(scope, cleanup, disk);
     await cleanup.attemptQuietly(settleArgv);
     await takeDown(scope, cleanup, { target: disk, within: isEmpty ? openersTimeout : 0 });

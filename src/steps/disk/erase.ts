@@ -20,7 +20,7 @@ import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { requireFree } from './guards.ts';
 import { describeDisk } from './hints.ts';
-import { waitUntilClosed } from './in-use.ts';
+import { waitUntilAlone, waitUntilClosed } from './in-use.ts';
 import { type Disks, execOnTarget, readDisks, readTarget } from './target.ts';
 import { removeMappedArgv, settleArgv, wipefsListArgv } from './wipe.ts';
 import { readWriterSetup } from './writer-args.ts';
@@ -94,7 +94,7 @@ export const checkErase = (confirm: string | undefined) =>
       );
       const name = distinctName(disks);
       if (confirm !== name) throw notConfirmed(disk, name, confirm);
-      await waitUntilClosed(scope, target);
+      await waitUntilClosed(scope, target, { alone: true });
     },
   });
 
@@ -160,8 +160,8 @@ async function erase(scope: EraseScope, disk: TargetDisk): Promise<EraseMethod> 
     await waitUntilSanitized(scope, disk);
     return 'nvme-sanitize';
   }
-  const problems = await removeLeftovers(scope, disk);
-  if (problems.length > 0) throw notWiped(disk, problems.join('; '));
+  // Of what could not be removed, that which still uses the disk ends the next command.
+  for (const problem of await removeLeftovers(scope, disk)) note('warn', problem);
   for (const { method, argv } of own) {
     if (!(await isAccepted(scope, () => runOnFree(scope, disk, argv)))) continue;
     if (method === 'nvme-sanitize') await waitUntilSanitized(scope, disk);
@@ -180,6 +180,7 @@ async function runOnFree(
   argv: readonly string[],
 ): Promise<void> {
   const { host, signal } = scope;
+  await waitUntilAlone(scope, target);
   await requireFree(scope, target, false);
   await host.exec(argv, { signal, limit: hours(2) });
 }

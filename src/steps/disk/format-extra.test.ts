@@ -5,7 +5,7 @@ import {
   partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
-import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { formatExtraDisks } from './format-extra.ts';
 import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
@@ -28,7 +28,7 @@ const newHost = () =>
     .succeeds();
 const config = { disk: { format: ['/dev/sdb'] } };
 const written = (host: ReturnType<typeof newHost>) =>
-  host.ran.filter(([program]) => program !== 'lsblk');
+  host.ran.filter(([program, , option]) => program !== 'lsblk' && option !== '--no-act');
 
 describe('disk/format-extra', () => {
   it('takes the tables of a further disk and looks whether they are gone', async () => {
@@ -80,6 +80,7 @@ describe('disk/format-extra', () => {
       };
       for (const program of ['dd', 'wipefs', 'blockdev', 'udevadm'])
         host.on([program, rest]).answers(writes);
+      host.on(['wipefs', '--all', '--no-act', any]).succeeds();
       const disks = (serial: string) => lsblkOutput(target, { ...extra, serial });
       host.on(['lsblk', rest]).answers(() => disks(done < after ? 'S1' : 'S2'));
       const disk = { ...targetOf(target), extra: [targetOf({ ...extra, serial: 'S1' })] };
@@ -90,6 +91,17 @@ describe('disk/format-extra', () => {
       ]);
     },
   );
+
+  it('takes nothing from a disk that the kernel gives to nobody else', async () => {
+    const host = newHost()
+      .on(['wipefs', '--all', '--no-act', '/dev/sdb1'])
+      .fails(1, 'Device or resource busy');
+    const { notes } = await runStep(formatExtraDisks, { host, facts, config });
+    expect(written(host)).toEqual([]);
+    expect(notes).toEqual([
+      expect.stringContaining('/dev/sdb was not formatted: /dev/sdb is in use: /dev/sdb1 is held'),
+    ]);
+  });
 
   it('formats no disk whose name fits another too', async () => {
     const asked = '/dev/disk/by-id/wwn-0x50';

@@ -10,6 +10,7 @@ import {
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
+import { waitUntilAlone } from './in-use.ts';
 import { execOnTarget, isOtherDisk, readDisks } from './target.ts';
 import { forgetTablesArgvs, tablesOf, takedownArgvs, wipefsListArgv } from './wipe.ts';
 
@@ -73,9 +74,11 @@ async function format(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> 
 }
 
 async function forgetTables(
-  { host, signal, note }: StepScope<'host'>,
+  scope: StepScope<'host'>,
   { asked, device, identity }: ExtraDisk & { readonly kind: 'format' },
 ): Promise<void> {
+  const { host, signal, note } = scope;
+  await waitUntilAlone(scope, identity);
   const problems: string[] = [];
   // What uses the disk first: an array that is stopped later writes to its members again.
   const argvs = [...takedownArgvs(device), ...forgetTablesArgvs(device.path, tablesOf(device))];

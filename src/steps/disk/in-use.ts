@@ -1,10 +1,10 @@
-import { minutes, seconds } from '../../model/duration.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { withDescendants, type BlockDevice } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { TargetDisk } from './facts.ts';
+import { type DiskIdentity, TargetDisk } from './facts.ts';
 import { isBusy } from './guards.ts';
 import { writesDisk } from '../conditions.ts';
 import { diskFailure } from './failures.ts';
@@ -78,25 +78,36 @@ export async function readOpeners(
   return named;
 }
 
+/** Opens a device as one holder alone can (`O_EXCL`; util-linux, `wipefs.c`), and changes nothing on it. */
+export const openAloneArgv = (path: string): readonly string[] => [
+  ...['wipefs', '--all', '--no-act', path],
+];
+
 /**
- * The processes that have the disk open. When they cannot be read, that must not end an
- * installation; it is a warning.
+ * What of a disk the kernel gives to nobody else although lsblk shows nothing on it: what is mounted in another mount
+ * namespace, and every disk but one of a mounted btrfs file system. Where it cannot be asked, lsblk is believed.
  */
-export async function openersOrWarn(
-  { host, signal, note }: StepScope<'host'>,
+async function readHidden(
+  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
   disk: BlockDevice,
 ): Promise<readonly string[]> {
-  try {
-    return await readOpeners(host, disk, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof AgentError)) throw error;
-    note('warn', 'could not check which processes have the disk open', {
-      code: error.code,
-      reason: error.message,
-    });
-    return [];
+  const shownFree = withDescendants(disk).filter(
+    ({ sizeBytes, children, mountpoints }) =>
+      sizeBytes > 0 && children.length + mountpoints.length === 0,
+  );
+  for (const { path } of shownFree) {
+    try {
+      await host.exec(openAloneArgv(path), { signal, limit: seconds(30) });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AgentError)) throw error;
+      if (!String(error.context['stderr']).includes('Device or resource busy')) continue;
+      return [
+        `${path} is held by something that lsblk does not show, as a mount in another mount namespace or a btrfs file system of several disks (findmnt --task PID, btrfs filesystem show)`,
+      ];
+    }
   }
+  return [];
 }
 
 /** What opens a disk to look at it (smartctl, udev, blkid) has closed it by then. */
@@ -104,25 +115,67 @@ export const openersTimeout = minutes(2);
 
 /**
  * Waits until no process has the disk open. When the agent was killed, the writer that it had
- * started may still be at work, and two writers would leave neither's system.
+ * started may still be at work, and two writers would leave neither's system. What cannot be read must not end an
+ * installation; it is a warning.
+ * @param alone until the kernel gives it to nobody else either
  * @throws AgentError `disk.busy` with the processes, when they do not end
  */
-export async function waitUntilClosed(scope: StepScope<'host'>, target: TargetDisk): Promise<void> {
-  const { host, signal, until } = scope;
-  let openers: readonly string[] = [];
+export async function waitUntilClosed(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+  { alone }: { readonly alone: boolean },
+): Promise<void> {
+  const { host, signal, note } = scope;
+  const read = async (disk: BlockDevice): Promise<readonly string[]> => {
+    try {
+      const openers = await readOpeners(host, disk, signal);
+      return openers.length > 0 || !alone ? openers : await readHidden(scope, disk);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AgentError)) throw error;
+      note('warn', 'could not check which processes have the disk open', {
+        code: error.code,
+        reason: error.message,
+      });
+      return [];
+    }
+  };
+  await waitUntilNone(scope, target, { read, within: openersTimeout });
+}
+
+/**
+ * Waits until the kernel gives the disk to nobody else, right before a command that does not ask it: `wipefs --force`,
+ * `dd`, `nvme`.
+ * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
+ */
+export const waitUntilAlone = (scope: StepScope<'host'>, target: DiskIdentity): Promise<void> =>
+  waitUntilNone(scope, target, { read: (disk) => readHidden(scope, disk), within: seconds(10) });
+
+async function waitUntilNone(
+  { host, signal, until }: StepScope<'host'>,
+  target: DiskIdentity,
+  {
+    read,
+    within,
+  }: {
+    readonly read: (disk: BlockDevice) => Promise<readonly string[]>;
+    readonly within: Millis;
+  },
+): Promise<void> {
+  let users: readonly string[] = [];
   try {
     await until(
       'no process has the install disk open',
       async () => {
-        openers = await openersOrWarn(scope, await readTarget(host, target, signal));
-        return openers.length === 0 ? { done: true } : { status: openers.join('; ') };
+        users = await read(await readTarget(host, target, signal));
+        return users.length === 0 ? { done: true } : { status: users.join('; ') };
       },
-      { every: seconds(2), within: openersTimeout },
+      { every: seconds(2), within },
     );
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    throw isBusy(target, openers);
+    throw isBusy(target, users);
   }
 }
 

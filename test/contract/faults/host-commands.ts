@@ -168,6 +168,7 @@ export const hostCommands: readonly CommandRow[] = [
   {
     // What came of it is looked at afterwards.
     where: {
+      'disk/check': ['wipefs'],
       'disk/clean': ['mdadm --zero-superblock', 'udevadm'],
       'disk/format-extra': ['blockdev', 'dd', 'dmsetup remove', 'udevadm'],
       'disk/set-boot-entry': ['efibootmgr -l'],
