@@ -105,6 +105,7 @@ export const addedCommands: readonly { readonly argv: RegExp; readonly row: stri
   { argv: /^lsblk --all --bytes --json --output /, row: '`lsblk --bytes --json DISK`' },
   { argv: /^find \/proc .* -lname \/dev\/sda /, row: 'our own checks' },
   { argv: /^udevadm settle --timeout=30$/, row: 'our own checks' },
+  { argv: /^wipefs --all --no-act \/dev\/sda$/, row: 'our own checks' },
   {
     argv: /^(busctl --system .* monitor|systemctl show --property=\S+ \S+|journalctl --unit .*)$/,
     row: commandWaits,
