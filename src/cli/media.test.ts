@@ -42,6 +42,15 @@ describe('media', () => {
     });
   });
 
+  it('says which paths of image.writerArgs it does not take along', async () => {
+    const image = { writerArgs: ['-f', '/run/media/rhcos.raw.gz', '--append-karg', 'a=/b'] };
+    const config = file('args.yaml', { role: 'worker', disk, ignition: { url }, image });
+    await expect(media([], config)).rejects.toMatchObject({ code: 'media.not-live' });
+    expect(err().match(/^note: .*/gm)).toEqual([
+      'note: image.writerArgs: --image-file: /run/media/rhcos.raw.gz is a path on the live system: it is not in the medium',
+    ]);
+  });
+
   it('names a source that is not there', async () => {
     await expect(media(['--iso', at('none.iso')])).rejects.toMatchObject({
       ...{ code: 'media.not-live', message: `${at('none.iso')} cannot be read` },

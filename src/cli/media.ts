@@ -1,8 +1,15 @@
-import { access, chmod, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { readFileOf } from '../adapters/file-access.ts';
 import { localHost } from '../adapters/host/local-host.ts';
 import { flagFailure } from '../config/failures.ts';
-import { readConfigFiles, readNamed, readNamedBytes } from '../config/files.ts';
+import {
+  notRead,
+  readConfigFiles,
+  readNamed,
+  readNamedBytes,
+  writerFiles,
+} from '../config/files.ts';
 import { findInConfig } from '../config/findings.ts';
 import type { Config } from '../config/schema.ts';
 import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
@@ -117,17 +124,20 @@ export async function runMedia(call: MediaCall): Promise<number> {
     ...['--network-keyfile', resolve(folder, name)],
   ]);
   const command = ['coreos-installer', isIso ? 'iso' : 'pxe', 'customize', ...networkArgv];
+  for (const key of notInMedium) if (textIn(settings, key).startsWith('/')) noteMissing(key);
+  for (const { option, value } of writerFiles(config.image.writerArgs))
+    noteMissing(`image.writerArgs: --${option}: ${shownText(value)}`);
   const exitCode = await write(call.out, { command, input, ignition: medium.ignition });
   if (exitCode !== 0) return exitCode;
-  for (const key of notInMedium)
-    if (textIn(settings, key).startsWith('/'))
-      printNote('note', `${key} is a path on the live system: it is not in the medium`);
   report(call, { medium, config, image, isIso });
   return 0;
 }
 
 /** Settings whose file an install opens on the live system, where Ignition or its own image puts it. */
 const notInMedium = ['image.file', 'image.stream'] as const;
+
+const noteMissing = (what: string): void =>
+  printNote('note', `${what} is a path on the live system: it is not in the medium`);
 
 /** What is customized. */
 interface MediaSource {
@@ -193,8 +203,11 @@ async function readKeyfiles(folder: string): Promise<ReadonlyMap<string, string>
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw imageFailure('network.bad-keyfile', `${folder} cannot be read`, { cause });
   });
-  for (const name of entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name))
-    files.set(name, await readNamed({ path: join(folder, name), kind: 'settings' }));
+  for (const name of entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name)) {
+    const at = join(folder, name);
+    const bytes = await readFileOf({ at, kind: 'settings', whose: 'host' }).catch(notRead(at));
+    files.set(name, bytes.toString());
+  }
   const problems = keyfileProblems(files);
   if (problems.length === 0) return files;
   throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`);
@@ -239,9 +252,11 @@ async function write(out: string, { command, input, ignition }: Customizing): Pr
     if (isThere) throw mediaFailure('media.out-exists', `${out} is there already`);
   };
   await refuseExisting();
-  await access(input).catch((cause: unknown) => {
+  const source = await stat(input).catch((cause: unknown) => {
     throw mediaFailure('media.not-live', `${input} cannot be read`, { cause });
   });
+  if (!source.isFile() && !source.isBlockDevice())
+    throw mediaFailure('media.not-live', `${input} is neither a file nor a disk`);
   const notMade = (cause: unknown): AgentError =>
     mediaFailure('media.not-made', `${out} cannot be written`, { cause });
   const target = resolve(out);

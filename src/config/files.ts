@@ -1,6 +1,6 @@
 import { join } from 'node:path/posix';
 import { type FileKind, ifPresent, readFileOf, tryToOpen } from '../adapters/file-access.ts';
-import { readWriterArgs } from '../lib/writer-args.ts';
+import { readWriterArgs, type WriterUse } from '../lib/writer-args.ts';
 import { configFailure } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
 import { readValue } from './read-value.ts';
@@ -69,8 +69,11 @@ export async function requireFiles({
   await readNamed({ path: caFile, kind: 'authorities', origin });
 }
 
-/** Options of `image.writerArgs` that name a file or a folder of the host. */
 const fileOptions = ['config-file', 'image-file', 'ignition-file', 'network-dir'];
+
+/** Options of `image.writerArgs` that name a file or a folder of the host, with that. */
+export const writerFiles = (args: readonly string[]): readonly WriterUse[] =>
+  readWriterArgs(args).uses.filter(({ option }) => fileOptions.includes(option));
 
 /** Says which of the files that settings name cannot be opened from here; those in `known` are said elsewhere. */
 export async function findUnopened(
@@ -78,9 +81,7 @@ export async function findUnopened(
   known: ReadonlySet<unknown>,
 ): Promise<readonly string[]> {
   const folder = networkFolderOf(given)?.folder;
-  const ofWriter = readWriterArgs(config.image.writerArgs).uses.filter(
-    ({ option, value }) => fileOptions.includes(option) && value !== folder,
-  );
+  const ofWriter = writerFiles(config.image.writerArgs).filter(({ value }) => value !== folder);
   const named = [
     ...(Object.keys(namesFile) as SettingKey[]).map((key) => [key, textIn(given, key)] as const),
     ...ofWriter.map(({ value }) => ['image.writerArgs', value] as const),

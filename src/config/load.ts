@@ -170,8 +170,9 @@ function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
       },
     );
   };
-  const places = settingKeys.filter((key) => key in namesFile || settingKinds[key].kind === 'url');
-  for (const key of places) {
+  const isRead = (key: SettingKey): boolean =>
+    key in namesFile || settingKinds[key].kind === 'url' || (key === 's3.region' && given.has(key));
+  for (const key of settingKeys.filter(isRead)) {
     check(key, (place) => readValue(key, textIn(given, key), place));
   }
   check('image.writerArgs', (place) => {

@@ -79,6 +79,10 @@ describe('readValue', () => {
     ['disk.hints', 'hctl=0:0:0'],
     ['disk.hints', 'deviceName=sda'],
     ['disk.hints', 'wwn=1,wwn=2'],
+    ...['', 'us east 1', 'us_east', '-a', 'eu.west'].map((region): [SettingKey, string] => [
+      's3.region',
+      region,
+    ]),
     ['service.url', 'host:6000'],
     ['service.url', 'ftp://host'],
     ['service.url', 'http://'],

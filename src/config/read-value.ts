@@ -26,6 +26,12 @@ type Reader = (key: SettingKey, text: string, origin: string) => SettingValue;
 
 const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   text: (key, text, origin) => {
+    // As the client library refuses it, once for each attempt.
+    if (key === 's3.region' && !/^(?!-)[a-z\d-]{1,63}(?<!-)$/i.test(text))
+      throw invalid(key, origin, {
+        what: `${quoted(text)} is not a region`,
+        write: 'letters, digits and hyphens, us-east-1 for example',
+      });
     if (!(key in namesFile) || !/^[a-z][\w+.-]*:\/\//i.test(text)) return text;
     throw invalid(key, origin, {
       what: 'a URL, where the path of a file is meant',

@@ -25,9 +25,11 @@ import { fileJournal } from '../../src/adapters/journal.ts';
 import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { commandCredentials } from '../../src/cli/cluster.ts';
+import { runCapiApply } from '../../src/cli/capi/apply.ts';
 import { runJournal } from '../../src/cli/journal.ts';
 import { readSource } from '../../src/cli/layer/files.ts';
 import { runLayerLint } from '../../src/cli/lint.ts';
+import { runMedia } from '../../src/cli/media.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { type LoadedConfig, loadConfig, requireInstallable } from '../../src/config/load.ts';
 import { readSettings } from '../../src/config/sources.ts';
@@ -193,6 +195,35 @@ describe('a file without end', () => {
     execFileSync('mkfifo', [at('opt/pipe')]);
     const read = nsenterHost({ root }).readText('/opt/pipe', signal);
     await expect(read).rejects.toMatchObject({ code: 'file.not-read' });
+  });
+
+  it.each(['home/install-config.yaml', 'home/openshift/99-a.yaml'])(
+    'that is a pipe is not waited for by capi apply: %s',
+    async (path) => {
+      await mkdir(at('home/openshift'));
+      await writeFile(at('home/.openshift_install_state.json'), '{}');
+      execFileSync('mkfifo', [at(path)]);
+      const apply = runCapiApply({ dir: at('home'), kubeconfig: '', check: true });
+      await expect(apply).rejects.toMatchObject({
+        code: 'config.file-not-read',
+        cause: { code: 'file.not-read' },
+      });
+    },
+  );
+
+  it.each<readonly [string, string]>([
+    ['opt/pipe', 'media.not-live'],
+    ['opt/net/eth0.nmconnection', 'config.file-not-read'],
+  ])('that is a pipe is not waited for by media: %s', async (path, code) => {
+    await mkdir(at('opt/net'));
+    execFileSync('mkfifo', [at(path)]);
+    const settings = { role: 'worker', disk: { device: '/dev/vda' }, network: {}, ignition: {} };
+    settings.ignition = { url: 'https://images.example.com/w.ign' };
+    if (path.includes('net/')) settings.network = { keyfiles: at('opt/net') };
+    await writeFile(at('home/host.yaml'), JSON.stringify(settings));
+    const call = { config: [at('home/host.yaml')], iso: at(path), out: at('home/host.iso') };
+    const image = 'registry.example/bootwright:1';
+    await expect(runMedia({ ...call, image, format: 'text' })).rejects.toMatchObject({ code });
   });
 
   it('is not what a shell hands over: that has an end', async () => {

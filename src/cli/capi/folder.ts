@@ -4,7 +4,7 @@ import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { checkInstallState, installStateKeys } from '../../capi/admission/install-state.ts';
 import { findingText, type InputFinding } from '../../capi/admission/manifests.ts';
 import type { InstallFile, InstallFolder } from '../../capi/render.ts';
-import { notRead, readNamedBytes } from '../../config/files.ts';
+import { notRead } from '../../config/files.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { printError } from '../messages.ts';
@@ -84,17 +84,23 @@ export async function folderFiles(folder: string): Promise<readonly InstallFile[
   const reading = readdir(folder, { withFileTypes: true });
   const entries = await ifPresent(reading).catch(notRead(folder));
   const names = (entries ?? []).filter((entry) => !entry.isDirectory()).map(({ name }) => name);
-  return Promise.all(
-    names.toSorted().map(async (name) => ({ name, content: await read(join(folder, name)) })),
-  );
+  const files: InstallFile[] = [];
+  // One after another: there may be more than a process may have open at once.
+  for (const name of names.toSorted()) {
+    const path = join(folder, name);
+    files.push({ name, content: await read(path).catch(notRead(path)) });
+  }
+  return files;
 }
 
 const fileIn = (dir: string, name: string): Promise<Uint8Array | undefined> => {
   const path = join(dir, name);
-  return ifPresent(readFileOf({ at: path, kind: 'manifests' })).catch(notRead(path));
+  return ifPresent(read(path)).catch(notRead(path));
 };
 
-const read = (path: string): Promise<Uint8Array> => readNamedBytes({ path, kind: 'manifests' });
+/** A pipe in a folder is nobody's answer to a question: reading it would not end. */
+const read = (at: string): Promise<Uint8Array> =>
+  readFileOf({ at, kind: 'manifests', whose: 'host' });
 
 /** Findings of files, each a line on standard error. @throws AgentError `capi.input-invalid` where one is an error */
 export function refuseFindings(findings: readonly FileFinding[]): void {

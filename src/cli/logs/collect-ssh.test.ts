@@ -10,8 +10,8 @@ afterEach(() => {
 });
 
 it('takes names and addresses, each once', () => {
-  expect(hostsIn('m1, 192.0.2.7,2001:db8::7,fe80::1%eth0,m1')).toEqual([
-    ...['m1', '192.0.2.7', '2001:db8::7', 'fe80::1%eth0'],
+  expect(hostsIn('m1, 192.0.2.7,2001:db8::7,fe80::1%eth0,m1, ::1')).toEqual([
+    ...['m1', '192.0.2.7', '2001:db8::7', 'fe80::1%eth0', '::1'],
   ]);
 });
 

@@ -100,7 +100,7 @@ export async function collectFromHosts(
  */
 export function hostsIn(names: string): readonly string[] {
   const hosts = [...new Set(names.split(',').map((name) => name.trim()))];
-  const wrong = hosts.find((host) => !/^\w[\w.:%-]*$/.test(host));
+  const wrong = hosts.find((host) => !/^[\w:][\w.:%-]*$/.test(host));
   if (wrong === undefined) return hosts;
   throw flagFailure('cli.bad-flag', `--hosts: ${JSON.stringify(wrong)} is no name of a host`, {
     hint: 'write names or addresses with commas between them, without a user: --hosts m1,192.0.2.7',

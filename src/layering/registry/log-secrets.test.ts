@@ -28,6 +28,12 @@ describe('credentialsIn', () => {
     expect(credentialsIn(text).registries).toEqual(['quay.io']);
   });
 
+  it('knows the tokens beside an entry that is none', () => {
+    const auths = { 'quay.io': { auth: 'the-token' }, 'a.example': null, 'b.example': 'x' };
+    expect(known(JSON.stringify({ auths }))).toContain('the-token');
+    expect(credentialsIn(JSON.stringify({ auths })).registries).toEqual(Object.keys(auths));
+  });
+
   it('takes what it cannot read for one secret', () => {
     expect(known('{"auths": [')).toEqual(['{"auths": [']);
     expect(known('')).toEqual([]);

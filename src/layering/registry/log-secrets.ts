@@ -29,9 +29,7 @@ export function endOf(text: string, most: number): string {
   return `${leftOut}${cut.slice(cut.indexOf('\n') + 1)}`;
 }
 
-const PullSecret = z.object({
-  auths: z.record(z.string(), z.record(z.string(), z.unknown())),
-});
+const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()) });
 
 /** Fields of an entry that name a user and hold no secret. */
 const harmless = new Set(['username', 'email']);
@@ -51,7 +49,9 @@ export function credentialsIn(text: string): PullSecretContent {
   const parsed = PullSecret.safeParse(jsonIn(text));
   if (!parsed.success) return { registries: [], secrets: text === '' ? [] : [new Secret(text)] };
   const { auths } = parsed.data;
-  const words = Object.values(auths).flatMap((entry) => Object.entries(entry).flatMap(wordsOf));
+  const words = Object.values(auths).flatMap((entry) =>
+    Object.entries(fieldsOf(entry)).flatMap(wordsOf),
+  );
   return {
     registries: Object.keys(auths),
     secrets: words.filter(isLongEnough).map((word) => new Secret(word)),
