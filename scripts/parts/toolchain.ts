@@ -61,11 +61,8 @@ export interface GoPrograms {
 /** Builds Go programs into `bin`, without C and with a build cache that ends with the build. */
 export async function buildGoPrograms(site: BuildSite, programs: GoPrograms): Promise<void> {
   const { source, packages, linkerFlags } = programs;
-  const variables = ({ scratch }: Folders) => ({
-    CGO_ENABLED: '0',
-    GOCACHE: `${scratch}/build-cache`,
-    GOTMPDIR: scratch,
-  });
+  const scratch = scratchOf(site);
+  const variables = { CGO_ENABLED: '0', GOCACHE: `${scratch}/build-cache`, GOTMPDIR: scratch };
   const args = ['install', '-trimpath', '-ldflags', linkerFlags, ...packages];
   await runToolchain(site, { toolchain: go, source, variables }, args);
 }
@@ -76,23 +73,15 @@ export async function downloadGoModule(
   source: string,
   module: string,
 ): Promise<void> {
-  const variables = ({ out }: Folders) => ({ GOMODCACHE: `${out}/modules` });
+  const variables = { GOMODCACHE: `${site.folder}/modules` };
   const args = ['mod', 'download', '-modcacherw', module];
   await runToolchain(site, { toolchain: go, source, variables }, args);
-}
-
-/** Where the toolchain finds its folders; other paths when it runs in a root of its own. */
-interface Folders {
-  /** What comes out. */
-  readonly out: string;
-  /** What is thrown away at the end. */
-  readonly scratch: string;
 }
 
 interface Run {
   readonly toolchain: Toolchain;
   readonly source?: string;
-  readonly variables?: (folders: Folders) => Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 function toolchainPart(name: string, toolchain: Toolchain): MachinePart {
@@ -114,53 +103,51 @@ function toolchainPart(name: string, toolchain: Toolchain): MachinePart {
   };
 }
 
+/** What is thrown away at the end of a build. */
+const scratchOf = ({ folder }: BuildSite): string => `${folder}.scratch`;
+
 async function runToolchain(
   site: BuildSite,
   { toolchain, source, variables }: Run,
   args: readonly string[],
-) {
-  const scratch = `${site.folder}.scratch`;
+): Promise<void> {
+  const scratch = scratchOf(site);
   mkdirSync(scratch, { recursive: true });
   try {
-    const isOwn = isOnMachine(toolchain);
-    if (source !== undefined) cpSync(source, join(scratch, 'source'), { recursive: true });
-    const folders = isOwn ? { out: site.folder, scratch } : { out: '/out', scratch: '/scratch' };
-    const words =
-      source === undefined ? args : wordsAt(toolchain, `${folders.scratch}/source`, args);
-    const command = (isOwn ? onMachine : inRoot)(site, scratch, [toolchain.program, ...words]);
-    const environment = { ...command.environment, ...variables?.(folders) };
-    await site.log.run({ ...command, environment });
+    const { program } = toolchain;
+    const copy = join(scratch, 'source');
+    if (source !== undefined) cpSync(source, copy, { recursive: true });
+    const place = program === 'go' ? ['-C', copy] : ['--path', copy];
+    const at = source === undefined ? [] : place;
+    const words = program === 'go' ? [...at, ...args] : [...args, ...at];
+    const environment = {
+      CARGO_TARGET_DIR: scratch,
+      CARGO_INSTALL_ROOT: site.folder,
+      GOBIN: join(site.folder, 'bin'),
+      ...variables,
+    };
+    const command: Command = { argv: [program, ...words], environment };
+    await site.log.run(isOnMachine(toolchain) ? command : inRoot(site, command));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-function wordsAt({ program }: Toolchain, folder: string, args: readonly string[]): string[] {
-  return program === 'go' ? ['-C', folder, ...args] : [...args, '--path', folder];
-}
-
-function onMachine(site: BuildSite, scratch: string, argv: [string, ...string[]]): Command {
-  const environment = { CARGO_TARGET_DIR: scratch, CARGO_INSTALL_ROOT: site.folder };
-  return { argv, environment: { ...environment, GOBIN: join(site.folder, 'bin') } };
-}
-
-function inRoot(site: BuildSite, scratch: string, argv: [string, ...string[]]): Command {
+/** The same command in the toolchain root, where the folders of the build have the same paths. */
+function inRoot(site: BuildSite, { argv, environment }: Command): Command {
+  const scratch = scratchOf(site);
   const home = join(scratch, 'home');
   mkdirSync(home, { recursive: true });
   for (const name of ['.cargo/config.toml', '.config/go/env']) copyIfThere(name, home);
-  const binds = [`${site.folder}=/out`, `${scratch}=/scratch`, `${home}=/root`];
+  const binds = [`${home}=/root`, `${site.folder}=${site.folder}`, `${scratch}=${scratch}`];
   // The machine's trust store and name servers: a proxy between us and the registries is known there.
   binds.push('/etc/ssl/certs=/etc/ssl/certs', '/etc/resolv.conf=/etc/resolv.conf');
-  const environment = {
-    CARGO_TARGET_DIR: '/scratch',
-    CARGO_INSTALL_ROOT: '/out',
-    GOBIN: '/out/bin',
-    CARGO_HTTP_CAINFO: '/etc/ssl/certs/ca-certificates.crt',
-    SSL_CERT_FILE: '/etc/ssl/certs/ca-certificates.crt',
-  };
-  const bindArguments = binds.flatMap((bind) => ['--bind', bind]);
+  const trust = '/etc/ssl/certs/ca-certificates.crt';
   const root = join(partFolder(toolchainRoot), 'root');
-  return { argv: [osFile('in-root.sh'), root, ...bindArguments, '--', ...argv], environment };
+  return {
+    argv: [osFile('in-root.sh'), root, ...binds.flatMap((bind) => ['--bind', bind]), '--', ...argv],
+    environment: { ...environment, CARGO_HTTP_CAINFO: trust, SSL_CERT_FILE: trust },
+  };
 }
 
 function copyIfThere(name: string, home: string): void {
