@@ -58,7 +58,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 const bounds: Readonly<Record<string, Partial<Record<keyof Measures, number>>>> = {
   src: { files: sum(0), lines: sum(1), onlyImporters: 127, sharedNames: 7, median: 90 },
   mocks: { lines: 17_009 },
-  scripts: { lines: 7_233 },
+  scripts: { lines: 7_220 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),
