@@ -8,6 +8,11 @@ it.each([
   ['in a pod', `1 2 0:1 / / rw - overlay overlay rw\n901 880 8:4 ${log}\n`, uid],
   ['outside of one', '1 2 0:1 / / rw - overlay overlay rw\n', undefined],
   [
+    'on the node of one, whose volumes it sees',
+    `70 3 0:60 / /var/lib/kubelet/pods/${uid}/volumes/kubernetes.io~projected/token rw - tmpfs tmpfs rw\n`,
+    undefined,
+  ],
+  [
     'with a folder of that name',
     '5 1 8:1 /srv/pods/backup/x /srv rw - xfs /dev/sda rw\n',
     undefined,

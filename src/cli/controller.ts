@@ -85,11 +85,11 @@ const logFileIn = ({ TMPDIR: folder = '' }: Environment): string =>
   folder === '' ? controllerLogFile : join(folder, basename(controllerLogFile));
 
 /**
- * The id of the pod that a process runs in, by what the kubelet mounts into each container (`kubelet_pods.go`); its name would
- * be that of the node, whose network it is on. Undefined outside of a pod.
+ * The id of the pod that a process runs in, by the log that the kubelet mounts into each container (`kubelet_pods.go`); its name
+ * would be that of the node, whose network it is on. Undefined outside of a pod, also on a node, which has the volumes of all.
  */
 export const podIn = (mountInfo: string): string | undefined =>
-  /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\//.exec(mountInfo)?.[1];
+  /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\/\S+ \/dev\/termination-log /.exec(mountInfo)?.[1];
 
 /** Without a pod nothing tells that an earlier process has ended. */
 export const ownPod = (): string =>
