@@ -2,7 +2,7 @@ import { minutes, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import { argumentsIn } from '../os/driver.ts';
 import { hostFailure } from '../ports/host-failures.ts';
-import type { StepScope } from './step.ts';
+import type { HostScope } from './step.ts';
 import type { Host } from '../ports/host.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Host } from '../ports/host.ts';
  * @throws AgentError `command.*` for any other end
  */
 export async function isTrue(
-  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { host, signal }: HostScope,
   argv: readonly string[],
 ): Promise<boolean> {
   const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
@@ -22,7 +22,7 @@ export async function isTrue(
  * @throws what `missing` makes of the path of a file that is not there
  */
 export async function readTextOr(
-  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { host, signal }: HostScope,
   path: string,
   missing: (path: string) => Error,
 ): Promise<string> {
@@ -38,10 +38,7 @@ export const architectureArgv = ['uname', '-m'] as const;
  * The architecture of the host as the kernel names it.
  * @throws AgentError `command.*`
  */
-export async function readArchitecture({
-  host,
-  signal,
-}: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<string> {
+export async function readArchitecture({ host, signal }: HostScope): Promise<string> {
   const { stdout } = await host.exec(architectureArgv, { signal, limit: seconds(20) });
   if (/^\w+$/.test(stdout.trim())) return stdout.trim();
   throw unreadableOutput('uname', 'architecture', stdout);
@@ -69,7 +66,7 @@ export const bytesArgv = (path: string, { from = 0, most }: BytePart): readonly 
  * @throws AgentError `command.*`
  */
 export async function readBytes(
-  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { host, signal }: HostScope,
   path: string,
   part: BytePart,
 ): Promise<Buffer> {
@@ -86,6 +83,10 @@ export function kernelArgumentsIn(program: string, stdout: string): readonly str
   if (/^[\s\x20-\x7e]*$/.test(stdout)) return argumentsIn(stdout);
   throw unreadableOutput(program, 'kernel arguments', stdout);
 }
+
+/** The name that the kernel of the host has, which our container shares; empty where it has none. */
+export const readHostname = async ({ host, signal }: HostScope): Promise<string> =>
+  (await host.readText('/proc/sys/kernel/hostname', signal))?.trim() ?? '';
 
 /** The id of the current boot of the host; `unknown` where it has none. */
 export const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>

@@ -13,3 +13,6 @@ export const step = stepsOf<InstallWorld>();
 
 /** What a step of a Bootwright role has at hand. */
 export type StepScope<Uses extends keyof Ports> = Scope<InstallWorld, Uses>;
+
+/** What whoever asks the host, or changes it, has at hand. */
+export type HostScope = Pick<StepScope<'host'>, 'host' | 'signal'>;

@@ -61,45 +61,34 @@ export const controllerNamespaceRules: readonly PolicyRule[] = [
 
 const read = ['get', ...follow] as const;
 
-/** What the controller that is replaced may do, by API group: `[groups, resources, verbs, names]`. */
-const permissions: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] =
-  [
-    ['', ['pods', 'configmaps', 'pods/log'], read],
-    ['', ['pods'], ['deletecollection']],
-    ['', ['nodes'], [...read, 'patch']],
-    ['', ['events'], ['create']],
-    ['', ['namespaces'], ['patch']],
-    ['', ['services'], ['list', 'delete']],
-    ['certificates.k8s.io', ['certificatesigningrequests'], read],
-    ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
-    [
-      'certificates.k8s.io',
-      ['signers'],
-      ['approve'],
-      ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
-    ],
-    ['batch', ['jobs'], ['get', 'list', 'delete']],
-    ['authentication.k8s.io', ['tokenreviews'], ['create']],
-    ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
-    ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
-    ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
-    ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
-    ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
-    ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
-    ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
-    ['metal3.io', ['provisionings'], ['get', 'list']],
-    ['machine.openshift.io', ['machines'], read],
-    ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
-    [
-      'operators.coreos.com',
-      ['subscriptions', 'installplans'],
-      ['get', 'list', 'update', 'delete'],
-    ],
-    ['security.openshift.io', ['securitycontextconstraints'], ['use'], [...hostConstraints]],
-    ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
-  ];
-
 /** The same as those of the controller that is replaced (assisted-installer, `assisted-installer-controller-role.yaml`). */
-export const foreignRules: readonly PolicyRule[] = permissions.map(
-  ([group, resources, verbs, names = []]) => rule(group, resources, [verbs, ...names]),
-);
+export const foreignRules: readonly PolicyRule[] = [
+  rule('', ['pods', 'configmaps', 'pods/log'], [read]),
+  rule('', ['pods'], [['deletecollection']]),
+  rule('', ['nodes'], [[...read, 'patch']]),
+  rule('', ['events'], [['create']]),
+  rule('', ['namespaces'], [['patch']]),
+  rule('', ['services'], [['list', 'delete']]),
+  rule('certificates.k8s.io', ['certificatesigningrequests'], [read]),
+  rule('certificates.k8s.io', ['certificatesigningrequests/approval'], [['update']]),
+  rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
+  rule('batch', ['jobs'], [['get', 'list', 'delete']]),
+  rule('authentication.k8s.io', ['tokenreviews'], [['create']]),
+  rule('authorization.k8s.io', ['subjectaccessreviews'], [['create']]),
+  rule('config.openshift.io', ['clusteroperators'], [['get', 'create', ...follow]]),
+  rule('config.openshift.io', ['clusteroperators/status'], [['update'], 'machine-approver']),
+  rule('config.openshift.io', ['proxies', 'clusterversions'], [['get', 'list']]),
+  rule('operator.openshift.io', ['etcds', 'ingresscontrollers'], [['patch']]),
+  rule('metal3.io', ['baremetalhosts'], [[...read, 'update', 'patch']]),
+  rule('metal3.io', ['baremetalhosts/status'], [['get', 'patch', 'update']]),
+  rule('metal3.io', ['provisionings'], [['get', 'list']]),
+  rule('machine.openshift.io', ['machines'], [read]),
+  rule('operators.coreos.com', ['clusterserviceversions'], [['get', 'list']]),
+  rule(
+    'operators.coreos.com',
+    ['subscriptions', 'installplans'],
+    [['get', 'list', 'update', 'delete']],
+  ),
+  rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
+  rule(machineConfiguration, ['*'], [['patch', 'get']]),
+];

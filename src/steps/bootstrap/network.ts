@@ -1,9 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 import { isMultiNode } from '../conditions.ts';
-
-/** The hostname in the kernel, which the container shares with the host. */
-const kernelHostname = '/proc/sys/kernel/hostname';
+import { readHostname } from '../host-commands.ts';
 
 const setHostnameArgv = (name: string): readonly string[] => ['hostnamectl', 'set-hostname', name];
 
@@ -24,17 +22,13 @@ export const setHostname = step({
   uses: ['host', 'random'],
   limit: minutes(2),
   programs: ['hostnamectl'],
-  run: async ({ host, random, signal, note }) => {
-    const name = ((await host.readText(kernelHostname, signal)) ?? '').trim();
+  run: async (scope) => {
+    const { host, random, signal, note } = scope;
+    const name = await readHostname(scope);
     if (isHostname(name)) return;
     const chosen = `random-hostname-${random.uuid()}`;
-    note(
-      'info',
-      `the hostname ${name === '' ? 'is not set' : `${name} is not valid`}; setting a random one`,
-      {
-        chosen,
-      },
-    );
+    const problem = name === '' ? 'is not set' : `${name} is not valid`;
+    note('info', `the hostname ${problem}; setting a random one`, { chosen });
     await host.exec(setHostnameArgv(chosen), { signal, limit: minutes(1) });
   },
 });

@@ -8,7 +8,7 @@ import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { hasService, buildsOsImages } from '../conditions.ts';
-import { step, type StepScope } from '../step.ts';
+import { type HostScope, step, type StepScope } from '../step.ts';
 import { hostReportsOf, type KnownHosts, knownHostsOf } from './inventory-hosts.ts';
 import { longestWait } from './kube-watch.ts';
 import { tasksOf } from './tasks.ts';
@@ -106,10 +106,7 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
 }
 
 /** Where the file is that the config server cannot do without, while it is blocked. */
-export async function blockedConfig({
-  host,
-  signal,
-}: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<string | undefined> {
+export async function blockedConfig({ host, signal }: HostScope): Promise<string | undefined> {
   for (const path of [blockedControllerConfig, formerlyBlocked])
     if ((await host.realPath(path, signal)) !== undefined) return path;
   return undefined;

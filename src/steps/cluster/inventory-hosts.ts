@@ -1,5 +1,6 @@
 import { type HostIndex, hostIndexOf } from '../../cluster/host-index.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, engineFailure } from '../../engine/failures.ts';
+import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
@@ -7,6 +8,22 @@ import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
 const askHostsEvery: Millis = seconds(30);
+
+/** How long the service may take where its answer is not needed: this host knows enough without it. */
+const answerLimit: Millis = seconds(30);
+
+/**
+ * Asks the service for what is not needed.
+ * @throws AgentError `step.timed-out` where it does not answer in a short time
+ */
+export function askBriefly<T>(
+  { clock, signal }: Pick<StepScope<'clock'>, 'clock' | 'signal'>,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = (): Error =>
+    engineFailure('step.timed-out', 'the inventory service did not answer in time');
+  return limited(clock, { limit: answerLimit, signal, late }, ask);
+}
 
 /** The other hosts of the cluster, as the inventory service listed them last. */
 export interface KnownHosts {

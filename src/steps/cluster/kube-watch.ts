@@ -1,5 +1,5 @@
 import type { PollResult, Until, Watch } from '../../engine/wait.ts';
-import { hours, seconds } from '../../model/duration.ts';
+import { hours, type Millis, seconds } from '../../model/duration.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 import {
   type Kube,
@@ -39,9 +39,13 @@ export function followed(kube: Kube, selection: KubeSelection): Followed {
 /** Follows one object; the view has it alone, or nothing. */
 export const followedOne = (kube: Kube, ref: KubeRef): Followed => followed(kube, selectionOf(ref));
 
-/** Waits for objects that are followed, at most `longestWait`; a gap in what is followed is the status meanwhile. */
+/** Waits for objects that are followed; a gap in what is followed is the status meanwhile. */
 export const untilSeen =
-  (until: Until, { view, watch }: Followed) =>
+  (
+    until: Until,
+    { view, watch }: Followed,
+    { every = seconds(30), within = longestWait }: { every?: Millis; within?: Millis } = {},
+  ) =>
   <T>(
     sentence: string,
     poll: (objects: readonly KubeObject[]) => PollResult<T> | Promise<PollResult<T>>,
@@ -52,7 +56,7 @@ export const untilSeen =
         const gap = gapIn(view());
         return gap === undefined ? poll(view().objects) : { status: gap };
       },
-      { watch, every: seconds(30), within: longestWait },
+      { watch, every, within },
     );
 
 /** Several watches as one. */

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { engineFailure, noteFailed } from '../../engine/failures.ts';
-import { limited } from '../../engine/limit.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
+import { noteFailed } from '../../engine/failures.ts';
+import { seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
-import { unreadableOutput } from '../host-commands.ts';
-import { type StepScope } from '../step.ts';
+import { readHostname, unreadableOutput } from '../host-commands.ts';
+import type { StepScope } from '../step.ts';
+import { askBriefly } from './inventory-hosts.ts';
 
 /** The node that this host will be. */
 export interface OwnNode {
@@ -17,12 +17,6 @@ export interface OwnNode {
   /** The other hosts of the cluster; none where the service does not say. */
   readonly others: readonly InventoryHost[];
 }
-
-/** Name of the host, of its own kernel and not of our container's. */
-const hostnameFile = '/proc/sys/kernel/hostname';
-
-/** How long the service may take: the reboot waits meanwhile, and the host itself knows enough. */
-const serviceLimit: Millis = seconds(30);
 
 /** Lists the addresses that others can reach this host at. */
 export const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] as const;
@@ -37,7 +31,7 @@ export async function findOwnNode(
   const hosts = await listedHosts(scope);
   const isOwn = ({ id }: InventoryHost): boolean => id === scope.config.cluster.hostId;
   const known = hosts.find(isOwn);
-  const name = (known?.name ?? '') === '' ? await hostname(scope) : (known?.name ?? '');
+  const name = (known?.name ?? '') === '' ? await readHostname(scope) : (known?.name ?? '');
   const listed = known?.addresses ?? [];
   const addresses = listed.length > 0 ? listed : await hostAddresses(scope);
   const canonical = addresses.map((address) => canonicalAddress(address));
@@ -47,40 +41,27 @@ export async function findOwnNode(
   return { name: name.toLowerCase(), addresses: [...each], others };
 }
 
-async function listedHosts({
-  inventory,
-  clock,
-  config: { service, cluster },
-  signal,
-  note,
-}: StepScope<'inventory' | 'clock'>): Promise<readonly InventoryHost[]> {
+async function listedHosts(
+  scope: StepScope<'inventory' | 'clock'>,
+): Promise<readonly InventoryHost[]> {
+  const { service, cluster } = scope.config;
   if (service.url.isEmpty || cluster.hostId === '') return [];
-  const late = (): Error =>
-    engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {
-    return await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
-      inventory.enabledHosts(inner),
-    );
+    return await askBriefly(scope, scope.inventory.enabledHosts);
   } catch (error) {
-    noteFailed({ signal, note }, 'the inventory service does not answer for this host', error);
+    noteFailed(scope, 'the inventory service does not answer for this host', error);
     return [];
   }
 }
 
-const hostname = async ({ host, signal }: StepScope<'host'>): Promise<string> =>
-  (await host.readText(hostnameFile, signal))?.trim() ?? '';
-
-async function hostAddresses({
-  host,
-  signal,
-  note,
-}: StepScope<'host'>): Promise<readonly string[]> {
+async function hostAddresses(scope: StepScope<'host'>): Promise<readonly string[]> {
+  const { host, signal } = scope;
   try {
     const { stdout } = await host.exec(listAddressesArgv, { signal, limit: seconds(20) });
     if (jsonIn(stdout) === undefined) throw unreadableOutput('ip', 'list of addresses', stdout);
     return parseAddresses(stdout);
   } catch (error) {
-    noteFailed({ signal, note }, 'the addresses of this host cannot be listed', error);
+    noteFailed(scope, 'the addresses of this host cannot be listed', error);
     return [];
   }
 }

@@ -63,6 +63,12 @@ export function hostNames(inventory: Inventory, budget: RequestBudget) {
   };
 }
 
+/** Hosts that are waited for with how far each is, for people: `m2 is Joined`. */
+export const hostStates = (hosts: readonly InventoryHost[]): readonly string[] =>
+  hosts
+    .map(({ name, id, stage, status }) => `${name === '' ? id : name} is ${stage ?? status}`)
+    .sort();
+
 /**
  * Notes that requests to the service fail, once for each cause, and says nothing beside the stage: an ill
  * service would get one more report, and is not told about itself. Undefined for one that answers.

@@ -15,22 +15,19 @@ import {
   serviceHasCredentials,
   untaintPatch,
 } from '../../cluster/taint.ts';
-import { asAgentError, engineFailure } from '../../engine/failures.ts';
-import { limited } from '../../engine/limit.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { givenVersion } from '../conditions.ts';
 import type { StepScope } from '../step.ts';
+import { askBriefly } from './inventory-hosts.ts';
 import type { Tasks } from './tasks.ts';
 
 type UntaintScope = StepScope<'kube' | 'inventory' | 'clock'>;
 type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config'>;
 
 const retryAfter: Millis = seconds(5);
-
-/** How long the service may take; the install-config is enough without it. */
-const serviceLimit: Millis = seconds(30);
 
 /**
  * Removes the cloud provider taint from nodes that are not Ready, where nobody else does: starts in the background of one
@@ -109,10 +106,8 @@ async function clusterOf(
   signal: AbortSignal,
 ): Promise<InventoryCluster | undefined> {
   if (config.service.url.isEmpty) return undefined;
-  const late = (): Error =>
-    engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {
-    return await limited(clock, { limit: serviceLimit, signal, late }, async (inner) => {
+    return await askBriefly({ clock, signal }, async (inner) => {
       for (;;) {
         const cluster = await inventory.cluster(inner).catch(() => undefined);
         if (cluster !== undefined) return cluster;

@@ -1,5 +1,5 @@
 import { silently, untilOf, type PollResult, type Watch } from '../../engine/wait.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
@@ -10,9 +10,7 @@ import {
   isGivenUp,
   lastLines,
   readUnitProperties,
-  unitLogArgv,
-  unitMonitorArgv,
-  unitPropertiesArgv,
+  unitArgvs,
   unitStatus,
   unitStatusArgv,
   unitTexts,
@@ -40,11 +38,7 @@ const doneFile = '.bootkube.done';
 const pollInterval = seconds(30);
 
 /** What a wait for bootkube runs. */
-export const bootkubeArgvs: readonly (readonly string[])[] = [
-  unitMonitorArgv([unit]),
-  unitPropertiesArgv(unit),
-  unitLogArgv(unit),
-];
+export const bootkubeArgvs = unitArgvs(unit);
 
 /**
  * Waits until bootkube has started the control plane of the cluster. systemd restarts a bootkube that
@@ -102,7 +96,6 @@ export function followedBootkube(scope: StepScope<'host' | 'clock'>) {
   const poll = pollOf(scope);
   const watch: Watch = async (changed, signal) => {
     const until = untilOf(scope.clock, signal, silently);
-    const limits = { every: pollInterval, within: Number.POSITIVE_INFINITY };
     const pollOnce = async (inner: AbortSignal): Promise<PollResult<true>> => {
       const result = await poll(inner);
       const now = 'status' in result && result.failed ? result.status : undefined;
@@ -111,8 +104,9 @@ export function followedBootkube(scope: StepScope<'host' | 'clock'>) {
       return result;
     };
     await until('bootkube has finished', pollOnce, {
-      ...limits,
       watch: unitWatch(scope.host, [unit]),
+      every: pollInterval,
+      within: unlimited,
     });
   };
   return {

@@ -8,6 +8,7 @@ import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
 import {
   hostNames,
+  hostStates,
   perRequest,
   type RequestBudget,
   requestBudget,
@@ -136,10 +137,7 @@ const enough = 2;
  */
 export function controlPlaneProgress(hosts: readonly InventoryHost[]) {
   const done = hosts.filter(({ stage }) => stage === 'Done').length;
-  const others = hosts
-    .filter(({ stage }) => stage !== 'Done')
-    .map(({ name, id, stage, status }) => `${name === '' ? id : name} is ${stage ?? status}`)
-    .sort();
+  const others = hostStates(hosts.filter(({ stage }) => stage !== 'Done'));
   const missing = others.length === 0 ? 'no other master is known' : others.join(', ');
   return {
     isReady: done >= enough,

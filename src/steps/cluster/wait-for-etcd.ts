@@ -7,20 +7,18 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
-import { followedOne, longestWait } from './kube-watch.ts';
+import { followedOne, longestWait, untilSeen } from './kube-watch.ts';
 import {
   describeGivenUp,
   isGivenUp,
   readUnitProperties,
-  unitLogArgv,
-  unitMonitorArgv,
-  unitPropertiesArgv,
+  unitArgvs,
   unitStatus,
   unitStatusArgv,
   unitTexts,
   unitWatch,
 } from '../host/systemd-unit.ts';
-import { gapIn } from '../../ports/kube-failures.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 
 /** Failures of etcd in the new cluster. */
 export const etcdFailures = {
@@ -69,12 +67,7 @@ export const waitForEtcd = step({
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
   waitsFor: `${unit} to end`,
-  preview: () => [
-    unitMonitorArgv([unit]),
-    unitPropertiesArgv(unit),
-    unitLogArgv(unit),
-    unitStatusArgv(unit),
-  ],
+  preview: () => [...unitArgvs(unit), unitStatusArgv(unit)],
   run: async (scope) => {
     const { host, until, signal, note } = scope;
     await until('the etcd bootstrap is complete', pollOf(scope), {
@@ -116,32 +109,21 @@ export const waitForEtcdHandover = step({
   gives: EtcdHandover,
   limit: longestHandover + minutes(2),
   waitsFor: 'the etcd operator to remove the member on this host, at most 10 minutes',
-  run: async ({ kube, until, signal, note }) => {
-    const etcds = followedOne(kube, etcdCluster);
-    const poll = (): PollResult<boolean> => {
-      const view = etcds.view();
-      const gap = gapIn(view);
-      if (gap !== undefined) return { status: gap };
-      const [etcd] = view.objects;
+  run: async (scope) => {
+    const etcds = followedOne(scope.kube, etcdCluster);
+    const poll = ([etcd]: readonly KubeObject[]): PollResult<boolean> => {
       if (etcd === undefined) return { done: false };
       const { isReached, status } = etcdHandover(etcd);
       return isReached ? { done: true } : { status };
     };
+    const until = untilSeen(scope.until, etcds, { within: longestHandover });
     try {
-      const isSeen = await until('etcd has left the bootstrap host', poll, {
-        watch: etcds.watch,
-        every: seconds(30),
-        within: longestHandover,
-      });
+      const isSeen = await until('etcd has left the bootstrap host', poll);
       if (!isSeen)
-        note('warn', 'there is no etcd/cluster; cannot check that etcd has left this host');
+        scope.note('warn', 'there is no etcd/cluster; cannot check that etcd has left this host');
       return { isSeen };
     } catch (error) {
-      noteFailed(
-        { signal, note },
-        'could not confirm that etcd has left this host; continuing',
-        error,
-      );
+      noteFailed(scope, 'could not confirm that etcd has left this host; continuing', error);
       return { isSeen: false };
     }
   },

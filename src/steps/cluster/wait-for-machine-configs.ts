@@ -5,8 +5,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
-import { followed, longestWait } from './kube-watch.ts';
-import { gapIn } from '../../ports/kube-failures.ts';
+import { followed, longestWait, untilSeen } from './kube-watch.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 
 /**
@@ -21,24 +20,17 @@ export const waitForMachineConfigs = step({
   limit: longestWait + minutes(10),
   waitsFor: 'one MachineConfig that exists and is desired by every master',
   run: async (scope) => {
-    const { kube, until, note } = scope;
+    const { kube, note } = scope;
     const masters = followed(kube, { kind: nodes, labelSelector: masterLabel });
     const present = new Set<string>();
-    const poll = async (): Promise<PollResult<string>> => {
-      const gap = gapIn(masters.view());
-      if (gap !== undefined) return { status: gap };
-      const { objects } = masters.view();
+    const poll = async (objects: readonly KubeObject[]): Promise<PollResult<string>> => {
       const lastError = await findNamed(scope, objects, present);
       const { isAgreed, status } = configsAgree(objects, present);
       if (isAgreed) return { done: status };
       return { status: lastError ?? status };
     };
-    const agreed = await until('the masters agree on a MachineConfig', poll, {
-      watch: masters.watch,
-      every: seconds(5),
-      within: longestWait,
-    });
-    note('info', agreed);
+    const until = untilSeen(scope.until, masters, { every: seconds(5) });
+    note('info', await until('the masters agree on a MachineConfig', poll));
   },
 });
 

@@ -6,7 +6,13 @@ import { AgentError } from '../../model/failure.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
-import { hostNames, perRequest, requestBudget, failureNotes } from './request-budget.ts';
+import {
+  hostNames,
+  hostStates,
+  perRequest,
+  requestBudget,
+  failureNotes,
+} from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './kube-watch.ts';
@@ -109,14 +115,10 @@ export function workerProgress(workers: readonly InventoryHost[]) {
   const waiting = workers.filter(
     ({ stage = '', status }) => !rebooted.has(stage) && stage !== 'Failed' && !ended.has(status),
   );
-  const others = waiting
-    .map(({ name, id, stage, status }) => `${name === '' ? id : name} is ${stage ?? status}`)
-    .sort();
+  const done = workers.length - waiting.length;
+  const counts = `${done} of ${workers.length} workers rebooted or failed`;
   return {
     isDone: waiting.length === 0,
-    status: [
-      `${workers.length - waiting.length} of ${workers.length} workers rebooted or failed`,
-      ...others,
-    ].join('; '),
+    status: [counts, ...hostStates(waiting)].join('; '),
   };
 }

@@ -1,7 +1,7 @@
 import type { Watch } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import { AgentError, type FailureContext } from '../../model/failure.ts';
-import type { Host } from '../../ports/host.ts';
+import type { ExecOptions, Host } from '../../ports/host.ts';
 
 const unknownBy = (code: string): string => `unknown (systemctl: ${code})`;
 
@@ -86,10 +86,17 @@ const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed
  * What `systemctl status` prints about a unit, for a log; empty when that fails. It exits with a code
  * other than 0 for a unit that is not active, which is no failure here.
  */
-export async function unitStatus(host: Host, unit: string, signal: AbortSignal): Promise<string> {
+export const unitStatus = (host: Host, unit: string, signal: AbortSignal): Promise<string> =>
+  printed(host, unitStatusArgv(unit), { signal, accept: [0, 1, 2, 3, 4] });
+
+/** What a command prints; empty where it fails. */
+async function printed(
+  host: Host,
+  argv: readonly string[],
+  { signal, accept = [0] }: Pick<ExecOptions, 'signal' | 'accept'>,
+): Promise<string> {
   try {
-    const options = { signal, limit: seconds(30), accept: [0, 1, 2, 3, 4] };
-    return (await host.exec(unitStatusArgv(unit), options)).stdout;
+    return (await host.exec(argv, { signal, limit: seconds(30), accept })).stdout;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AgentError) return '';
@@ -114,6 +121,11 @@ interface UnitProperties {
 /** Prints the properties that `parseUnitProperties` reads; every systemd since 235 knows them. */
 export const unitPropertiesArgv = (unit: string): readonly string[] => [
   ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', unit],
+];
+
+/** What a wait for a unit runs. */
+export const unitArgvs = (unit: string): readonly (readonly string[])[] => [
+  ...[unitMonitorArgv([unit]), unitPropertiesArgv(unit), unitLogArgv(unit)],
 ];
 
 /** Reads the output of `unitPropertiesArgv`. */
@@ -183,14 +195,8 @@ export async function lastLines(
   unit: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  try {
-    const { stdout } = await host.exec(unitLogArgv(unit), { signal, limit: seconds(30) });
-    return stdout.split('\n').filter((line) => line.trim() !== '');
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof AgentError) return [];
-    throw error;
-  }
+  const text = await printed(host, unitLogArgv(unit), { signal });
+  return text.split('\n').filter((line) => line.trim() !== '');
 }
 
 /**

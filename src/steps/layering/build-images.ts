@@ -56,6 +56,7 @@ import {
 import { pullSecretFor, withAuthFile, readManifest } from './manifests.ts';
 import { digestAt, pushImage } from './publish-images.ts';
 import {
+  accessTo,
   keepRegistry,
   type RunningRegistry,
   stagedBase,
@@ -121,14 +122,9 @@ const pushedName = ({ rendered, registry }: BuildJob): string =>
   `${stagingRepository(registry)}:${rendered.name}`;
 
 async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage | undefined> {
-  const { authFile, certificates } = job.registry;
   try {
-    const digest = await digestAt(imageWork(scope), {
-      image: pushedName(job),
-      authFile,
-      certificates,
-    });
-    return builtImage(job, digest);
+    const at = { image: pushedName(job), ...accessTo(job.registry) };
+    return builtImage(job, await digestAt(imageWork(scope), at));
   } catch (error) {
     scope.signal.throwIfAborted();
     if (error instanceof AgentError && error.code === 'command.failed') return undefined;
@@ -171,8 +167,7 @@ async function baseInStaging(
 ): Promise<string | undefined> {
   const image = stagedBase(registry, rendered.osImage);
   if (image === undefined) return undefined;
-  const { authFile, certificates } = registry;
-  const argv = registryManifestArgv({ image, authFile, certificates });
+  const argv = registryManifestArgv({ image, ...accessTo(registry) });
   const { exitCode } = await host.exec(argv, { signal, limit: seconds(60), accept: [0, 1] });
   return exitCode === 0 ? image : undefined;
 }

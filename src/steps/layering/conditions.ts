@@ -2,18 +2,22 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { StepScope } from '../step.ts';
 import type { BuildRequest, PublishedImage, PublishedImages } from './facts.ts';
 
-/** Why a step of the lane has nothing to do, where nothing is to be built. */
-export const unlessRequested = ({
-  request,
-}: {
+interface Requested {
   readonly request: BuildRequest;
-}): string | undefined => (request.kind === 'off' ? request.why : undefined);
+}
+
+interface Published extends Requested {
+  readonly published: PublishedImages;
+}
+
+/** Why a step of the lane has nothing to do, where nothing is to be built. */
+export const unlessRequested = ({ request }: Requested): string | undefined =>
+  request.kind === 'off' ? request.why : undefined;
 
 /** Why nothing is copied, where nothing is to be built or there is no registry for it on this host. */
-export const unlessStaged = (needs: {
-  readonly request: BuildRequest;
-  readonly registry: { readonly kind: 'running' } | ReleaseFallback;
-}): string | undefined =>
+export const unlessStaged = (
+  needs: Requested & { readonly registry: { readonly kind: 'running' } | ReleaseFallback },
+): string | undefined =>
   unlessRequested(needs) ?? (needs.registry.kind === 'release' ? needs.registry.why : undefined);
 
 /** Whether nodes join with the system of the release, and come to their image afterwards. */
@@ -21,20 +25,12 @@ export const joinsWithReleaseImage = (request: BuildRequest): boolean =>
   request.kind === 'on' && request.delivery === 'after-join';
 
 /** Why a step has nothing to do that masters are held back for. */
-export const unlessBlocked = (needs: { readonly request: BuildRequest }): string | undefined =>
-  joinsWithReleaseImage(needs.request) ? needs.request.why : unlessRequested(needs);
+export const unlessBlocked = ({ request }: Requested): string | undefined =>
+  joinsWithReleaseImage(request) ? request.why : unlessRequested({ request });
 
 /** Why nothing is changed in what masters are served. */
-export function unlessServed({
-  request,
-  published,
-}: {
-  readonly request: BuildRequest;
-  readonly published: PublishedImages;
-}): string | undefined {
-  if (request.kind === 'off' || request.delivery !== 'first-boot') return request.why;
-  return published.kind === 'release' ? published.why : undefined;
-}
+export const unlessServed = ({ request, published }: Published): string | undefined =>
+  unlessBlocked({ request }) ?? (published.kind === 'release' ? published.why : undefined);
 
 /** The pool that this host, too, will belong to. */
 export const mastersPool = 'master';
@@ -50,12 +46,9 @@ export function whyNotServed(
   request: BuildRequest,
   published: PublishedImages,
 ): string | undefined {
-  const why = unlessBlocked({ request });
-  if (why !== undefined) return why;
-  if (published.kind === 'release') return published.why;
-  return controlPlaneImages(published).length === 0
-    ? 'no OS image was built for the control plane'
-    : undefined;
+  const why = unlessServed({ request, published });
+  if (why !== undefined || controlPlaneImages(published).length > 0) return why;
+  return 'no OS image was built for the control plane';
 }
 
 /** The images of the pools that join before this host leaves. */

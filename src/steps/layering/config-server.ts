@@ -13,7 +13,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { blockedConfig } from '../cluster/follow-hosts.ts';
 import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
-import { step, type StepScope } from '../step.ts';
+import { type HostScope, step } from '../step.ts';
 import { unlessBlocked, unlessServed } from './conditions.ts';
 import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
@@ -30,7 +30,7 @@ const watchArgv = (
 
 /** Starts the watch by its command, unless an earlier run did. */
 async function startWatch(
-  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { host, signal }: HostScope,
   { path }: typeof blockUnit,
   argv: readonly string[],
 ): Promise<void> {
@@ -113,7 +113,7 @@ export const serveImages = step({
 
 /** The copy comes first: from the moment when systemd watches there is something to be put back. */
 async function keepCopy(
-  { host, signal }: StepScope<'host'>,
+  { host, signal }: HostScope,
   { file, name }: RenderedConfig,
   image: string,
 ) {

@@ -17,13 +17,13 @@ import {
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
-import type { Kube } from '../../ports/kube.ts';
 import { buildsOsImages } from '../conditions.ts';
 import {
   collect,
   type Collector,
   collectorsOf,
   type Hide,
+  listedOnce,
   type LogReach,
   rowsOf,
 } from '../logs/collectors.ts';
@@ -99,10 +99,9 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
     await run(folderArgv);
     const { hide, sources } = await readKnownSecrets(scope);
     const credentials = (): Promise<string> => Promise.resolve(JSON.stringify(sources, null, 2));
-    const reach = {
-      ...{ ...scope, kube: listedOnce(scope.kube), showsFailures: true },
-      own: { 'credentials.json': credentials },
-    };
+    const kube = { podLog: scope.kube.podLog, list: listedOnce(scope.kube) };
+    const own = { 'credentials.json': credentials };
+    const reach = { ...scope, kube, own, showsFailures: true };
     const bundle = openBundle(reach, hide);
     for (const kind of ['own', 'file', 'argv', 'objects', 'logsOf'] as const) {
       const ofKind = collectorsOf('builds').filter(({ from }) => kind in from);
@@ -116,20 +115,6 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
   } catch (error) {
     noteFailed({ signal, note }, 'the logs of the image builds are not gathered', error);
   }
-}
-
-/** The same objects are not asked for twice: those that are shown, and those whose logs are read. */
-function listedOnce(kube: GatherScope['kube']): Pick<Kube, 'list' | 'podLog'> {
-  const lists = new Map<string, ReturnType<Kube['list']>>();
-  return {
-    podLog: kube.podLog,
-    list: (selection, signal) => {
-      const key = JSON.stringify(selection);
-      const found = lists.get(key) ?? kube.list(selection, signal);
-      lists.set(key, found);
-      return found;
-    },
-  };
 }
 
 /** A bundle that is being filled. */

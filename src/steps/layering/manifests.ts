@@ -20,7 +20,8 @@ import { mergePullSecrets, pullSecretIn, narrowedTo } from '../../layering/regis
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { seconds, minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
-import { type StepScope, step } from '../step.ts';
+import { type HostScope, type StepScope, step } from '../step.ts';
+import { unlessBlocked } from './conditions.ts';
 import { BuildRequest } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
 
@@ -31,7 +32,7 @@ export const manifestFolders = ['/opt/openshift/openshift', '/opt/openshift/mani
 export async function readManifestFiles({
   host,
   signal,
-}: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<readonly SourceFile[]> {
+}: HostScope): Promise<readonly SourceFile[]> {
   const files: SourceFile[] = [];
   for (const folder of manifestFolders) {
     for (const name of await host.list(folder, signal)) {
@@ -64,8 +65,6 @@ export async function readManifest(
 const unusable = (path: string, problem: string): Error =>
   layeringFailure('layering.manifest-unusable', `${path} ${problem}`, { context: { path } });
 
-type AuthScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
-
 /**
  * Calls `use` with a file that holds the credentials of a Secret of the manifests, and takes the file away again.
  * @throws AgentError `layering.bad-credentials`, `layering.manifest-unusable`
@@ -84,7 +83,7 @@ export async function withSecretFile<T>(
  * @throws what `use` throws
  */
 export async function withAuthFile<T>(
-  { host, signal }: AuthScope,
+  { host, signal }: HostScope,
   { name, text }: { readonly name: string; readonly text: string },
   use: (authFile: string) => Promise<T>,
 ): Promise<T> {
@@ -122,7 +121,7 @@ export async function pullSecretFor(
   return mergePullSecrets(texts);
 }
 
-const textOf = (scope: AuthScope, path: string): Promise<string> =>
+const textOf = (scope: HostScope, path: string): Promise<string> =>
   readTextOr(scope, path, () => layeringFailure('layering.bad-credentials', `${path} is missing`));
 
 const [folder] = manifestFolders;
@@ -195,11 +194,7 @@ async function credentialsFor(
 }
 
 /** JSON is YAML too, and the folder's readers go by the name. */
-async function write(
-  { host, signal }: StepScope<'host'>,
-  path: string,
-  object: object,
-): Promise<void> {
+async function write({ host, signal }: HostScope, path: string, object: object): Promise<void> {
   await host.writeFile(path, `${JSON.stringify(object, null, 2)}\n`, { signal, mode: 0o600 });
 }
 
@@ -215,8 +210,7 @@ export const nameRepositories = step({
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: ({ request }) =>
-    request.kind === 'off' || request.delivery !== 'first-boot' ? request.why : undefined,
+  skipIf: unlessBlocked,
   limit: minutes(5),
   run: async ({ host, signal }, { request }) => {
     if (request.kind === 'off') return;

@@ -29,6 +29,7 @@ import {
   usesExistingRoot,
 } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
+import { unlessRequested } from './conditions.ts';
 import { BuildRequest, type PoolRequest } from './facts.ts';
 import { readManifestFiles } from './manifests.ts';
 
@@ -117,7 +118,7 @@ export const setAsideOsConfigs = step({
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: ({ request }) => (request.kind === 'off' ? request.why : undefined),
+  skipIf: unlessRequested,
   limit: minutes(5),
   preview: () => [asideFoldersArgv],
   run: async (scope, { request }) => {

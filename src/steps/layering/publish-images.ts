@@ -26,6 +26,7 @@ import { withReleaseFallback, unlessStaged } from './conditions.ts';
 import {
   BuiltImages,
   BuildRequest,
+  type PoolRequest,
   type PublishedImage,
   PublishedImages,
   RenderedConfigs,
@@ -33,7 +34,7 @@ import {
 } from './facts.ts';
 import { imageWork, withTries, factsOf, type ImageWork, stderrOf } from './image-work.ts';
 import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
-import { keepRegistry, stagingRepository } from './staging-registry.ts';
+import { accessTo, keepRegistry, stagingRepository } from './staging-registry.ts';
 
 /**
  * Copies the operating system of the release into the registry of this host, digests kept, and nothing else of the
@@ -58,12 +59,11 @@ export const copyBase = step({
         if (copied.has(osImage)) continue;
         const baseSecret = request.pools.find((one) => one.pool === pool)?.baseSecret;
         const text = await pullSecretFor(scope, baseSecret);
-        const { authFile, certificates } = registry;
-        await withAuthFile(scope, { name: 'base', text }, (baseAuth) =>
+        await withAuthFile(scope, { name: 'base', text }, (authFile) =>
           copyBaseImage(imageWork(scope), {
-            base: { image: osImage, authFile: baseAuth },
+            base: { image: osImage, authFile },
             repository: stagingRepository(registry),
-            access: { authFile, certificates },
+            access: accessTo(registry),
           }),
         );
         copied.add(osImage);
@@ -90,22 +90,17 @@ export const sendBase = step({
     // Where the policy is to continue, a failure is reported when the images themselves are published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
-      const { authFile, certificates } = registry;
       const work = imageWork(scope);
       for (const { pool, osImage } of rendered) {
         const goal = request.pools.find((one) => one.pool === pool);
         if (goal === undefined) continue;
-        const { repository, pushSecret } = goal;
         const tag = baseTag(osImage);
-        const from = { image: `${stagingRepository(registry)}:${tag}`, authFile, certificates };
-        const what = `copying the base image of ${pool} to ${repository}`;
-        const image = `${repository}:${tag}`;
+        const from = { image: `${stagingRepository(registry)}:${tag}`, ...accessTo(registry) };
+        const what = `copying the base image of ${pool} to ${goal.repository}`;
         scope.progress({ info: `Sending the base image of ${pool} ahead` });
         const tried = { what, otherwise: 'layering.copy-failed' } as const;
         const digest = await withTries(work, tried, () => digestAt(work, from));
-        await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
-          copyImage(work, { what, from, to: { image, authFile: pushAuth }, digest }),
-        );
+        const image = await copyToRepository(scope, goal, { what, from, tag, digest });
         await requirePullable(work, { image, digest });
       }
     });
@@ -132,21 +127,15 @@ export const publishImages = step({
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const images: PublishedImage[] = [];
-      const { authFile, certificates } = registry;
       for (const image of built.images) {
         const goal = request.pools.find((one) => one.pool === image.pool);
         if (goal === undefined) continue;
-        const { pool, repository, pushSecret } = goal;
-        const { staged, digest, renderedConfig } = image;
+        const { pool, repository } = goal;
+        const { staged, digest, renderedConfig: tag } = image;
+        const from = { image: staged, ...accessTo(registry) };
+        const what = `copying the OS image of ${pool} to ${repository}`;
         scope.progress({ info: `Publishing OS image of ${pool}` });
-        await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
-          copyImage(imageWork(scope), {
-            what: `copying the OS image of ${pool} to ${repository}`,
-            from: { image: staged, authFile, certificates },
-            to: { image: `${repository}:${renderedConfig}`, authFile: pushAuth },
-            digest,
-          }),
-        );
+        await copyToRepository(scope, goal, { what, from, tag, digest });
         const final = `${repository}@${digest}`;
         await requirePullable(imageWork(scope), { image: final, digest });
         images.push({ ...image, final });
@@ -161,26 +150,33 @@ const longestCopy = minutes(30);
 
 const longestQuestion = minutes(2);
 
+interface ImageCopy {
+  readonly what: string;
+  readonly from: ImageAt;
+  readonly to: ImageAt;
+  /** What must arrive. */
+  readonly digest: string;
+}
+
+/** Copies an image to the repository of a pool, with the Secret that may push there; gives its name. */
+async function copyToRepository(
+  scope: StepScope<'host' | 'clock'>,
+  { pool, repository, pushSecret }: PoolRequest,
+  { tag, ...copy }: Omit<ImageCopy, 'to'> & { readonly tag: string },
+): Promise<string> {
+  const image = `${repository}:${tag}`;
+  await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (authFile) =>
+    copyImage(imageWork(scope), { ...copy, to: { image, authFile } }),
+  );
+  return image;
+}
+
 /**
  * Copies an image and asks the registry what it has made of it.
  * @throws AgentError `layering.registry-unreachable` after three attempts, `layering.registry-denied`,
  * `layering.copy-failed`, `layering.digest-changed`
  */
-async function copyImage(
-  work: ImageWork,
-  {
-    what,
-    from,
-    to,
-    digest,
-  }: {
-    readonly what: string;
-    readonly from: ImageAt;
-    readonly to: ImageAt;
-    /** What must arrive. */
-    readonly digest: string;
-  },
-): Promise<void> {
+async function copyImage(work: ImageWork, { what, from, to, digest }: ImageCopy): Promise<void> {
   const { host, signal } = work;
   await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
     await withHeartbeat(what, work, () =>

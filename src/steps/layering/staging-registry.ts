@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
+import type { RegistryAccess } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
   authorityFiles,
@@ -48,6 +49,11 @@ import { BuildRequest, StagingRegistry, RenderedConfigs } from './facts.ts';
  */
 export const stagingRepository = ({ address }: Pick<RunningRegistry, 'address'>): string =>
   `${address}/layering/os`;
+
+/** What it takes to read from the registry, and to push to it. */
+export const accessTo = ({ authFile, certificates }: RunningRegistry): RegistryAccess => ({
+  ...{ authFile, certificates },
+});
 
 /** The base in the staging registry under its own digest; undefined for a name that has none. */
 export const stagedBase = (registry: RunningRegistry, base: string): string | undefined => {

@@ -285,6 +285,17 @@ export interface LogReach {
   readonly showsFailures?: boolean;
 }
 
+/** Lists each selection once: of what is collected some is shown, and leads to what else is. */
+export function listedOnce({ list }: Pick<Kube, 'list'>): Kube['list'] {
+  const lists = new Map<string, ReturnType<Kube['list']>>();
+  return (selection, signal) => {
+    const key = JSON.stringify(selection);
+    const listed = lists.get(key) ?? list(selection, signal);
+    lists.set(key, listed);
+    return listed;
+  };
+}
+
 /** What became of one row: its text, or why it is missing. */
 type Collected =
   | { readonly text: string; readonly bytes: number; readonly size: number }

@@ -5,14 +5,10 @@ import { chooseDriver, drivers, type OsFindings } from '../../os/choose-driver.t
 import { type Argv, asksForChange, bootEntryArguments, type DriverName } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
-import type { Host, HostLock } from '../../ports/host.ts';
+import type { HostLock } from '../../ports/host.ts';
 import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
+import type { HostScope } from '../step.ts';
 import { type CommandScope, OsSnapshot, nodeStep } from './step.ts';
-
-interface AskedHost {
-  readonly host: Host;
-  readonly signal: AbortSignal;
-}
 
 /** Written by ostree-prepare-root in the initramfs of every ostree system. */
 const bootedMarkArgv = ['test', '-e', '/run/ostree-booted'] as const;
@@ -26,7 +22,7 @@ const limit = minutes(2);
  * Looks which program changes the host's operating system, and asks it for the status.
  * @throws AgentError `os.not-managed`, `os.no-driver`, `os.status-not-read`
  */
-export async function readHost(asked: AskedHost, changesArguments = false): Promise<OsSnapshot> {
+export async function readHost(asked: HostScope, changesArguments = false): Promise<OsSnapshot> {
   const choice = chooseDriver(await findPrograms(asked), changesArguments);
   const status = await readStatus(asked, choice.driver);
   const commandLine = (await asked.host.readText('/proc/cmdline', asked.signal)) ?? '';
@@ -42,7 +38,7 @@ const entriesFolder = '/boot/loader/entries';
  * @throws AgentError `command.unreadable`
  */
 export async function readArguments(
-  { host, signal }: AskedHost,
+  { host, signal }: HostScope,
   { driver, status, commandLine }: OsSnapshot,
   of: 'booted' | 'next' = 'booted',
 ): Promise<readonly string[] | undefined> {
@@ -64,7 +60,7 @@ export async function readArguments(
  * Asks a driver for the status.
  * @throws AgentError `os.status-not-read`
  */
-export async function readStatus(asked: AskedHost, name: DriverName): Promise<OsStatus> {
+export async function readStatus(asked: HostScope, name: DriverName): Promise<OsStatus> {
   const { host, signal } = asked;
   const driver = drivers[name];
   const { stdout } = await host.exec(driver.statusArgv, { signal, limit });
@@ -75,7 +71,7 @@ export async function readStatus(asked: AskedHost, name: DriverName): Promise<Os
   throw osFailure('os.status-not-read', `${name} names no booted system`);
 }
 
-async function findPrograms(asked: AskedHost): Promise<OsFindings> {
+async function findPrograms(asked: HostScope): Promise<OsFindings> {
   const said = await ask(asked, bootc.statusArgv);
   const found: BootcFinding =
     said === undefined ? { kind: 'absent', why: 'there is no bootc' } : findBootc(said);
@@ -88,7 +84,7 @@ async function findPrograms(asked: AskedHost): Promise<OsFindings> {
 }
 
 /** What a command prints, or undefined if absent of that name, or it fails. */
-export async function ask({ host, signal }: AskedHost, argv: Argv): Promise<string | undefined> {
+export async function ask({ host, signal }: HostScope, argv: Argv): Promise<string | undefined> {
   try {
     return (await host.exec(argv, { signal, limit })).stdout;
   } catch (error) {
@@ -119,7 +115,7 @@ export const lockNode = nodeStep({
 });
 
 /** @throws AgentError `os.busy` */
-export async function lockHost({ host, signal }: AskedHost): Promise<HostLock> {
+export async function lockHost({ host, signal }: HostScope): Promise<HostLock> {
   const lock = await host.lock(lockName, signal);
   if (lock !== undefined) return lock;
   throw osFailure('os.busy', 'another bootwright node command is running on this host');
@@ -175,7 +171,7 @@ const kubeletAuthFile = '/var/lib/kubelet/config.json';
 
 /** Finds the pull secrets that a pull will use. ostree does not look for those of the kubelet by itself. */
 export async function findAuthFile(
-  asked: AskedHost,
+  asked: HostScope,
 ): Promise<{ readonly path: string; readonly isKubelets: boolean } | undefined> {
   for (const path of [...ostreeAuthFiles, kubeletAuthFile]) {
     if ((await ask(asked, ['test', '-e', path])) !== undefined) {
