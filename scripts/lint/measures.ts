@@ -31,25 +31,25 @@ interface Measures extends RoomSize {
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
-  adapters: [58, 9_323],
-  capi: [33, 8_265],
-  cli: [59, 10_037],
+  adapters: [58, 9_316],
+  capi: [33, 8_264],
+  cli: [59, 9_923],
   cluster: [18, 2_357],
   config: [19, 2_813],
-  controllers: [48, 8_628],
-  engine: [15, 2_140],
+  controllers: [48, 8_626],
+  engine: [15, 2_138],
   ignition: [18, 2_978],
   layering: [46, 8_409],
-  lib: [23, 1_812],
+  lib: [23, 1_810],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_129],
   page: [15, 2_346],
   ports: [14, 1_020],
-  reconcile: [7, 1_080],
+  reconcile: [7, 1_061],
   reporting: [7, 1_100],
   roles: [9, 433],
-  steps: [105, 18_353],
+  steps: [105, 18_291],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { asAgentError } from '../engine/failures.ts';
-import type { RunEventBody } from '../engine/events.ts';
+import { type Emit, notesOf } from '../engine/events.ts';
 import { installerMask } from '../lib/installer-mask.ts';
 import { minutes, renderDuration } from '../model/duration.ts';
 import { AgentError } from '../model/failure.ts';
@@ -35,10 +35,7 @@ const limit = minutes(10);
 /** The program that `OPENSHIFT_INSTALL` names. What killed processes left of their runs is removed, since it is secret. */
 export function payloadInstaller(
   program: string,
-  {
-    host,
-    emit,
-  }: { readonly host: Pick<Host, 'exec'>; readonly emit: (event: RunEventBody) => void },
+  { host, emit }: { readonly host: Pick<Host, 'exec'>; readonly emit: Emit },
 ): Installer {
   const removed = removeLeftovers().catch(() => undefined);
   return {
@@ -96,7 +93,7 @@ interface OneRun {
   readonly inputs: InstallInputs;
   readonly mask: (text: string) => string;
   readonly host: Pick<Host, 'exec'>;
-  readonly emit: (event: RunEventBody) => void;
+  readonly emit: Emit;
 }
 
 async function runOnce(
@@ -104,11 +101,11 @@ async function runOnce(
   signal: AbortSignal,
 ): Promise<void> {
   const lines: string[] = [];
+  const note = notesOf(emit, 'control-plane/make-assets');
   const onLine = (text: string): void => {
     const line = mask(text);
     lines.push(line);
-    const [level, message] = ['debug', `installer: ${line}`] as const;
-    emit({ type: 'note', step: 'control-plane/make-assets', level, message, fields: {} });
+    note('debug', `installer: ${line}`);
   };
   const argv = [program, 'create', run.command, '--dir', folder];
   const env = { HOME: folder, OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE: inputs.releaseImage };

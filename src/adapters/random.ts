@@ -1,5 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { Random } from '../ports/random.ts';
+import { systemClock } from './clock.ts';
 
 /** Chance from the system's generator, so that many hosts that start at once spread well. */
 export const systemRandom: Random = {
@@ -7,3 +8,6 @@ export const systemRandom: Random = {
   between: (low, high) => low + (randomInt(2 ** 32) / 2 ** 32) * (high - low),
   bytes: (count) => randomBytes(count),
 };
+
+/** Time and chance of this machine, as adapters take them. */
+export const systemPorts = { clock: systemClock, random: systemRandom };

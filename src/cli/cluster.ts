@@ -1,8 +1,7 @@
 import { join } from 'node:path/posix';
-import { systemClock } from '../adapters/clock.ts';
 import { calmTimeouts } from '../adapters/kube/api-server.ts';
 import { type KubeCluster, kubeCluster, type KubeOptions } from '../adapters/kube/kube.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { readNamed } from '../config/files.ts';
@@ -11,7 +10,7 @@ import type { Kube } from '../ports/kube.ts';
 import { kept } from '../reconcile/kept.ts';
 import { cliFailure } from './failures.ts';
 import { printWaiting } from './waiting.ts';
-import { stopSignal } from './stop-signal.ts';
+import { untilStopped } from './stop-signal.ts';
 
 /** Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a Pod"). */
 const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -67,36 +66,29 @@ function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', str
 const readText = (path: string): Promise<string> => readNamed({ path, kind: 'settings' });
 
 /** Works on the cluster of a kubeconfig, by the user's proxies; a stop ends it by the code of the signal. */
-export async function withCluster(
+export const withCluster = (
   kubeconfig: string,
   work: (kube: Kube, signal: AbortSignal) => Promise<number>,
-): Promise<number> {
-  using stop = stopSignal();
-  const credentials = await commandCredentials({}, kubeconfig);
-  let reason = '';
-  const kube = kubeCluster({
-    credentials,
-    clock: systemClock,
-    random: systemRandom,
-    emit: (event) => {
-      const failed = event.type === 'note' ? event.fields['reason'] : undefined;
-      reason = failed === undefined ? '' : `: ${String(failed)}`;
-    },
-    proxies: proxiesIn(process.env),
+): Promise<number> =>
+  untilStopped(async (signal) => {
+    const credentials = await commandCredentials({}, kubeconfig);
+    let reason = '';
+    const kube = kubeCluster({
+      ...{ ...systemPorts, credentials, proxies: proxiesIn(process.env) },
+      emit: (event) => {
+        const failed = event.type === 'note' ? event.fields['reason'] : undefined;
+        reason = failed === undefined ? '' : `: ${String(failed)}`;
+      },
+    });
+    try {
+      return await printWaiting(
+        () => `the cluster of ${kubeconfig}${reason}`,
+        () => work(kube, signal),
+      );
+    } finally {
+      await kube.close();
+    }
   });
-  try {
-    return await printWaiting(
-      () => `the cluster of ${kubeconfig}${reason}`,
-      () => work(kube, stop.signal),
-    );
-  } catch (error) {
-    const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    throw error;
-  } finally {
-    await kube.close();
-  }
-}
 
 /** A Cluster of Cluster API, and the client of its management cluster. */
 export interface ClusterTarget extends AsyncDisposable {
@@ -131,7 +123,7 @@ export async function clusterTarget(
   }
   const kube = kubeCluster({
     credentials: await commandCredentials(environment, kubeconfig),
-    ...{ clock: systemClock, random: systemRandom, proxies: proxiesIn(environment) },
+    ...{ ...systemPorts, proxies: proxiesIn(environment) },
     ...{ emit: () => undefined, ...more },
   });
   return { kube, namespace, name, [Symbol.asyncDispose]: () => kube.close() };
@@ -140,6 +132,6 @@ export async function clusterTarget(
 /** The client of a program that follows a whole cluster until it is stopped: of what it follows it keeps little, and its watches last. */
 export const followingCluster = (options: Pick<KubeOptions, 'credentials' | 'emit'>): KubeCluster =>
   kubeCluster({
-    ...{ ...options, clock: systemClock, random: systemRandom, keep: kept },
+    ...{ ...options, ...systemPorts, keep: kept },
     followTimeouts: () => calmTimeouts,
   });

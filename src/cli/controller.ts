@@ -8,30 +8,26 @@ import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts'
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
 import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
 import { kept } from '../reconcile/kept.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
 import { certificateSigningRequests, nodes } from '../cluster/kinds.ts';
 import { readControllerSettings } from '../config/controller.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
+import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
-import { masker } from '../lib/masker.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
-import { secretValues } from '../lib/secret-values.ts';
+import { maskerFor, secretValues } from '../lib/secret-values.ts';
 import { minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller, controllerWithoutService } from '../roles/controller.ts';
 import { type Contender, holdLease } from '../reconcile/lease.ts';
 import { recordedInstallation } from '../controllers/installation/without-service.ts';
-import type {
-  ControllerConfig,
-  ControllerPorts,
-  ControllerScope,
-} from '../controllers/installation/step.ts';
+import type { ControllerConfig, ControllerPorts } from '../controllers/installation/step.ts';
 import { commandCredentials } from './cluster.ts';
-import { type EventHub, withoutJournal } from './run-context.ts';
+import { withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
@@ -47,8 +43,7 @@ export async function runController(call: WatchedCall): Promise<number> {
     call.environment,
     `${controllerToken.folder}/token`,
   );
-  const { mask, register } = masker();
-  for (const secret of secretValues(settings.config)) register(secret);
+  const { mask, register } = maskerFor(settings.config);
   const level = call.verbose ? 'debug' : 'info';
   const logFile = logFileIn(call.environment);
   const watched = watchedBy(call, {
@@ -93,7 +88,7 @@ export const podIn = (mountInfo: string): string | undefined =>
 
 /** Without a pod nothing tells that an earlier process has ended. */
 export const ownPod = (): string =>
-  podIn(readFileSync('/proc/self/mountinfo', 'utf8')) ?? systemRandom.uuid();
+  podIn(readFileSync('/proc/self/mountinfo', 'utf8')) ?? systemPorts.random.uuid();
 
 const contenderOf = ({ namespace, cluster }: ControllerConfig): Contender => ({
   lease: 'bootwright-controller',
@@ -101,17 +96,6 @@ const contenderOf = ({ namespace, cluster }: ControllerConfig): Contender => ({
   pod: ownPod(),
   isSingleNode: cluster.controlPlaneCount === 1,
 });
-
-/** Notes of what comes before the first step. */
-const notesOf =
-  (emit: Emit, step: string): ControllerScope<'kube'>['note'] =>
-  (level, message, fields = {}) => {
-    emit({ type: 'note', step, level, message, fields });
-  };
-
-const common = { clock: systemClock, random: systemRandom };
-
-type Emit = EventHub['emit'];
 
 /** @throws AgentError `cli.not-in-cluster`, `config.file-not-read` */
 async function ownCluster(
@@ -121,7 +105,7 @@ async function ownCluster(
   const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);
   const credentials = await commandCredentials(environment, file);
   return kubeCluster({
-    ...{ ...common, credentials, emit, keep: kept, denials: 'final' },
+    ...{ ...systemPorts, credentials, emit, keep: kept, denials: 'final' },
     followTimeouts: controllerTimeouts,
   });
 }
@@ -191,16 +175,16 @@ function openPorts(
   const inventory = config.service.url.isEmpty
     ? { ...service, ...recordedInstallation(kube) }
     : service;
-  const webPort = web({ ...common, onRetry, connection: network });
+  const webPort = web({ ...systemPorts, onRetry, connection: network });
   const host = localHost();
   // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.
   const sources = { host, clock: systemClock, path: bootstrapKubeconfig };
   const adminKube = onFirstUse(() =>
     Promise.resolve(
-      kubeCluster({ ...common, emit, credentials: hostOrService({ ...sources, inventory }) }),
+      kubeCluster({ ...systemPorts, emit, credentials: hostOrService({ ...sources, inventory }) }),
     ),
   );
-  const ports = { ...common, kube, adminKube, inventory, host, web: webPort, emit };
+  const ports = { ...systemPorts, kube, adminKube, inventory, host, web: webPort, emit };
   return {
     ports,
     close: async () => {

@@ -11,15 +11,16 @@ import { journald } from '../adapters/logging/journald.ts';
 import { type LogOptions, openEventStream, openLog } from '../adapters/logging/log-sink.ts';
 import { openTerminal } from '../adapters/logging/terminal.ts';
 import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
-import type { RunEventBody, Sink } from '../engine/events.ts';
+import { type Emit, notesOf, type Sink } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
 import { seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
 import type { Ports } from '../ports/ports.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
@@ -42,7 +43,6 @@ export interface RunWorld extends AsyncDisposable {
 const checkLimit = seconds(10);
 
 type Mask = (text: string) => string;
-type Emit = EventHub['emit'];
 
 /** What the world of a run is given beside its configuration. */
 interface WorldContext {
@@ -64,18 +64,16 @@ export async function openWorld(
   { environment, mask, toService, isQuiet = false }: WorldContext,
 ): Promise<RunWorld> {
   await using opened = new AsyncDisposableStack();
-  const hub = eventHub(systemClock, systemRandom.uuid(), mask);
+  const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
   if (!isQuiet) {
     const sinks = openSinks(config, mask);
     opened.defer(sinks.close);
     for (const sink of sinks.list) hub.add(sink);
-    for (const fault of sinks.faults) hub.emit(fault);
+    const note = notesOf(hub.emit, 'log/open');
+    for (const { code, message: reason, hint } of sinks.faults)
+      note('warn', 'the installation continues without one of its logs', { code, reason, hint });
   }
 
-  const clock = systemClock;
-  const random = systemRandom;
-  const onRetry = emitRetries(hub.emit);
-  const common = { clock, random, onRetry };
   const { host, network, inventory } = openService(config, {
     ...{ environment, toService, emit: hub.emit },
     callLimit: isQuiet ? checkLimit : undefined,
@@ -83,16 +81,19 @@ export async function openWorld(
   const watchers = isQuiet ? undefined : await watchersFor(config, { environment, network, hub });
   opened.defer(() => watchers?.close());
   for (const sink of watchers?.sinks ?? []) hub.add(sink);
-  const far = { ...common, connection: network, ...(isQuiet ? { openLimit: checkLimit } : {}) };
+  const far = {
+    ...{ ...systemPorts, onRetry: emitRetries(hub.emit), connection: network },
+    ...(isQuiet ? { openLimit: checkLimit } : {}),
+  };
   const webPort = web(far);
   const kube = kubeFor(config, { host, inventory, emit: hub.emit });
   const objects = objectsFor(config, far);
-  const imageRelay = loopbackRelay({ web: webPort, clock });
+  const imageRelay = loopbackRelay({ web: webPort, clock: systemClock });
   opened.defer(async () => {
     await Promise.allSettled([inventory.close(), webPort.close(), kube.close()]);
   });
 
-  const ports = { clock, random, host, inventory, kube, web: webPort, objects, imageRelay };
+  const ports = { ...systemPorts, host, inventory, kube, web: webPort, objects, imageRelay };
   const all = opened.move();
   return {
     ...{ ports, hub, mask },
@@ -136,14 +137,13 @@ function kubeFor(
   { cluster, service }: Config,
   { host, inventory, emit }: ClusterReach,
 ): KubeCluster {
-  const common = { clock: systemClock, random: systemRandom };
   return onFirstUse(async () => {
     const [{ kubeCluster }, { clusterCredentials }] = await Promise.all([
       import('../adapters/kube/kube.ts'),
       import('../adapters/kube/credentials.ts'),
     ]);
     return kubeCluster({
-      ...common,
+      ...systemPorts,
       emit,
       lookup: hostLookup({ host, clock: systemClock }),
       credentials: clusterCredentials({
@@ -173,8 +173,8 @@ function objectsFor(
 /** The sinks of one run. */
 interface RunSinks {
   readonly list: readonly Sink[];
-  /** A warning for each log that could not be opened. */
-  readonly faults: readonly RunEventBody[];
+  /** Why logs could not be opened. */
+  readonly faults: readonly AgentError[];
   /** Flushes the buffers; takes two seconds at most. */
   readonly close: () => Promise<void>;
 }
@@ -192,12 +192,12 @@ function openSinks(config: Config, mask: (text: string) => string): RunSinks {
     socket: join(host.root, '/run/systemd/journal/socket'),
     ...(dry.hostId === '' ? {} : { fields: { DRY_AGENT_ID: dry.hostId } }),
   });
-  const faults: RunEventBody[] = [];
+  const faults: AgentError[] = [];
   const ifPossible = <T>(open: () => T): T | undefined => {
     try {
       return open();
     } catch (thrown) {
-      faults.push(withoutLog(thrown));
+      faults.push(asAgentError(thrown));
       return undefined;
     }
   };
@@ -227,16 +227,5 @@ function openSinks(config: Config, mask: (text: string) => string): RunSinks {
       terminal?.close();
       await Promise.allSettled([opened.close(), events?.close(), journal.close()]);
     },
-  };
-}
-
-function withoutLog(thrown: unknown): RunEventBody {
-  const { code, message, hint } = asAgentError(thrown);
-  return {
-    type: 'note',
-    step: 'log/open',
-    level: 'warn',
-    message: 'the installation continues without one of its logs',
-    fields: { code, reason: message, hint },
   };
 }

@@ -1,6 +1,5 @@
-import { systemClock } from '../adapters/clock.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import { nodeAgent } from '../controllers/node/agent.ts';
 import { runControllers } from '../reconcile/manager.ts';
 import { commandCredentials } from './cluster.ts';
@@ -25,11 +24,10 @@ export async function runNodeAgent(call: WatchedCall): Promise<number> {
     'k8s.node.name': nodeName,
   });
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
-    const common = { clock: systemClock, random: systemRandom };
-    const kube = kubeCluster({ ...common, credentials, emit });
+    const kube = kubeCluster({ ...systemPorts, credentials, emit });
     const host = runningHost(environment, emit);
     try {
-      const ports = { ...common, kube, host, emit };
+      const ports = { ...systemPorts, kube, host, emit };
       await runControllers({ ...ports, signal }, nodeAgent({ ...ports, nodeName }));
     } finally {
       await kube.close();

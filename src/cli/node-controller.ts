@@ -1,5 +1,4 @@
-import { systemClock } from '../adapters/clock.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
@@ -8,8 +7,6 @@ import { commandCredentials, followingCluster } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
-
-const common = { clock: systemClock, random: systemRandom };
 
 /**
  * Runs pools that the cluster's own operator does not run, until it is stopped; of several one works, and the others wait
@@ -23,7 +20,7 @@ export async function runNodeController(call: WatchedCall): Promise<number> {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
-    const ports = { ...common, kube, emit };
+    const ports = { ...systemPorts, kube, emit };
     await runControllers(
       { ...ports, signal },
       {

@@ -1,9 +1,9 @@
 import { systemClock } from '../adapters/clock.ts';
 import { noJournal } from '../adapters/journal.ts';
 import { type Log, type LogOptions, openLog } from '../adapters/logging/log-sink.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import { proxiesIn } from '../config/environment.ts';
-import type { RunEvent, RunEventBody, Sink } from '../engine/events.ts';
+import { type Emit, notesOf, type RunEvent, type Sink } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
@@ -20,7 +20,7 @@ import { openWatchers, type Watchers, type WatchersOptions } from './watchers.ts
 export interface EventHub {
   /** Names the run. */
   readonly run: string;
-  readonly emit: (body: RunEventBody) => void;
+  readonly emit: Emit;
   readonly sink: Sink;
   readonly add: (sink: Sink) => void;
 }
@@ -32,21 +32,25 @@ export interface EventHub {
 export function eventHub(clock: Clock, run: string, mask = (text: string) => text): EventHub {
   const sinks = new Set<Sink>();
   const rising = risingPercent();
-  const emit = (body: RunEventBody): void => {
+  const emit: Emit = (body) => {
     sink({ ...body, at: clock.now(), run });
   };
+  const noteDropped = notesOf(emit, 'engine/emit');
   const sink: Sink = (event: RunEvent) => {
-    const dropped: RunEventBody[] = [];
+    const dropped: unknown[] = [];
     const shown = shownEvent(rising(event), mask);
     for (const one of sinks) {
       try {
         one(shown);
       } catch (thrown) {
         sinks.delete(one);
-        dropped.push(droppedSink(thrown));
+        dropped.push(thrown);
       }
     }
-    for (const body of dropped) emit(body);
+    for (const thrown of dropped) {
+      const { message: reason } = asAgentError(thrown);
+      noteDropped('warn', 'a reader of the events failed and gets no more of them', { reason });
+    }
   };
   return {
     run,
@@ -68,14 +72,6 @@ const shownEvent = (event: RunEvent, mask: (text: string) => string): RunEvent =
       structural.has(name) ? value : withTexts(value, (text) => plainText(mask(text))),
     ]),
   ) as RunEvent;
-
-const droppedSink = (thrown: unknown): RunEventBody => ({
-  type: 'note',
-  step: 'engine/emit',
-  level: 'warn',
-  message: 'a reader of the events failed and gets no more of them',
-  fields: { reason: asAgentError(thrown).message },
-});
 
 /** Where a command without a journal logs to. */
 interface LogTarget {
@@ -151,7 +147,7 @@ interface OpenHub extends Pick<Watchers, 'ready' | 'close'> {
 
 async function openHub(target: LogTarget): Promise<OpenHub> {
   const { level, stream, file, mask = (text: string) => text, watched } = target;
-  const hub = eventHub(systemClock, systemRandom.uuid(), mask);
+  const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
   const log = openLog({
     level,
     format: process[stream].isTTY ? 'pretty' : 'json',
@@ -190,14 +186,8 @@ function openCopy(
   try {
     return openLog({ level, format: 'json', file, descriptors: [], mask });
   } catch (thrown) {
-    const { code, message } = asAgentError(thrown);
-    emit({
-      type: 'note',
-      step: 'log/open',
-      level: 'warn',
-      message: 'continuing without one of its logs',
-      fields: { code, reason: message },
-    });
+    const { code, message: reason } = asAgentError(thrown);
+    notesOf(emit, 'log/open')('warn', 'continuing without one of its logs', { code, reason });
     return undefined;
   }
 }

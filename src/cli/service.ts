@@ -9,10 +9,10 @@ import { authoritiesIn } from '../adapters/http/tls.ts';
 import type { Environment } from '../config/environment.ts';
 import { salvageConfig } from '../config/salvage.ts';
 import type { Config } from '../config/schema.ts';
+import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
-import { masker } from '../lib/masker.ts';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
-import { secretValues } from '../lib/secret-values.ts';
+import { maskerFor } from '../lib/secret-values.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
@@ -20,11 +20,8 @@ import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
 import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
-import type { EventHub } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
 import { printWaiting } from './waiting.ts';
-
-type Emit = EventHub['emit'];
 
 /** Timeout of one report; then the reporter checks for a newer one. */
 const reportLimit = seconds(15);
@@ -136,8 +133,7 @@ export interface FailedStart {
 export async function reportStartFailure(start: FailedStart): Promise<void> {
   const { argv, environment, failure, stop } = start;
   const config = await salvageConfig(argv, environment);
-  const { mask, register } = masker();
-  for (const secret of secretValues(config)) register(secret);
+  const { mask } = maskerFor(config);
   const emit = (): void => undefined;
   const { host, inventory } = openService(withReadableTrust(config), {
     ...{ environment, emit, toService: undefined },
@@ -172,11 +168,6 @@ function withReadableTrust(config: Config): Config {
 export const emitRetries =
   (emit: Emit) =>
   ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
-    emit({
-      type: 'note',
-      step: 'service/retry',
-      level: 'warn',
-      message: 'a request failed and will be retried',
-      fields: { what, code: failure.code, reason: failure.message, attempt, delay },
-    });
+    const fields = { what, code: failure.code, reason: failure.message, attempt, delay };
+    notesOf(emit, 'service/retry')('warn', 'a request failed and will be retried', fields);
   };

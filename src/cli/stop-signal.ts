@@ -24,6 +24,23 @@ export interface StopSignal extends Disposable {
 }
 
 /**
+ * Does work until it is done or a signal stops it; resolves with its exit code, or with that of the signal.
+ * @throws what the work throws where no signal came
+ */
+export async function untilStopped(
+  work: (signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  using stop = stopSignal();
+  try {
+    return await work(stop.signal);
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw thrown;
+  }
+}
+
+/**
  * Listens for signals, and for errors that nobody caught, until it is disposed of. A second one
  * changes nothing.
  */

@@ -1,6 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { web } from '../adapters/http/web.ts';
-import { systemRandom } from '../adapters/random.ts';
+import { systemPorts } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
@@ -52,7 +52,7 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
   using limited = limitedBy(stop.signal, limit);
   const { signal } = limited;
   const reader = web({
-    ...{ clock: systemClock, random: systemRandom, openLimit: answersWithin },
+    ...{ ...systemPorts, openLimit: answersWithin },
     connection: { proxies: proxiesIn(environment) },
   });
   try {

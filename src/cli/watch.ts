@@ -10,10 +10,10 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
+import { untilAborted } from '../engine/wait.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
-import { masker } from '../lib/masker.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { secretValues } from '../lib/secret-values.ts';
+import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
@@ -184,8 +184,7 @@ export async function serviceOf(
   for (const note of notes) printNote('note', note);
   requireTarget(config);
   const inventory = openInventory(config, { network: networkOf(config) });
-  const { mask, register } = masker();
-  for (const secret of secretValues(config)) register(secret);
+  const { mask } = maskerFor(config);
   return {
     name: config.service.url.toString(),
     mask,
@@ -228,12 +227,6 @@ async function savePage(page: LivePage, file: string): Promise<void> {
     throw cliFailure('cli.page-not-written', `${file} cannot be written`, { cause });
   }
 }
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 /** What a page of a service is kept up to date with. */
 interface Following {

@@ -8,7 +8,7 @@ import { serviceManager } from '../adapters/host/service-manager.ts';
 import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { tracesEndpointOf } from '../config/environment.ts';
-import type { RunEventBody, Sink } from '../engine/events.ts';
+import { type Emit, notesOf, type Sink } from '../engine/events.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { serviceStatusOf } from '../reporting/service-status.ts';
 
@@ -38,7 +38,7 @@ export interface WatchersOptions {
   readonly network: () => ConnectionOptions;
   /** What is said of all spans. */
   readonly attributes: Readonly<Record<string, string>>;
-  readonly emit: (body: RunEventBody) => void;
+  readonly emit: Emit;
 }
 
 /** Opens those that are asked for. None of them ever fails a run, nor slows it. */
@@ -94,13 +94,9 @@ async function openTracesOf({
 }: WatchersOptions): Promise<OpenTraces | undefined> {
   const endpoint = tracesEndpointOf(environment);
   if (endpoint.kind === 'none') return undefined;
-  const onLost = (reason: string): void => {
-    emit({
-      ...{ type: 'note', step: 'traces/send', level: 'warn' },
-      message: 'the run continues without some of its spans',
-      fields: { reason },
-    });
-  };
+  const note = notesOf(emit, 'traces/send');
+  const onLost = (reason: string): void =>
+    note('warn', 'the run continues without some of its spans', { reason });
   if (endpoint.kind === 'refused') {
     onLost(endpoint.why);
     return undefined;

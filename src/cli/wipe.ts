@@ -3,8 +3,7 @@ import { flagFailure } from '../config/failures.ts';
 import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import { readSettings } from '../config/sources.ts';
-import { masker } from '../lib/masker.ts';
-import { secretValues } from '../lib/secret-values.ts';
+import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { wipe } from '../roles/wipe.ts';
 import { type ErasedDisk, eraseMethods } from '../steps/disk/erase.ts';
@@ -34,8 +33,7 @@ export async function runWipe(call: WipeCall): Promise<number> {
   const { config: given } = await loadConfig(readSettings(argv, environment));
   const disk = { ...given.disk, device: call.disk ?? given.disk.device, format: [] };
   const config = { ...given, disk, image: { ...given.image, existingRoot: '' } };
-  const { mask, register } = masker();
-  for (const secret of secretValues(config)) register(secret);
+  const { mask } = maskerFor(config);
   const level = config.log.verbose ? 'debug' : 'info';
   return withoutJournal({ level, stream: 'stderr', mask }, async ({ emit, run }) => {
     const ports = { host: hostFor(config, environment, emit), clock: systemClock };

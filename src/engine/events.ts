@@ -11,6 +11,23 @@ export interface FailureReport {
   readonly context: FailureContext;
 }
 
+/** Takes what happens in a program, for its log, metrics and spans. */
+export type Emit = (event: RunEventBody) => void;
+
+/** Writes a line of the log. */
+export type Note = (
+  level: 'debug' | 'info' | 'warn',
+  message: string,
+  fields?: FailureContext,
+) => void;
+
+/** Notes of one part of a program. */
+export const notesOf =
+  (emit: Emit, step: string): Note =>
+  (level, message, fields = {}) => {
+    emit({ type: 'note', step, level, message, fields });
+  };
+
 /** How far a step is; `info` is what the inventory service shows. */
 export interface Progress {
   readonly info: string;

@@ -308,16 +308,11 @@ function scopeOf<W extends World>(
       context.emit({ type: 'step.alive', ...who, ...text });
     },
     until: untilOf(context.clock, orHalted(context, signal), {
-      updated: (update) => {
-        context.emit({ type: 'wait.updated', ...who, ...update });
-      },
-      finished: (end) => {
-        context.emit({ type: 'wait.finished', ...who, ...end });
-      },
+      updated: (update) => context.emit({ type: 'wait.updated', ...who, ...update }),
+      finished: (end) => context.emit({ type: 'wait.finished', ...who, ...end }),
     }),
-    note: (level, message, fields = {}) => {
-      context.emit({ type: 'note', ...who, level, message, fields });
-    },
+    note: (level, message, fields = {}) =>
+      context.emit({ type: 'note', ...who, level, message, fields }),
     hide: context.hide,
     mask: context.mask,
     onExit: undo.push,

@@ -7,7 +7,7 @@ import type { Millis } from '../model/duration.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RunContext } from './context.ts';
-import type { RunEvent, RunEventBody, Sink, StagedLane } from './events.ts';
+import { type Emit, notesOf, type RunEvent, type Sink, type StagedLane } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
@@ -95,11 +95,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
   }
 }
 
-function emitter<W extends World>({
-  clock,
-  run,
-  sinks,
-}: RunOptions<W>): (body: RunEventBody) => void {
+function emitter<W extends World>({ clock, run, sinks }: RunOptions<W>): Emit {
   return (body) => {
     const event: RunEvent = { ...body, at: clock.now(), run };
     for (const sink of sinks) sink(event);
@@ -107,7 +103,7 @@ function emitter<W extends World>({
 }
 
 function emitEnd(
-  emit: (body: RunEventBody) => void,
+  emit: Emit,
   { thrown, signal, duration }: { thrown: unknown; signal: AbortSignal; duration: Millis },
 ): unknown {
   if (signal.aborted) {
@@ -121,20 +117,15 @@ function emitEnd(
 
 async function openJournal<W extends World>(
   { journal, header, role }: RunOptions<W>,
-  emit: (body: RunEventBody) => void,
+  emit: Emit,
 ): Promise<Past> {
   const wanted: JournalHeader = { type: 'header', v: 1, role: role.name, ...header };
   const decision = decideResume(await journal.read(), wanted);
   if (decision.kind === 'resume') return decision.past;
   if (decision.kind === 'set-aside') {
     await journal.setAside();
-    emit({
-      type: 'note',
-      step: 'engine/open-journal',
-      level: 'info',
-      message: 'set aside the journal of an earlier run; starting from the first step',
-      fields: { because: decision.because },
-    });
+    const message = 'set aside the journal of an earlier run; starting from the first step';
+    notesOf(emit, 'engine/open-journal')('info', message, { because: decision.because });
   }
   await journal.append(renderRecord(wanted), { flush: true });
   return new Map();

@@ -1,9 +1,8 @@
 import type { Millis } from '../model/duration.ts';
-import type { FailureContext } from '../model/failure.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';
 import type { Condition } from './condition.ts';
-import type { Progress } from './events.ts';
+import type { Note, Progress } from './events.ts';
 import type { AnyFact, FactValue, NeedsOf, NeedValues } from './fact.ts';
 import type { Until } from './wait.ts';
 
@@ -33,11 +32,7 @@ export interface StepScope<Config> {
   readonly alive: (doing?: string) => void;
   /** Waits until a condition holds, and reports what is missing. */
   readonly until: Until;
-  readonly note: (
-    level: 'debug' | 'info' | 'warn',
-    message: string,
-    fields?: FailureContext,
-  ) => void;
+  readonly note: Note;
   /** Has a secret that was read taken out of all that is shown from now on. */
   readonly hide: (secret: Secret) => void;
   /** A text without the secrets that are known so far: settings and all that was hidden. */

@@ -48,18 +48,13 @@ export function isWithin(address: string, networks: readonly string[]): boolean 
 /** The bits of an address as text; undefined for what is no address. */
 export function bitsOf(text: string): string | undefined {
   const address = canonicalAddress(text);
-  const written = (parts: readonly string[], base: 10 | 16): string =>
-    parts
-      .map((part) =>
-        Number.parseInt(part, base)
-          .toString(2)
-          .padStart(base === 10 ? 8 : 16, '0'),
-      )
-      .join('');
-  if (address?.includes(':') !== true) return address && written(address.split('.'), 10);
+  const written = (numbers: readonly number[], size: 8 | 16): string =>
+    numbers.map((number) => number.toString(2).padStart(size, '0')).join('');
+  if (address?.includes(':') !== true) return address && written(address.split('.').map(Number), 8);
   const [left = [], right = []] = address
     .split('::')
     .map((half) => half.split(':').filter(Boolean));
   const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
-  return written([...left, ...zeros, ...right], 16);
+  const groups = [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
+  return written(groups, 16);
 }

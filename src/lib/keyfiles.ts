@@ -49,8 +49,6 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** One is made where none is given. */
 const noUuid = '00000000-0000-0000-0000-000000000000';
 
-const needed = ['connection.id', 'connection.type'];
-
 /** A VLAN has its parent by name, or by the address that it shares with it (`nm-setting-vlan.c`). */
 const isNowhere = (values: Connection['values']): boolean =>
   values.get('connection.type') === 'vlan' &&
@@ -70,9 +68,12 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
     ['connection.type', [...given.keys()].find((key) => ownSection.test(key)) ?? ''],
     ...given,
   ]);
-  const missing = [...needed, ...(isNowhere(values) ? ['vlan.parent'] : [])].find(
-    (key) => (values.get(key) ?? '') === '',
-  );
+  const needed = [
+    'connection.id',
+    'connection.type',
+    ...(isNowhere(values) ? ['vlan.parent'] : []),
+  ];
+  const missing = needed.find((key) => (values.get(key) ?? '') === '');
   const problem =
     missing === undefined
       ? valueProblems.map((problemIn) => problemIn(values)).find((one) => one !== undefined)

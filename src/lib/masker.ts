@@ -38,11 +38,8 @@ function add({ short, heads, tails }: Known, form: string): void {
   }
 }
 
-function addTo(chunks: Chunks, chunk: string, form: string): void {
-  const forms = chunks.get(chunk);
-  if (forms === undefined) chunks.set(chunk, new Set([form]));
-  else forms.add(form);
-}
+const addTo = (chunks: Chunks, chunk: string, form: string): unknown =>
+  chunks.set(chunk, (chunks.get(chunk) ?? new Set()).add(form));
 
 type Span = readonly [from: number, to: number];
 

@@ -111,11 +111,8 @@ function shownArgument(word: string): string {
 /** The parts of some words that must not be shown: of addresses, and of kernel arguments. */
 export const hiddenInWords = (words: readonly string[]): readonly string[] => [
   ...words.flatMap((word) => secretInArgument(word) ?? []),
-  ...hiddenInUrls(words),
+  ...words.flatMap((word) => word.match(addresses) ?? []).flatMap(hiddenIn),
 ];
-
-const hiddenInUrls = (words: readonly string[]): readonly string[] =>
-  words.flatMap((word) => [...word.matchAll(addresses)].flatMap(([address]) => hiddenIn(address)));
 
 function hiddenIn(address: string): readonly string[] {
   const [, credentials = ''] = /^https?:\/\/[/\\]*([^/\\?#]*)@/i.exec(address) ?? [];

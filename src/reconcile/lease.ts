@@ -6,7 +6,7 @@ import type { Ports } from '../ports/ports.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
-import type { Note } from './write.ts';
+import type { Note } from '../engine/events.ts';
 
 /** Failures of a lease. */
 export const leaseFailures = {

@@ -1,4 +1,4 @@
-import type { RunEventBody } from '../engine/events.ts';
+import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { unlimited } from '../model/duration.ts';
 import { version } from '../model/version.ts';
@@ -6,7 +6,6 @@ import type { Ports } from '../ports/ports.ts';
 import type { Informer } from './informer.ts';
 import { type Contender, type HeldLease, holdLease, isLeaseLost } from './lease.ts';
 import { keyQueue, type Queue, type QueueOptions, type Reconcile } from './queue.ts';
-import type { Note } from './write.ts';
 
 /** One subject that is kept at its desired state, key by key. */
 export interface Controller extends Pick<QueueOptions, 'atOnce' | 'settle'> {
@@ -39,20 +38,10 @@ export interface Controllers {
   readonly queueOpened?: (id: string, size: Queue['size']) => void;
 }
 
-/** Takes what happens in a program, for its log, metrics and spans. */
-export type Emit = (event: RunEventBody) => void;
-
 type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
   readonly emit: Emit;
   readonly signal: AbortSignal;
 };
-
-/** Notes of one part of a program. */
-export const notesOf =
-  (emit: Emit, step: string): Note =>
-  (level, message, fields = {}) => {
-    emit({ type: 'note', step, level, message, fields });
-  };
 
 /**
  * Runs controllers until the signal aborts: first their informers, then the lease, then the queues. A stop goes the other way,

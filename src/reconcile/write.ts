@@ -1,15 +1,8 @@
 import { events } from '../cluster/kinds.ts';
+import type { Note } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
-import type { FailureContext } from '../model/failure.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
-
-/** Writes a line of the log. */
-export type Note = (
-  level: 'debug' | 'info' | 'warn',
-  message: string,
-  fields?: FailureContext,
-) => void;
 
 /** A merge patch that the API server refuses where the object has changed since it was read, or is another of its name. */
 export const patchOf = (

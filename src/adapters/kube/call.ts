@@ -1,6 +1,6 @@
 import { type ApiServer, isApiError } from './api-server.ts';
 import type { Session } from './session.ts';
-import type { RunEventBody } from '../../engine/events.ts';
+import { type Emit, notesOf } from '../../engine/events.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -69,20 +69,19 @@ interface Health {
 }
 
 /** An API server of which nothing is known yet. */
-export function healthOf(emit: (event: RunEventBody) => void): Health {
+export function healthOf(emit: Emit): Health {
   let isAway = false;
-  const note = { type: 'note', step: 'cluster/retry' } as const;
+  const note = notesOf(emit, 'cluster/retry');
   return {
     failed: ({ code, message: reason }) => {
       if (isAway) return;
       isAway = true;
-      const message = 'a request to the API server failed and is retried';
-      emit({ ...note, level: 'warn', message, fields: { code, reason } });
+      note('warn', 'a request to the API server failed and is retried', { code, reason });
     },
     answered: () => {
       if (!isAway) return;
       isAway = false;
-      emit({ ...note, level: 'info', message: 'the API server answers again', fields: {} });
+      note('info', 'the API server answers again');
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { RunEventBody } from '../../engine/events.ts';
+import { type Emit, notesOf } from '../../engine/events.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -15,8 +15,9 @@ import type { Session } from './session.ts';
  */
 export function respectful(
   session: Session,
-  { clock, emit }: { readonly clock: Clock; readonly emit: (event: RunEventBody) => void },
+  { clock, emit }: { readonly clock: Clock; readonly emit: Emit },
 ): Session {
+  const note = notesOf(emit, 'cluster/denied');
   const refused = new Map<string, { readonly failure: AgentError; readonly until: Millis }>();
   const allowed = new Set<string>();
   const guarded = (server: ApiServer): ApiServer => ({
@@ -38,7 +39,9 @@ export function respectful(
         if (isLasting(failure) && !allowed.has(permission)) {
           const until = isOfLease(permission) ? clock.elapsed() + leaseAskedAfter : Infinity;
           refused.set(permission, { failure, until });
-          if (known === undefined) emit(noteOf(permission, failure));
+          const { code, message: reason } = failure;
+          const text = 'the API server forbids a request, which is not sent again';
+          if (known === undefined) note('info', text, { permission, code, reason });
         }
         throw new ApiError(failure, { worth: 'none' });
       }
@@ -75,11 +78,3 @@ const isLasting = ({ message }: AgentError): boolean =>
 
 const isOfLease = (permission: string): boolean =>
   permission.includes(' /apis/coordination.k8s.io/');
-
-const noteOf = (permission: string, { code, message }: AgentError): RunEventBody => ({
-  type: 'note',
-  step: 'cluster/denied',
-  level: 'info',
-  message: 'the API server forbids a request, which is not sent again',
-  fields: { permission, code, reason: message },
-});

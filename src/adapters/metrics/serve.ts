@@ -2,7 +2,14 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { posix } from 'node:path';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { RunEventBody, Sink, Progress, RunEvent } from '../../engine/events.ts';
+import {
+  type Emit,
+  type Note,
+  notesOf,
+  type Progress,
+  type RunEvent,
+  type Sink,
+} from '../../engine/events.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { ListenAddress } from '../../lib/listen-address.ts';
 import { seconds } from '../../model/duration.ts';
@@ -79,8 +86,9 @@ const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
  */
 export async function serveMetrics(
   { listen, more }: { readonly listen: ListenAddress; readonly more?: () => Promise<string> },
-  emit: (body: RunEventBody) => void,
+  emit: Emit,
 ): Promise<MetricsServer> {
+  const note = notesOf(emit, 'metrics/serve');
   const { sink, text } = runMetrics(() => Date.now());
   const status = shownStatus();
   const { server } = limitedServer(
@@ -91,13 +99,11 @@ export async function serveMetrics(
   server.on('connection', (socket) => socket.unref());
   try {
     await listening(server, listen);
-    server.on('error', (error) => {
-      emit(withoutMetrics(error, listen));
-    });
+    server.on('error', (error) => noteUnserved(note, error, listen));
     const { address, port } = server.address() as AddressInfo;
-    emit(note('info', 'serving metrics', { address, port }));
+    note('info', 'serving metrics', { address, port });
   } catch (thrown) {
-    emit(withoutMetrics(thrown, listen));
+    noteUnserved(note, thrown, listen);
   }
   return {
     sink,
@@ -147,19 +153,11 @@ function answerStatus(response: ServerResponse, text: string | undefined): void 
   else response.writeHead(200, { 'content-type': 'application/json' }).end(text);
 }
 
-type Fields = Extract<RunEventBody, { readonly type: 'note' }>['fields'];
-
-const note = (level: 'info' | 'warn', message: string, fields: Fields): RunEventBody => ({
-  ...{ type: 'note', step: 'metrics/serve', level, message, fields },
-});
-
-function withoutMetrics(thrown: unknown, { host = '', port }: ListenAddress): RunEventBody {
+function noteUnserved(note: Note, thrown: unknown, { host = '', port }: ListenAddress): void {
   const { code: errno = asAgentError(thrown).message } = thrown as NodeJS.ErrnoException;
-  const { code, message, hint } = metricsFailure(
-    'metrics.not-served',
-    `cannot listen on ${host}:${port}: ${errno}`,
-  );
-  return note('warn', 'the run continues without its metrics', { code, reason: message, hint });
+  const message = `cannot listen on ${host}:${port}: ${errno}`;
+  const { code, message: reason, hint } = metricsFailure('metrics.not-served', message);
+  note('warn', 'the run continues without its metrics', { code, reason, hint });
 }
 
 /** The metrics of one run. */

@@ -7,8 +7,9 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type Controller, type Emit, notesOf } from '../../reconcile/manager.ts';
-import { type Note, patchOf, readAgain } from '../../reconcile/write.ts';
+import { type Emit, type Note, notesOf } from '../../engine/events.ts';
+import type { Controller } from '../../reconcile/manager.ts';
+import { patchOf, readAgain } from '../../reconcile/write.ts';
 import {
   assetKeys,
   assetsSecretName,

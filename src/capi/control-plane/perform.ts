@@ -12,7 +12,8 @@ import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { ActionTable } from '../../reconcile/actions.ts';
-import { type Note, patchOf } from '../../reconcile/write.ts';
+import type { Note } from '../../engine/events.ts';
+import { patchOf } from '../../reconcile/write.ts';
 import {
   assetKeys,
   type BootstrapConfig,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../adapters/clock.ts';
 import { filesIn } from '../../adapters/payload-installer.ts';
 import { kubeCluster } from '../../adapters/kube/kube.ts';
-import { systemRandom } from '../../adapters/random.ts';
+import { systemPorts } from '../../adapters/random.ts';
 import { readFileOf } from '../../adapters/file-access.ts';
 import { controlPlaneType } from '../../capi/api.ts';
 import { assetsSecret } from '../../capi/control-plane/make-assets.ts';
@@ -52,7 +52,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
       systemClock.now(),
     );
     const kube = kubeCluster({
-      ...{ clock: systemClock, random: systemRandom, emit },
+      ...{ ...systemPorts, emit },
       credentials: await commandCredentials(call.environment, undefined),
     });
     try {

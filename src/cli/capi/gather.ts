@@ -30,7 +30,6 @@ import { seconds } from '../../model/duration.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { version } from '../../model/version.ts';
 import {
-  type Kube,
   type KubeKind,
   type KubeObject,
   type KubeSelection,
@@ -41,12 +40,13 @@ import {
   collect,
   type Collector,
   eventLines,
+  listedOnce,
   podShape,
 } from '../../steps/logs/collectors.ts';
 import { type ClusterCall, type ClusterTarget, clusterTarget } from '../cluster.ts';
 import { manifestFile } from '../logs/read.ts';
 import { print, printNote } from '../messages.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { untilStopped } from '../stop-signal.ts';
 import { capiFailure } from './folder.ts';
 
 /** Arguments of `capi gather`. */
@@ -65,10 +65,9 @@ const atOnce = 8;
  */
 export async function runCapiGather(call: GatherCall): Promise<number> {
   await using opened = await clusterTarget('capi gather', call, { denials: 'final' });
-  const target = { ...opened, kube: { ...opened.kube, list: listOnce(opened.kube) } };
-  using stop = stopSignal();
-  try {
-    const files = await gathered(target, stop.signal);
+  const target = { ...opened, kube: { ...opened.kube, list: listedOnce(opened.kube) } };
+  return await untilStopped(async (signal) => {
+    const files = await gathered(target, signal);
     const now = systemClock.now();
     const missing = files.filter((file) => file.missing !== undefined);
     const { namespace, name } = target;
@@ -92,22 +91,7 @@ export async function runCapiGather(call: GatherCall): Promise<number> {
     for (const file of missing) printNote('note', `not in it: ${file.name}: ${file.missing ?? ''}`);
     print(`wrote ${output}\n`);
     return 0;
-  } catch (error) {
-    const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    throw error;
-  }
-}
-
-/** Lists each selection once: what further files are found by is a file too. */
-function listOnce({ list }: Pick<Kube, 'list'>): Kube['list'] {
-  const lists = new Map<string, ReturnType<Kube['list']>>();
-  return (selection, signal) => {
-    const key = JSON.stringify(selection);
-    const listed = lists.get(key) ?? list(selection, signal);
-    lists.set(key, listed);
-    return listed;
-  };
+  });
 }
 
 /** A file of the bundle, or why it is not in it. */

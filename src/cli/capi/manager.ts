@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
-import { systemClock } from '../../adapters/clock.ts';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { serveHealth } from '../../adapters/health-server.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
-import { systemRandom } from '../../adapters/random.ts';
+import { systemPorts } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
 import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
 import { asConfig } from '../../capi/bootstrap/status.ts';
@@ -28,11 +27,11 @@ import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { hostInUrl } from '../../lib/address.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
-import { notesOf } from '../../reconcile/manager.ts';
+import { type Emit, notesOf } from '../../engine/events.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
-import { type EventHub, withoutJournal } from '../run-context.ts';
+import { withoutJournal } from '../run-context.ts';
 import { watchedBy, type WatchedCall } from '../watchers.ts';
 
 /** Arguments of `capi manager`. */
@@ -54,8 +53,6 @@ interface ManagerCall extends WatchedCall {
   readonly verbose: boolean;
 }
 
-const common = { clock: systemClock, random: systemRandom };
-
 /**
  * Runs providers of Cluster API until they are stopped; of several managers one works, by a lease for each provider, and all serve.
  * Resolves with the exit code: that of the signal.
@@ -76,13 +73,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
-    const ports = {
-      ...common,
-      kube,
-      emit,
-      metrics,
-      namespace,
-    };
+    const ports = { ...systemPorts, kube, emit, metrics, namespace };
     const providers: Provider[] = [];
     if (names.includes('bootstrap')) providers.push(await bootstrapOf({ call, open }, ports));
     const stores = controlPlaneStores(ports, namespace);
@@ -173,7 +164,7 @@ async function serveWebhooks(
 interface WebhookPlace {
   readonly call: ManagerCall;
   readonly open: AsyncDisposableStack;
-  readonly emit: EventHub['emit'];
+  readonly emit: Emit;
 }
 
 function controlPlaneOf(
@@ -194,7 +185,7 @@ function controlPlaneOf(
 }
 
 /** A program of this machine instead of the payload's own image. */
-function installerIn({ OPENSHIFT_INSTALL: program = '' }: Environment, emit: EventHub['emit']) {
+function installerIn({ OPENSHIFT_INSTALL: program = '' }: Environment, emit: Emit) {
   return program === '' ? undefined : payloadInstaller(program, { host: localHost(), emit });
 }
 

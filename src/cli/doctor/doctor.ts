@@ -3,8 +3,7 @@ import { systemClock } from '../../adapters/clock.ts';
 import { findInConfig } from '../../config/findings.ts';
 import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { masker } from '../../lib/masker.ts';
-import { secretValues } from '../../lib/secret-values.ts';
+import { maskerFor } from '../../lib/secret-values.ts';
 import { type AgentError, exitCodes } from '../../model/failure.ts';
 import { reporterOf } from '../../reporting/reporter.ts';
 import { chooseRole } from '../../roles/choose.ts';
@@ -13,7 +12,7 @@ import { withRefusals } from '../config.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { print, printJson, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { untilStopped } from '../stop-signal.ts';
 import { printWaiting } from '../waiting.ts';
 import { askCheck, type Check, failedBy, HostFinding, type NetworkScope, ok } from './check.ts';
 import { findDisks, hostChecks, systemCheck } from './host-checks.ts';
@@ -25,16 +24,13 @@ import { checkPreflight } from './preflight.ts';
  * each finding as soon as those before it are there. Resolves with 0, or the exit code of the first that failed.
  * @throws AgentError `web.bad-authority`
  */
-export async function runDoctor({ argv, environment, format }: InstallLine): Promise<number> {
-  using stop = stopSignal();
-  const { signal } = stop;
-  const { mistakes, loaded } = await findInConfig(argv, environment);
-  const { config } = loaded;
-  const { mask, register } = masker();
-  for (const secret of secretValues(config)) register(secret);
-  const all = withRefusals(mistakes, config);
-  const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
-  try {
+export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<number> =>
+  untilStopped(async (signal) => {
+    const { mistakes, loaded } = await findInConfig(argv, environment);
+    const { config } = loaded;
+    const { mask, register } = maskerFor(config);
+    const all = withRefusals(mistakes, config);
+    const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
     await using world = await openWorld(config, {
       ...{ environment, mask, toService: undefined, isQuiet: true },
     });
@@ -77,12 +73,7 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
     else print(summaryOf(findings));
     const first = findings.find(({ state }) => state === 'failed');
     return first === undefined ? 0 : exitCodes[first.kind ?? 'host'];
-  } catch (thrown) {
-    const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    throw thrown;
-  }
-}
+  });
 
 /** What is looked at, and what was found. */
 type Group = readonly [name: string, findings: Promise<readonly HostFinding[]>];

@@ -9,7 +9,7 @@ import { flagFailure } from '../../config/failures.ts';
 import { buildImage, localTag } from '../../steps/layering/build-images.ts';
 import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/publish-images.ts';
 import { print, printJson } from '../messages.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { untilStopped } from '../stop-signal.ts';
 import { type BuildFiles, readBuildFiles } from './files.ts';
 import { type ImagePlace, placeOnHost, placeOnThisMachine } from './image-place.ts';
 
@@ -127,10 +127,9 @@ async function withImagePlace(
   run: (job: ImageJob) => Promise<void>,
 ): Promise<number> {
   const files = await readBuildFiles(call);
-  using stop = stopSignal();
   const open = call.onHost === true ? placeOnHost : placeOnThisMachine;
-  try {
-    await using place = await open(call, stop.signal);
+  return untilStopped(async (signal) => {
+    await using place = await open(call, signal);
     const { work, scratch, store } = place;
     const { name, reason } = await findBuilder(work);
     work.note('info', `images are built with ${name}: ${reason}`);
@@ -138,11 +137,7 @@ async function withImagePlace(
     const mirrors = await writeMirrors(files.machineConfig, place);
     await run({ ...place, ...files, work, builder, scratch, mirrors });
     return 0;
-  } catch (thrown) {
-    const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    throw thrown;
-  }
+  });
 }
 
 async function writeMirrors(

@@ -8,8 +8,7 @@ import { loadConfig, type LoadedConfig } from '../../config/load.ts';
 import { readSettings } from '../../config/sources.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { parseJournal } from '../../engine/journal.ts';
-import { masker } from '../../lib/masker.ts';
-import { secretValues } from '../../lib/secret-values.ts';
+import { maskerFor } from '../../lib/secret-values.ts';
 import { AgentError } from '../../model/failure.ts';
 import { historyFrom, type RunHistory } from '../../reporting/run-history.ts';
 import { allRoles, chooseRole } from '../../roles/choose.ts';
@@ -17,7 +16,7 @@ import { cliFailure } from '../failures.ts';
 import { openWorld } from '../install-world.ts';
 import { print, printBytes, printNote, shellWord } from '../messages.ts';
 import { agentOf, readRunStatus, stateLine } from '../status.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { untilStopped } from '../stop-signal.ts';
 import { collectFromHosts, type SshOptions } from './collect-ssh.ts';
 import { type CollectedRun, packLogs } from './collect.ts';
 
@@ -47,27 +46,19 @@ export async function runLogsCollect(call: CollectCall): Promise<number> {
     throw flagFailure('cli.bad-flag', '`logs collect`: an option of ssh without --hosts', {
       hint: 'give --hosts m1,m2 too',
     });
-  using stop = stopSignal();
-  try {
+  return untilStopped(async (signal) => {
     const { loaded, ...run } = await findRun(argv, environment);
-    const secrets = masker();
-    for (const secret of secretValues(loaded.config)) secrets.register(secret);
+    const secrets = maskerFor(loaded.config);
     const { mask } = secrets;
     await using world = await openWorld(loaded.config, {
       ...{ environment, mask, toService: undefined, isQuiet: true },
     });
     const { ports } = world;
-    const { bytes, manifest } = await packLogs({
-      ...{ ...run, loaded, ports, secrets, signal: stop.signal },
-    });
+    const { bytes, manifest } = await packLogs({ ...run, loaded, ports, secrets, signal });
     if (output === '-') printBytes(bytes);
     else await write(bytes, output ?? bundlePathFor(loaded.config, manifest.ended, 'logs'), output);
     return 0;
-  } catch (thrown) {
-    const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    throw thrown;
-  }
+  });
 }
 
 async function write(bytes: Uint8Array, path: string, chosen: string | undefined): Promise<void> {

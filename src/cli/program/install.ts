@@ -2,14 +2,14 @@ import { fileJournal } from '../../adapters/journal.ts';
 import { processIdentity, statusFile } from '../../adapters/status-file.ts';
 import { journalPathFor, statusPathFor } from '../../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../../config/load.ts';
-import type { RunEventBody, Sink } from '../../engine/events.ts';
+import { notesOf, type Sink } from '../../engine/events.ts';
 import { asAgentError, reportOf } from '../../engine/failures.ts';
 import type { Journal } from '../../engine/journal.ts';
 import { mainLine, type Role } from '../../engine/role.ts';
 import { runRole } from '../../engine/run.ts';
 import { seconds } from '../../model/duration.ts';
-import { type Masker, masker } from '../../lib/masker.ts';
-import { secretValues } from '../../lib/secret-values.ts';
+import type { Masker } from '../../lib/masker.ts';
+import { maskerFor } from '../../lib/secret-values.ts';
 import { version } from '../../model/version.ts';
 import type { Reporter } from '../../reporting/reporter.ts';
 import { type RunHistory, runHistoryOf } from '../../reporting/run-history.ts';
@@ -40,9 +40,8 @@ export interface InstallStart {
 export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
   const { config } = loaded;
   const { stop } = given;
-  const secrets = masker();
-  const { mask, register } = secrets;
-  for (const secret of secretValues(config)) register(secret);
+  const secrets = maskerFor(config);
+  const { mask } = secrets;
   const toService = given.early?.connection;
   const opened = await openWorld(config, { environment: process.env, mask, toService });
   let bundle: string | undefined;
@@ -87,12 +86,9 @@ async function leaveBundle(
     return await collectLogs({ loaded, role, ports, history, end: { failure }, secrets, signal });
   } catch (thrown) {
     if (stop.exitCode() !== undefined) return undefined;
-    const { code, message } = asAgentError(thrown);
-    hub.emit({
-      ...{ type: 'note', step: 'logs/collect', level: 'warn' },
-      message: 'the logs of this failure are not kept',
-      fields: { code, reason: message },
-    });
+    const { code, message: reason } = asAgentError(thrown);
+    const note = notesOf(hub.emit, 'logs/collect');
+    note('warn', 'the logs of this failure are not kept', { code, reason });
     return undefined;
   }
 }
@@ -120,7 +116,8 @@ async function runAlone(run: Run): Promise<void> {
     ...(run.early === undefined ? {} : { early: run.early.report }),
   });
   hub.add(reporter.sink);
-  for (const note of installNotes(loaded)) hub.emit(noteOf(note));
+  const note = notesOf(hub.emit, 'config/load');
+  for (const text of installNotes(loaded)) note('warn', text);
   const journal = fileJournal(journalPathFor(config));
   const status = statusFile(statusPathFor(config));
   try {
@@ -217,11 +214,3 @@ function reportStop(signal: AbortSignal, reporter: Reporter): void {
   if (signal.aborted) report();
   else signal.addEventListener('abort', report, { once: true });
 }
-
-const noteOf = (message: string): RunEventBody => ({
-  type: 'note',
-  step: 'config/load',
-  level: 'warn',
-  message,
-  fields: {},
-});

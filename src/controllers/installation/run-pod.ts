@@ -4,12 +4,11 @@ import { silently, untilOf } from '../../engine/wait.ts';
 import { listAt } from '../../layering/api/cluster-object.ts';
 import { fieldsOf } from '../../layering/api/schema.ts';
 import type { Millis } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne } from '../../steps/cluster/kube-watch.ts';
 import { cleanUpSignal } from './failures.ts';
 import type { ControllerScope } from './step.ts';
-import { gapIn } from '../../ports/kube-failures.ts';
+import { gapIn, isConflict } from '../../ports/kube-failures.ts';
 
 /** The pod of the controller: this one, or the one that has taken its place. */
 export async function runningPod({
@@ -69,7 +68,9 @@ export async function runPod(
   const there = await admin.get(ref, signal);
   try {
     if (there !== undefined && phaseOf(there) in ended) await admin.remove(ref, signal);
-    await create();
+    await admin.create({ kind: pods, namespace }, pod, signal).catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
+    });
     const phase = await untilOf(clock, signal, silently)(
       `pod ${name} has ended`,
       () => {
@@ -89,14 +90,6 @@ export async function runPod(
     await admin.remove(ref, cleanUpSignal(signal)).catch((error: unknown) => {
       note('warn', `pod ${name} could not be removed`, { reason: String(error) });
     });
-  }
-
-  async function create(): Promise<void> {
-    try {
-      await admin.create({ kind: pods, namespace }, pod, signal);
-    } catch (error) {
-      if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
-    }
   }
 }
 

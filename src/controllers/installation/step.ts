@@ -5,7 +5,7 @@ import type { PollResult, Watch } from '../../engine/wait.ts';
 import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
-import type { Emit } from '../../reconcile/manager.ts';
+import type { Emit } from '../../engine/events.ts';
 import type { Ports } from '../../ports/ports.ts';
 
 /** The settings of the controller: those of an installation that its environment names, and its own. */

@@ -5,7 +5,8 @@ import type { Inventory, InstallationView, InstallingHost } from '../../ports/in
 import { type Kube, type KubeObject, type KubeRef, selectionOf } from '../../ports/kube.ts';
 import { type Gap, type Informer, informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import { type Note, readAgain } from '../../reconcile/write.ts';
+import type { Note } from '../../engine/events.ts';
+import { readAgain } from '../../reconcile/write.ts';
 import type { ControllerConfig, ControllerPorts } from './step.ts';
 
 /** What the controllers of an installation reach and are told. */

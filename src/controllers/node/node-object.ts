@@ -18,7 +18,7 @@ import { nodeAgentFailure } from './failures.ts';
 import { isSame, type Target } from './marker.ts';
 import { agentName } from './permissions.ts';
 import type { Ports } from '../../ports/ports.ts';
-import type { Note } from '../../reconcile/write.ts';
+import type { Note } from '../../engine/events.ts';
 import type { CommandScope } from '../../steps/os/step.ts';
 
 /** What the agent of a node has at hand in one pass. */

@@ -1,7 +1,8 @@
 import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type Controller, type Controllers, type Emit, notesOf } from '../../reconcile/manager.ts';
+import { type Emit, notesOf } from '../../engine/events.ts';
+import type { Controller, Controllers } from '../../reconcile/manager.ts';
 import { buildController } from './build.ts';
 import { askingNodes, drainController, watchDrains } from './drain.ts';
 import { ownerController } from './owners.ts';

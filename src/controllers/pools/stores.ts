@@ -32,7 +32,8 @@ import {
 import type { Ports } from '../../ports/ports.ts';
 import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Queue } from '../../reconcile/queue.ts';
-import { type Note, recordEvent } from '../../reconcile/write.ts';
+import type { Note } from '../../engine/events.ts';
+import { recordEvent } from '../../reconcile/write.ts';
 import { buildApp } from './build-job.ts';
 
 /** Label of the pods of this controller. */
