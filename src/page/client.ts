@@ -23,6 +23,7 @@ interface Browser {
   readonly Blob: new (parts: readonly string[], options: { readonly type: string }) => object;
   readonly getSelection: () => { readonly selectAllChildren: (node: Element) => void };
   readonly EventSource: new (path: string) => {
+    readonly readyState: number;
     onopen: () => void;
     onerror: () => void;
     onmessage: (message: { readonly data: string }) => void;
@@ -139,7 +140,7 @@ function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
       line.hidden = !isWanted || !words.every((word) => text.includes(word));
       if (!line.hidden) shown += 1;
     }
-    const text = `${shown} of ${total} lines`;
+    const text = `${shown} of ${Math.max(total, list.children.length)} lines`;
     if (count.textContent !== text) count.textContent = text;
   };
   filter.addEventListener('input', applyFilter);
@@ -231,18 +232,23 @@ function runPage(): void {
   const gone = document.getElementById('gone');
   if (path === undefined || gone === null) return;
   setInterval(tick, 1000);
-  const source = new EventSource(path);
-  source.onopen = () => {
-    gone.hidden = true;
+  const follow = (): void => {
+    const source = new EventSource(path);
+    source.onopen = () => {
+      gone.hidden = true;
+    };
+    source.onerror = () => {
+      gone.hidden = false;
+      // After a refusal a browser does not ask again by itself, as it does after a cut.
+      if (source.readyState === 2) setTimeout(follow, 2000);
+    };
+    source.onmessage = ({ data }) => {
+      const patch = JSON.parse(data) as Patch;
+      take(patch);
+      if (patch.isOver) source.close();
+    };
   };
-  source.onerror = () => {
-    gone.hidden = false;
-  };
-  source.onmessage = ({ data }) => {
-    const patch = JSON.parse(data) as Patch;
-    take(patch);
-    if (patch.isOver) source.close();
-  };
+  follow();
 }
 
 /** The script of the page: the functions as they stand here, and the call of the last. */

@@ -97,10 +97,10 @@ describe('what a reader is sent', () => {
     live.update({ kind: 'fault', at, where: 'm1', what: 'power-loss' });
     const change = live.changes(at);
     expect(change?.sections.map(({ id }) => id)).toEqual(['faults']);
-    expect(change?.lines).toContain('id="l1"');
+    expect(change?.lines).toContain('id="l1-2000"');
     live.update({ kind: 'line', at, source: 'x', level: 'info', text: 'second' });
     expect(live.changes(at)).toMatchObject({ sections: [], lineCount: 2 });
-    expect(live.whole(at).lines).toContain('id="l1"');
+    expect(live.whole(at).lines).toContain('id="l1-2000"');
   });
 
   it('says when it was the last', () => {

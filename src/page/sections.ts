@@ -263,11 +263,11 @@ function faultsSection({ faults, startedAt }: PageState): Html {
   </ul>`;
 }
 
-/** Lines of the log as list items. */
+/** Lines of the log as list items; of a program that was started again, others have the same numbers. */
 export const logLines = (lines: readonly PageLine[]): Html =>
   html`${lines.map(
     ({ n, at, source, level, text }) =>
-      html`<li id="l${n}" class="level-${level}">
+      html`<li id="l${n}-${at}" class="level-${level}">
         <time>${clock(at)}</time> <b>${source}</b> <span>${text}</span>
       </li>`,
   )}`;

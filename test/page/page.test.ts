@@ -114,6 +114,31 @@ describe('a page that is watched', () => {
     await again.close();
   });
 
+  it('adds the lines of a program that was started again', async () => {
+    const port = await freePort();
+    await using own = await served(port);
+    await using opened = await openPage(browser, own.server.url, desk);
+    await opened.page.getByText('63 %').first().waitFor();
+    await own.server.close();
+    const live = livePage(emptyPage('A cluster', 'Watched again.', Date.now()));
+    live.update({ kind: 'line', at: Date.now(), source: 'm1', level: 'info', text: 'said anew' });
+    const again = await servePage(live, { host: '127.0.0.1', port });
+    await opened.page.locator('#lines').getByText('said anew').waitFor();
+    await again.close();
+  });
+
+  it('comes again where there were too many readers', async () => {
+    await using own = await served();
+    const others = new AbortController();
+    const events = `${own.server.url}events`;
+    for (let reader = 0; reader < 16; reader += 1) await fetch(events, { signal: others.signal });
+    await using opened = await openPage(browser, own.server.url, desk);
+    const gone = opened.page.getByText('does not answer');
+    await gone.waitFor();
+    others.abort();
+    await gone.waitFor({ state: 'hidden' });
+  });
+
   it('follows no more once everything has ended', async () => {
     await using own = await served();
     await using opened = await openPage(browser, own.server.url, desk);
