@@ -40,6 +40,14 @@ describe('the disk that hints mean', () => {
     expect(chosen(recorded('perc'), hints)).toBe(kname);
   });
 
+  it('is none of memory, a floppy or a boot partition of an eMMC', () => {
+    const names = ['fd0', 'mmcblk0', 'mmcblk0boot0', 'mmcblk0boot1', 'ram0', 'zram0'];
+    const roots = names.map((name) => blockDevice(name, { isRotational: false }));
+    expect(chosen(roots, { rotational: false })).toBe('mmcblk0');
+    expect(availableDisks(roots).map(({ kname }) => kname)).toEqual(['mmcblk0']);
+    expect(chosen(roots, {}, new Map([['/dev/x', '/dev/zram0']]))).toBe('zram0');
+  });
+
   it.each<readonly [hints: DiskHints]>([
     [{ model: 'MZ7LH480HAHQ0D3', rotational: true }],
     [{ serialNumber: '5002538e40b1c2d' }],

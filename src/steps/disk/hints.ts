@@ -33,10 +33,14 @@ export function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): s
   return `${path} (${words.filter((word) => word !== '').join(', ')})`;
 }
 
+/** Disks to lsblk that are none to install to: memory, floppies, the boot partitions of an eMMC (Linux, `mmc-dev-parts.rst`). */
+const noDisks = /^(?:fd\d|z?ram\d|mmcblk\d+(?:boot|rpmb))/;
+
 /** The disks of a host, multipath devices in place of their paths; each as often as it is listed. */
 const disksOf = (roots: readonly BlockDevice[]): readonly BlockDevice[] =>
   roots
-    .filter((disk) => disk.type === 'disk' && (disk.sizeBytes > 0 || isUnformatted(disk)))
+    .filter(({ type, kname }) => type === 'disk' && !noDisks.test(kname))
+    .filter((disk) => disk.sizeBytes > 0 || isUnformatted(disk))
     .map((disk) => multipathOver(disk) ?? disk);
 
 /** The disks of a host by their kernel names. */
