@@ -84,7 +84,9 @@ const logFileIn = ({ TMPDIR: folder = '' }: Environment): string =>
  * would be that of the node, whose network it is on. Undefined outside of a pod, also on a node, which has the volumes of all.
  */
 export const podIn = (mountInfo: string): string | undefined =>
-  /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\/\S+ \/dev\/termination-log /.exec(mountInfo)?.[1];
+  /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\/containers\/[^/ ]+\/[^/ ]+ \/dev\/termination-log /.exec(
+    mountInfo,
+  )?.[1];
 
 /** Without a pod nothing tells that an earlier process has ended. */
 export const ownPod = (): string =>
