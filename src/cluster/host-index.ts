@@ -59,15 +59,6 @@ const hostAtLast = (addresses: readonly string[], hosts: HostIndex): InventoryHo
 export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
   hosts.named(node.metadata.name) ?? hostAtLast(internalAddresses(node), hosts);
 
-/** The node of each host that has one, by the id of the host. */
-export function nodesByHost(
-  nodes: readonly KubeObject[],
-  hosts: HostIndex,
-): ReadonlyMap<string, KubeObject> {
-  const found = new Map<string, KubeObject>();
-  for (const node of nodes) {
-    const host = hostOf(node, hosts);
-    if (host !== undefined) found.set(host.id, node);
-  }
-  return found;
-}
+/** Of nodes that are on one host that of its name, else the last: a host that was called localhost at first has that node too. */
+export const ownNode = (nodes: readonly KubeObject[], hosts: HostIndex): KubeObject | undefined =>
+  nodes.find(({ metadata: { name } }) => hosts.named(name) !== undefined) ?? nodes.at(-1);

@@ -1,4 +1,4 @@
-import { hostIndexOf, nodesByHost } from '../../cluster/host-index.ts';
+import { hostIndexOf, hostOf, ownNode } from '../../cluster/host-index.ts';
 import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { noteFailed } from '../../engine/failures.ts';
@@ -115,8 +115,11 @@ export const waitForCounts = controllerStep({
         return Promise.resolve({ status: 'the service has not answered yet' });
       }
       const hosts = cluster?.hosts ?? [];
-      const found = nodesByHost(nodes.view().objects, hostIndexOf(hosts));
-      const due = hosts.flatMap((host) => countsDue({ host, node: found.get(host.id) }));
+      const index = hostIndexOf(hosts);
+      const found = Map.groupBy(nodes.view().objects, (node) => hostOf(node, index)?.id);
+      const due = hosts.flatMap((host) =>
+        countsDue({ host, node: ownNode(found.get(host.id) ?? [], index) }),
+      );
       const gap = gapIn(nodes.view());
       if (gap === undefined && due.length === 0) return Promise.resolve({ done: true });
       const status = due.map(({ target }) => `reboots of node ${target}`).join(', ');

@@ -101,6 +101,16 @@ describe('reporting nodes', () => {
     expect((await stop()).notes).toContain('warn: node m1 is on no host of the service');
   });
 
+  it('reports a host by the node of its name, beside one that registered as localhost before', async () => {
+    const { node, reported, stop } = setUp([host('a0', { addresses: ['192.0.2.7'] })]);
+    node({ name: 'localhost', notReady: 'x', addresses: ['192.0.2.7'] });
+    await settle();
+    node({ name: 'a0', addresses: ['192.0.2.7'] });
+    await settle();
+    expect(reported()).toEqual(['a0 Joined', 'a0 Done']);
+    await stop();
+  });
+
   it('notes an address that the host did not have before', async () => {
     const { clock, node, stop } = setUp([host('m0', { addresses: ['192.0.2.7'] })]);
     node({ name: 'm0', addresses: ['192.0.2.8'] });

@@ -1,4 +1,4 @@
-import { hostIndexOf, hostOf } from '../../cluster/host-index.ts';
+import { hostIndexOf, hostOf, ownNode } from '../../cluster/host-index.ts';
 import { nodes as nodeKind } from '../../cluster/kinds.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Inventory, InstallationView, InstallingHost } from '../../ports/inventory.ts';
@@ -113,7 +113,8 @@ export function installationStores(scope: InstallationScope): InstallationStores
     },
   );
   service.onChange(() => nodes.reindex('host'));
-  const nodeOf = (id: string): KubeObject | undefined => nodes.by('host', id).at(-1);
+  const nodeOf = (id: string): KubeObject | undefined =>
+    ownNode(nodes.by('host', id), hostIndexOf(service.hosts()));
   const seenOf = (id: string): HostAndNode => ({
     host: service.hosts().find((host) => host.id === id),
     node: nodeOf(id),
