@@ -90,6 +90,12 @@ export interface ApplyOptions {
   readonly force?: boolean;
 }
 
+/** How an object is read. */
+export interface GetOptions {
+  /** `final`: what the API server forbids (403) fails at once, for who says so and asks again later. */
+  readonly denials?: 'final';
+}
+
 /**
  * The API server of the cluster that is being born. Every call retries what is passing (no
  * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and rejects
@@ -99,7 +105,11 @@ export interface ApplyOptions {
  */
 export interface Kube {
   /** The object, or undefined if absent (404, or a kind that is not served yet). */
-  readonly get: (ref: KubeRef, signal: AbortSignal) => Promise<KubeObject | undefined>;
+  readonly get: (
+    ref: KubeRef,
+    signal: AbortSignal,
+    options?: GetOptions,
+  ) => Promise<KubeObject | undefined>;
   /** In the order of their names; none of a kind that is not served yet. */
   readonly list: (selection: KubeSelection, signal: AbortSignal) => Promise<readonly KubeObject[]>;
   /**

@@ -147,12 +147,18 @@ describe('the adapter alone', () => {
     await kube.remove({ kind: pods, ...at }, signal);
   });
 
-  it('gives up a call on missing rights after a minute, and follows on', async () => {
+  it('gives up a call on missing rights after a minute, or at once, and follows on', async () => {
     const nobody = await rig.kubeconfigFor({ user: { name: 'nobody', groups: [] } });
     const denied = clusterOf(nobody, quickClock(20));
     await expect(denied.get({ kind: nodes, name: 'm0' }, signal)).rejects.toMatchObject({
       code: 'kube.denied',
     });
+    const impatient = clusterOf(nobody);
+    const began = performance.now();
+    const once = impatient.get({ kind: nodes, name: 'm0' }, signal, { denials: 'final' });
+    await expect(once).rejects.toMatchObject({ code: 'kube.denied' });
+    expect(performance.now() - began).toBeLessThan(30_000);
+    await impatient.close();
     const stop = new AbortController();
     const codes: (string | undefined)[] = [];
     const followed = denied.follow(

@@ -5,7 +5,8 @@ import { limited } from '../../engine/limit.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { kubeFailure } from '../../ports/kube-failures.ts';
+import { isForbidden, kubeFailure } from '../../ports/kube-failures.ts';
+import type { GetOptions } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
 
 /** What calls and followers work with. */
@@ -14,6 +15,8 @@ export interface Cluster {
   readonly clock: Clock;
   readonly random: Random;
   readonly health: Health;
+  /** As for `Kube.get`. */
+  readonly denials?: GetOptions['denials'];
 }
 
 /** A call gives up after this time. */
@@ -29,7 +32,7 @@ export async function call<T>(
   signal: AbortSignal,
   attempt: (server: ApiServer, state: Attempt) => Promise<T>,
 ): Promise<T> {
-  const { clock, random, session, health } = cluster;
+  const { clock, random, session, health, denials } = cluster;
   const pace = pauses(random);
   let last: AgentError | undefined;
   let isUncertain = false;
@@ -47,6 +50,7 @@ export async function call<T>(
         last = error.failure;
         isUncertain ||= error.isUncertain;
         if (error.worth === 'none') throw error.failure;
+        if (denials === 'final' && isForbidden(error.failure)) throw error.failure;
         health.failed(error.failure);
         if (error.isAboutCredentials) session.doubt();
         await clock.sleep(Math.max(pace.next(), error.notBefore), inner);

@@ -84,7 +84,8 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     return follow(cluster, following, signal);
   }, selectionKey);
   return {
-    get: (ref, signal) => unlessMissing(getOne(cluster, ref, signal), undefined),
+    get: (ref, signal, options = {}) =>
+      unlessMissing(getOne({ ...cluster, ...options }, ref, signal), undefined),
     list: (selection, signal) => unlessMissing(getAll(cluster, selection, signal), []),
     follow: following,
     patch: (ref, { type, body, subresource }, signal) =>

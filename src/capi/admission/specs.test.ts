@@ -62,6 +62,44 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       'spec.machineTemplate.metadata.labels[cluster.x-k8s.io/control-plane-name]',
       'spec.machineTemplate.metadata.annotations[bootwright.io/role]',
     ],
+    [
+      'whose Machines would get labels that are none',
+      {
+        machineTemplate: {
+          spec: { infrastructureRef: reference },
+          metadata: { labels: { rack: 'r1', 'a b': '', role: '?' } },
+        },
+      },
+      'spec.machineTemplate.metadata.labels',
+    ],
+    ...(
+      [
+        { matchLabels: { 'a b': 'c' } },
+        { matchLabels: { a: 'b,c!=d' } },
+        { matchExpressions: [{ key: 'a', operator: 'In' }] },
+        { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] },
+        { matchExpressions: [{ key: 'a', operator: 'NotIn', values: ['b', 'c)'] }] },
+      ] as const
+    ).map(
+      (manifestsSelector) =>
+        [
+          `of the selector ${JSON.stringify(manifestsSelector)}`,
+          { manifestsSelector },
+          'spec.manifestsSelector',
+        ] as const,
+    ),
+    [
+      'of a selector of all kinds',
+      {
+        manifestsSelector: {
+          matchLabels: { 'example.com/a': '', b: 'c' },
+          matchExpressions: [
+            { key: 'a', operator: 'DoesNotExist' },
+            { key: 'b', operator: 'NotIn', values: ['x', ''] },
+          ],
+        },
+      },
+    ],
     ['without a state', { installStateSecretRef: {} }, 'spec.installStateSecretRef.name'],
     [
       'of a disk elsewhere',

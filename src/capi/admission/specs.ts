@@ -6,7 +6,7 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { isLabelValue, isSubdomain } from '../../layering/api/schema.ts';
 import { countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { OpenShiftControlPlane } from '../api.ts';
+import type { ControlPlaneSpec, OpenShiftControlPlane } from '../api.ts';
 import { isConditionTrue } from '../conditions.ts';
 import { releasePattern } from '../fields.ts';
 import { isReserved } from '../control-plane/machines.ts';
@@ -46,6 +46,8 @@ export function controlPlaneFindings(
     );
   const reserved = reservedIn(controlPlane).filter((one) => !reservedIn(before).includes(one));
   errors.push(...reserved.map((one) => `${one}: is set by the provider: leave it out`));
+  const labels = labelErrors(controlPlane).filter((one) => !labelErrors(before).includes(one));
+  errors.push(...labels);
   // What is known of a bootstrap is what its host reports to us, and its kubeconfig is of our files.
   if (textAt(controlPlane, 'spec', 'configSpec', 'inventory', 'mode') === 'External')
     errors.push('spec.configSpec.inventory.mode: must be Served: another inventory serves workers');
@@ -83,6 +85,40 @@ const reservedIn = (controlPlane: KubeObject | undefined): readonly string[] =>
     const keys = Object.keys(Object(partOf(controlPlane, ...path)) as object);
     return keys.filter(isReserved).map((key) => `${path.join('.')}[${key}]`);
   });
+
+/** Machines with such labels are refused, and requests with such a selector, or it selects what it does not say. */
+function labelErrors(controlPlane: KubeObject | undefined): readonly string[] {
+  const path = ['spec', 'machineTemplate', 'metadata', 'labels'];
+  const wrong = notLabels(partOf(controlPlane, ...path));
+  const ofSelector = selectorProblem(partOf(controlPlane, 'spec', 'manifestsSelector')) ?? [];
+  return [wrong.length === 0 ? [] : `${path.join('.')}: ${notAsLabels(wrong)}`, ofSelector].flat();
+}
+
+/** What is wrong with the selector of manifests (Kubernetes, `ValidateLabelSelector`); undefined where nothing is. */
+export function selectorProblem(selector: unknown): string | undefined {
+  const { matchLabels, matchExpressions = [] } = Object(selector) as NonNullable<
+    ControlPlaneSpec['manifestsSelector']
+  >;
+  const isWrong = ({ key, operator, values = [] }: (typeof matchExpressions)[number]): boolean =>
+    !isLabelKey(key) ||
+    !values.every(isLabelValue) ||
+    operator.endsWith('In') !== values.length > 0;
+  const wrong = [
+    ...notLabels(matchLabels),
+    ...matchExpressions.filter(isWrong).map(({ key }) => key),
+  ];
+  return wrong.length === 0
+    ? undefined
+    : `spec.manifestsSelector: ${notAsLabels(wrong)}; In and NotIn have values, Exists and DoesNotExist have none`;
+}
+
+const notAsLabels = (keys: readonly string[]): string => `not as labels are: ${keys.join(', ')}`;
+
+/** Keys of labels that no object may have. */
+const notLabels = (labels: unknown, valueOf: (value: unknown) => string = String) =>
+  Object.entries(Object(labels) as object).flatMap(([key, value]) =>
+    isLabelKey(key) && isLabelValue(valueOf(value)) ? [] : [key],
+  );
 
 /** The name that several masters would get; of one that is stored already, `HostsValid` speaks. */
 function sharedName(controlPlane: KubeObject | undefined): string | undefined {
@@ -177,13 +213,11 @@ function configErrors(spec: unknown, path: string): string[] {
  * the host is taken for a letter.
  */
 function valueErrors(config: KubeObject, path: string): readonly string[] {
-  const at = (...member: readonly string[]): string =>
-    textAt(config, 'spec', ...member).replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a');
+  const resolved = (text: unknown): string =>
+    String(text).replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a');
+  const at = (...member: readonly string[]): string => resolved(textAt(config, 'spec', ...member));
   const [name, id] = [at('nodeRegistration', 'name'), at('nodeRegistration', 'providerID')];
-  const labels = Object(partOf(config, 'spec', 'nodeRegistration', 'labels')) as object;
-  const wrong = Object.keys(labels).filter(
-    (key) => !isLabelKey(key) || !isLabelValue(at('nodeRegistration', 'labels', key)),
-  );
+  const wrong = notLabels(partOf(config, 'spec', 'nodeRegistration', 'labels'), resolved);
   const rules: readonly (readonly [isRight: boolean, error: string])[] = [
     ...['inventory.url', 'proxy.httpProxy', 'proxy.httpsProxy'].flatMap((member) => {
       const url = at(...member.split('.'));
@@ -194,7 +228,7 @@ function valueErrors(config: KubeObject, path: string): readonly string[] {
     }),
     [name === '' || isSubdomain(name.toLowerCase()), 'nodeRegistration.name: must be a host name'],
     [!/\s/.test(id), 'nodeRegistration.providerID: must be one word'],
-    [wrong.length === 0, `nodeRegistration.labels: not as labels are: ${wrong.join(', ')}`],
+    [wrong.length === 0, `nodeRegistration.labels: ${notAsLabels(wrong)}`],
   ];
   return rules.flatMap(([isRight, error]) => (isRight ? [] : [`${path}.${error}`]));
 }

@@ -8,6 +8,7 @@ import {
   controlPlaneUid,
   fakeInstaller,
   labMachines,
+  labTemplates,
   machinesIn,
   managementCluster,
   report,
@@ -124,6 +125,32 @@ describe('a control plane of three', () => {
     await pass(seconds(2));
     expect([machinesIn(kube).length, kube.objectsOf(labMachines).length]).toEqual([1, 1]);
     expect(conditionIn(kube, 'MachinesCreated')).toBe('False WaitingForBootstrap');
+    await end();
+  });
+
+  it('says what keeps it from its template and its manifests, and continues by itself', async () => {
+    const selector = { matchLabels: { a: 'b,c!=d' } };
+    const { kube, installer, pass, end } = atWork(controlPlaneOf({ manifestsSelector: selector }));
+    const { get } = kube;
+    const refusal = kubeFailure('kube.denied', 'labmachinetemplates "masters" is forbidden', {
+      context: { status: 403 },
+    });
+    const refusing: Kube['get'] = (ref, signal, options) =>
+      ref.kind.plural === labTemplates.plural && options?.denials === 'final'
+        ? Promise.reject(refusal)
+        : get(ref, signal);
+    Object.assign(kube, { get: refusing });
+    await pass();
+    expect(conditionIn(kube, 'MachinesCreated')).toBe('False TemplateForbidden');
+    expect(conditionIn(kube, 'ManifestsValid')).toBe('False Invalid');
+    expect(controlPlaneIn(kube)?.metadata.finalizers).toEqual([ownNames.finalizer]);
+    Object.assign(kube, { get });
+    const now = controlPlaneIn(kube);
+    if (now === undefined) throw new Error('no control plane');
+    kube.put(controlPlanes, { ...now, spec: controlPlaneOf().spec });
+    await pass(seconds(11));
+    expect(installer.runs).toHaveLength(1);
+    expect(machinesIn(kube)).toHaveLength(1);
     await end();
   });
 

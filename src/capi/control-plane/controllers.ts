@@ -166,7 +166,8 @@ function withFailure(
   const { code, message } = failure;
   const isRefused = code === 'kube.invalid' || code.startsWith('control-plane.');
   const isMissing = view.machines.length < (view.controlPlane.spec.replicas ?? 3);
-  if (!isRefused && !(code === 'kube.failed' && isMissing)) return findings;
+  const isDelayed = isMissing && ['kube.failed', 'kube.denied'].includes(code);
+  if (!isRefused && !isDelayed) return findings;
   return {
     ...findings,
     template: wrong(isRefused ? 'CreationFailed' : 'CreationDelayed', message),

@@ -10,6 +10,7 @@ import {
   findingsLine,
   type InputFinding,
 } from '../admission/manifests.ts';
+import { selectorProblem } from '../admission/specs.ts';
 import {
   checkInstallState,
   installConfigText,
@@ -37,7 +38,8 @@ export async function readInstallInputs(
 ): Promise<InputsVerdict> {
   const { namespace = '' } = controlPlane.metadata;
   const { installStateSecretRef, manifestsSelector } = controlPlane.spec;
-  const labelSelector = selectorText(manifestsSelector);
+  const isRight = selectorProblem(manifestsSelector) === undefined;
+  const labelSelector = isRight ? selectorText(manifestsSelector) : undefined;
   const [state, manifests] = await Promise.all([
     kube.get({ kind: secrets, namespace, name: installStateSecretRef.name }, signal),
     labelSelector === undefined
@@ -59,7 +61,9 @@ export function verdictOn(
 ): InputsVerdict {
   const installState = stateFinding(controlPlane, state);
   const manifests = secretsOfManifests.flatMap(manifestsIn);
-  const found = manifestsFinding(secretsOfManifests);
+  const problem = selectorProblem(controlPlane.spec.manifestsSelector);
+  const found =
+    problem === undefined ? manifestsFinding(secretsOfManifests) : wrong('Invalid', problem);
   const installConfig = secretText(state, installStateKeys.config);
   const stateText = secretText(state, installStateKeys.state);
   const inputs: InstallInputs = {

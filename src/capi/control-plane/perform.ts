@@ -10,6 +10,7 @@ import {
 import { wholeSeconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { ActionTable } from '../../reconcile/actions.ts';
 import type { Note } from '../../engine/events.ts';
@@ -51,7 +52,7 @@ export const controlPlaneFailures = {
   'control-plane.no-template': {
     kind: 'input',
     title: 'The infrastructure template of a control plane cannot be used',
-    hint: 'make the template, or correct spec.machineTemplate.spec.infrastructureRef; install its provider',
+    hint: 'make the template, install its provider, or delete the Cluster and start again with another infrastructureRef',
   },
 } as const satisfies FailureTable;
 
@@ -83,17 +84,25 @@ export async function readTemplate(
     contractKind(kube, { apiGroup, kind: clonedKind(kind) }, signal),
   ]);
   if (ofTemplate === undefined || machine === undefined || !kind.endsWith('Template')) {
-    const message = `no infrastructure provider has the kind ${kind} of ${apiGroup}; correct infrastructureRef or install the provider`;
+    const message = `no infrastructure provider has the kind ${kind} of ${apiGroup}; install the provider, ${orAnother}`;
     return wrong('TemplateKindNotFound', message);
   }
-  const template = await kube.get({ kind: ofTemplate.kind, namespace, name }, signal);
-  return template === undefined
-    ? wrong(
-        'TemplateNotFound',
-        `${kind} ${name} is not there; make it or correct infrastructureRef`,
-      )
-    : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
+  try {
+    const ref = { kind: ofTemplate.kind, namespace, name };
+    const template = await kube.get(ref, signal, { denials: 'final' });
+    return template === undefined
+      ? wrong('TemplateNotFound', `${kind} ${name} is not there; make it, ${orAnother}`)
+      : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const kinds = [ofTemplate, machine].map((one) => one.kind.plural).join(' and ');
+    const message = `the ServiceAccount of the provider may not read ${kind} ${name}; let it get, create and patch ${kinds} of ${apiGroup}, ${orAnother}`;
+    return wrong('TemplateForbidden', message);
+  }
 }
+
+/** A reference cannot be changed. */
+const orAnother = 'or delete the Cluster and start again with another infrastructureRef';
 
 /** On what an action works: as it was read right before. */
 interface Place extends ControlPlaneScope, Seen {
