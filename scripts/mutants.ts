@@ -1,6 +1,6 @@
 // Puts one fault after the other into a copy of the tree, and says which of them no test notices:
 // node scripts/mutants.ts [FILTER], a part of a path or of what a mutant means.
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { allMutants } from '../test/mutants/all.ts';
@@ -27,13 +27,6 @@ export function mutate(text: string, { from, to, means }: Mutant): string {
   return parts.join(to);
 }
 
-function copyOfTree(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'bootwright-mutants-'));
-  cpSync(root, copy, { recursive: true, filter: (path) => !apart.has(relative(root, path)) });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-}
-
 /**
  * Runs the unit and the contract tests that import one of the files; tests of `scripts` read how the sources look. Gives what failed
  * first; undefined where nothing did.
@@ -58,31 +51,30 @@ async function main(filter: string): Promise<number> {
       .map((mutant) => ({ file, mutant })),
   );
   setPriority(15);
-  const copy = copyOfTree();
-  try {
-    const began = performance.now();
-    const clean = await firstFailure(copy, [...new Set(chosen.map(({ file }) => file))]);
-    const limit = Math.ceil(60 + (slower * (performance.now() - began)) / 1000);
-    if (clean !== undefined) throw new Error(`the tests fail without a mutant: ${clean}`);
-    let killed = 0;
-    for (const { file, mutant } of chosen) {
-      const path = join(copy, file);
-      const text = readFileSync(path, 'utf8');
-      writeFileSync(path, mutate(text, mutant));
-      const failure = await firstFailure(copy, [file], limit);
-      writeFileSync(path, text);
-      if (failure !== undefined) killed += 1;
-      console.log(
-        failure === undefined
-          ? `SURVIVED  ${file}: ${mutant.means}`
-          : `killed    ${file}: ${mutant.means} (${failure})`,
-      );
-    }
-    console.log(`${killed} of ${chosen.length} mutants killed`);
-    return killed === chosen.length ? 0 : 1;
-  } finally {
-    rmSync(copy, { recursive: true });
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-mutants-'));
+  const copy = folder.path;
+  cpSync(root, copy, { recursive: true, filter: (path) => !apart.has(relative(root, path)) });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const began = performance.now();
+  const clean = await firstFailure(copy, [...new Set(chosen.map(({ file }) => file))]);
+  const limit = Math.ceil(60 + (slower * (performance.now() - began)) / 1000);
+  if (clean !== undefined) throw new Error(`the tests fail without a mutant: ${clean}`);
+  let killed = 0;
+  for (const { file, mutant } of chosen) {
+    const path = join(copy, file);
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, mutate(text, mutant));
+    const failure = await firstFailure(copy, [file], limit);
+    writeFileSync(path, text);
+    if (failure !== undefined) killed += 1;
+    console.log(
+      failure === undefined
+        ? `SURVIVED  ${file}: ${mutant.means}`
+        : `killed    ${file}: ${mutant.means} (${failure})`,
+    );
   }
+  console.log(`${killed} of ${chosen.length} mutants killed`);
+  return killed === chosen.length ? 0 : 1;
 }
 
 if (import.meta.main) process.exitCode = await main(process.argv[2] ?? '');

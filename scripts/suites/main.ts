@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempDisposableSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { outputStream } from '../../src/cli/messages.ts';
@@ -61,8 +61,8 @@ async function runShown(suite: Suite): Promise<Outcome> {
 /** Suites that run at once would mix their output: it is shown when a suite has ended. */
 async function runHidden(suite: Suite): Promise<Outcome> {
   print(`-- ${suite.name} begins`);
-  const folder = mkdtempSync(join(tmpdir(), 'bootwright-output-'));
-  const file = join(folder, 'output.txt');
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-output-'));
+  const file = join(folder.path, 'output.txt');
   const output = openSync(file, 'w');
   try {
     return await timed(suite, output, () => {
@@ -70,7 +70,6 @@ async function runHidden(suite: Suite): Promise<Outcome> {
     });
   } finally {
     closeSync(output);
-    rmSync(folder, { recursive: true });
   }
 }
 

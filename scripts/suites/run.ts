@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, mkdtempDisposableSync, readFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Suite } from './all.ts';
@@ -82,16 +82,12 @@ export async function runVitest(
   output: Output,
   { limitSeconds, ...where }: VitestRun = {},
 ): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
-  const file = join(folder, 'outcome.json');
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-suite-'));
+  const file = join(folder.path, 'outcome.json');
   const reporter = `--reporter=${join(import.meta.dirname, 'outcome.ts')}`;
   const limit = ['timeout', '--signal=KILL', `${limitSeconds ?? 0}`] as const;
   const argv: Argv = [...limit, process.execPath, vitest, ...words, reporter];
-  try {
-    const exitCode = await runCommand(argv, output, { ...where, env: { [outcomeFile]: file } });
-    const left = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-    return endedOutcome(left === undefined ? undefined : (JSON.parse(left) as Outcome), exitCode);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const exitCode = await runCommand(argv, output, { ...where, env: { [outcomeFile]: file } });
+  const left = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Outcome) : undefined;
+  return endedOutcome(left, exitCode);
 }
