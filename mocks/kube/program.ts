@@ -8,6 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A server of the rig as a test handles it. Each operation is done when its promise resolves. */
 export interface ServerControl {
   readonly isRunning: () => boolean;
+  /** Of its process, while it runs. */
+  readonly pid: () => number;
   /** Starts it on its port with its data, and waits until it answers; nothing when it runs. */
   readonly start: () => Promise<void>;
   /** SIGTERM, and waits for its end. A frozen one is thawed first. */
@@ -51,6 +53,7 @@ export function controlProgram(plan: ProgramPlan): ServerControl {
   const isRunning = () => child !== undefined && isAlive(child);
   const control: ServerControl = {
     isRunning,
+    pid: () => child?.pid ?? Number.NaN,
     start: async () => {
       if (isRunning()) return;
       child = await launch(plan);

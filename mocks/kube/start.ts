@@ -113,37 +113,17 @@ const copy = promisify(execFile);
  * however it ends.
  */
 export async function startKube(parts: KubeParts, options: KubeOptions = {}): Promise<Kube> {
+  await using ends = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-kube-'));
-  const ends: (() => Promise<unknown>)[] = [];
-  const close = async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-    await rm(folder, { recursive: true, force: true });
-  };
-  try {
-    return await openKube(options, { parts, folder, ends, close });
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-interface Site {
-  readonly parts: KubeParts;
-  readonly folder: string;
-  readonly ends: (() => Promise<unknown>)[];
-  readonly close: () => Promise<void>;
-}
-
-async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
-  const { parts, folder, ends, close } = site;
+  ends.defer(() => rm(folder, { recursive: true, force: true }));
   const { crds = 'all' } = options;
   if (crds === 'all') await copyData(parts.data, folder);
   const plane = await startControlPlane(parts.binaries, folder, options);
-  ends.push(plane.close);
+  ends.defer(plane.close);
   const api = await plane.addServer('api');
   if (crds !== 'all' && crds.length > 0) await applyCrds(api.client, parts.crds, crds);
   const forwarder = await startForwarder(api);
-  ends.push(forwarder.close);
+  ends.defer(forwarder.close);
   const target = (): string => `https://127.0.0.1:${forwarder.target()}`;
   const client = await plane.clientFor(target);
   const kubeconfigFor: Kube['kubeconfigFor'] = async ({ user, server = forwarder.url }) => {
@@ -151,8 +131,11 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
     const token = await client.tokenOf(user.namespace, user.serviceAccount, user.pod);
     return plane.kubeconfigFor(server, { token });
   };
+  const kubeconfig = await kubeconfigFor({});
+  const opened = ends.move();
+  const close = (): Promise<void> => opened.disposeAsync();
   return {
-    kubeconfig: await kubeconfigFor({}),
+    kubeconfig,
     url: api.url,
     client,
     clientAs: (user) => plane.clientFor(() => forwarder.url, user),

@@ -3,14 +3,12 @@ import { installConfig } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
-import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
-import { bundlePath } from '../bundle.ts';
 import { startRig } from '../rig.ts';
 import { type Findings, found } from './figure.ts';
-import { forEach, openStage, pause, perMinute, start, until, type Watched } from './process.ts';
+import { forEach, openStage, pause, perMinute, until, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
@@ -38,30 +36,20 @@ async function peakOf(masters: number): Promise<number> {
 
 /** Starts an agent on a host that bootstraps the cluster of a kubeconfig, and waits until it waits. */
 async function openBootstrapStage(kubeconfig: string) {
-  const host = await openSingleHost({
-    role: 'bootstrap',
-    isControlPlaneDone: false,
-    write: { seconds: 2, flushSeconds: 0, lineMillis: 1000 },
-    token: 'bench',
-  });
+  await using ends = new AsyncDisposableStack();
+  const stage = ends.use(await openStage('bootstrap'));
+  const { host } = stage;
+  host.machine.writer.seconds = 2;
   host.inventory.store.setKubeconfig(kubeconfig);
   const events = join(host.folder, 'events.jsonl');
-  const agent = start([bundlePath, ...host.words, ...bootstrapWords], {
-    ...host.environment,
+  const agent = stage.agent(bootstrapWords, {
     [settingVariable('images.self')]: 'registry.example.test/self:1',
     [settingVariable('log.events')]: events,
   });
-  const close = async (): Promise<void> => {
-    await agent.stop();
-    await host[Symbol.asyncDispose]();
-  };
-  try {
-    await waitsForMasters(agent, events);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { host, agent, [Symbol.asyncDispose]: close };
+  ends.defer(agent.stop);
+  await waitsForMasters(agent, events);
+  const opened = ends.move();
+  return { host, agent, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 const bootstrapWords: readonly string[] = [
@@ -106,14 +94,10 @@ const nodeBytes = 4600;
 /** Gives a cluster what the bootstrap host asks for before it waits for masters. */
 async function makeInstallConfig({ client }: Rig): Promise<void> {
   const namespace = 'kube-system';
-  await client.apply(namespaces, {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: namespace },
-  });
+  const metadata = { name: namespace };
+  await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
   await client.apply(configMaps, {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
+    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
     metadata: { name: 'cluster-config-v1', namespace },
     data: { 'install-config': installConfig(clusterSeed()) },
   });

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { followObjects } from '../../mocks/cluster/changes.ts';
 import { applyCrds } from '../../mocks/kube/crds.ts';
-import { freePort } from '../../mocks/kube/program.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import {
   assetKeys,
@@ -19,19 +16,20 @@ import {
   tokenSecretName,
 } from '../../src/capi/api.ts';
 import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
-import { namespaceOf, type ProviderName, providers } from '../../src/capi/manager.ts';
+import { namespaceOf, type ProviderName } from '../../src/capi/manager.ts';
 import { namespaces, secrets } from '../../src/cluster/kinds.ts';
 import { partOf, textAt } from '../../src/layering/api/cluster-object.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, controlPlaneObject, machineObjects } from '../../test/capi/cluster.ts';
+import { startManager } from '../../test/capi/managers.ts';
 import { customResourceDefinitions } from '../../test/capi/rig.ts';
 import { bundlePath } from '../bundle.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
 import { startRig } from '../rig.ts';
 import { type Findings, found, percentile } from './figure.ts';
-import { forEach, pause, perMinute, secondsSince, start, until, type Watched } from './process.ts';
+import { cpuSecondsOf, forEach, pause, peakMiBOf, perMinute, secondsSince } from './process.ts';
 
 const hostsOfCluster = 10;
 const masters = 3;
@@ -73,8 +71,8 @@ export async function measureCapi(): Promise<Findings> {
     [atOnce, 's', percentile(burst, 100), 3, ofPatches],
     [applied, 's', percentile(prepared, 100), 1],
     ...stage.managers.map(
-      ({ provider, process }) =>
-        [`peak RSS of the manager of ${provider}, ${size}`, 'MiB', process.peakMiB(), 250] as const,
+      ({ provider, pid }) =>
+        [`peak RSS of the manager of ${provider}, ${size}`, 'MiB', peakMiBOf(pid()), 250] as const,
     ),
     [`processor time of the managers for reports of ${size}`, 's', large, 12, ofTenth],
     [idle, 'requests per minute', asked / many, 2],
@@ -101,14 +99,14 @@ async function openStage(part: string) {
   ]);
   for (const one of [controlPlaneCrd, ...bootstrapCrds])
     await rig.client.apply(customResourceDefinitions, one);
-  const ca = readFileSync(join(rig.folder, 'pki', 'ca.crt'), 'utf8');
-  const inventory = `https://127.0.0.1:${await freePort()}`;
-  const managers = await Promise.all(
-    providers.map(async (provider) => ({
-      provider,
-      process: await startManager(rig, provider, inventory),
-    })),
-  );
+  const manage = async (provider: ProviderName) => {
+    const metadata = { name: namespaceOf(provider) };
+    await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+    const as = { name: `bench-${provider}`, groups: ['system:masters'] };
+    return startManager({ kube: rig }, { provider, program: [bundlePath], as });
+  };
+  const managers = await Promise.all([manage('bootstrap'), manage('control-plane')]);
+  const [{ webhook, inventory }] = managers;
   const stop = new AbortController();
   const seen = followConfigs(rig, stop.signal);
   const hosts: BenchHost[] = [];
@@ -126,7 +124,7 @@ async function openStage(part: string) {
     return secondsSince(since);
   };
   const send = async (host: BenchHost, info: string): Promise<void> => {
-    const url = `${inventory}/api/assisted-install/v2/infra-envs/${host.clusterId}/hosts/${host.id}/progress`;
+    const url = `https://127.0.0.1:${inventory.port}/api/assisted-install/v2/infra-envs/${host.clusterId}/hosts/${host.id}/progress`;
     const put = () =>
       request(url, {
         ...{ method: 'PUT', dispatcher: host.agent },
@@ -160,7 +158,7 @@ async function openStage(part: string) {
   };
   return {
     ...{ managers, report },
-    cpuSeconds: () => managers.reduce((sum, { process }) => sum + process.cpuSeconds(), 0),
+    cpuSeconds: () => managers.reduce((sum, { pid }) => sum + cpuSecondsOf(pid()), 0),
     /** Adds clusters, and waits until their hosts can be booted. */
     add: async (more: number): Promise<void> => {
       const names = Array.from({ length: more }, (_, at) => `c${count + at}`);
@@ -174,7 +172,7 @@ async function openStage(part: string) {
           rig.client.get({ kind: secrets, namespace, name: tokenSecretName(name) }),
         ]);
         const token = Buffer.from(textAt(secret, 'data', 'token'), 'base64').toString();
-        const agent = new Agent({ connect: { ca }, connections: 1 });
+        const agent = new Agent({ connect: { ca: webhook.ca }, connections: 1 });
         const clusterId = cluster?.metadata.uid ?? '';
         hosts.push({ namespace, name, id, clusterId, token, agent });
       });
@@ -203,52 +201,16 @@ async function openStage(part: string) {
     /** Requests of the managers in a time in which nothing happens. */
     askedIn: async (time: number): Promise<number> => {
       await pause(seconds(15));
-      const all = () => Promise.all(providers.map((provider) => rig.audited(userOf(provider))));
+      const all = () => Promise.all(managers.map(({ asked }) => asked()));
       return perMinute(time, async () => (await all()).flat());
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await Promise.all(managers.map(({ process }) => process.stop()));
+      await Promise.all(managers.map((manager) => manager.stop()));
       await Promise.all(hosts.map(({ agent }) => agent.close()));
       await rig.close();
     },
   };
-}
-
-const userOf = (provider: string): string => `bench-${provider}`;
-
-/** The manager of one provider, as a process of its own. */
-async function startManager(rig: Rig, provider: ProviderName, inventory: string): Promise<Watched> {
-  const folder = join(rig.folder, provider);
-  await mkdir(folder);
-  const files = { 'serving.crt': 'tls.crt', 'serving.key': 'tls.key', 'ca.crt': 'ca.crt' };
-  for (const [from, to] of Object.entries(files))
-    await copyFile(join(rig.folder, 'pki', from), join(folder, to));
-  const name = namespaceOf(provider);
-  await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  const kubeconfig = join(folder, 'kubeconfig');
-  const user = { name: userOf(provider), groups: ['system:masters'] };
-  await writeFile(kubeconfig, await rig.kubeconfigFor({ user }));
-  const health = `127.0.0.1:${await freePort()}`;
-  const manager = start([
-    ...([bundlePath, 'capi', 'manager', '--controllers', provider] as const),
-    ...['--kubeconfig', kubeconfig, '--certificate-folder', folder, '--health-address', health],
-    ...(provider === 'bootstrap'
-      ? ['--inventory-address', new URL(inventory).host, '--inventory-url', inventory]
-      : []),
-  ]);
-  const ended = manager.ended.then(({ stderr }) => {
-    throw new Error(`the manager of ${provider} has ended: ${stderr}`);
-  });
-  ended.catch(() => undefined);
-  const ready = until(() =>
-    fetch(`http://${health}/readyz`).then(
-      ({ ok }) => ok || undefined,
-      () => undefined,
-    ),
-  );
-  await Promise.race([ready, ended]);
-  return manager;
 }
 
 /** Follows all configs, for whoever waits for what one of them says. */

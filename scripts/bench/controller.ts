@@ -8,11 +8,10 @@ import { startInventory } from '../../mocks/inventory/server.ts';
 import { pathOfSelection } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { withoutPrefix } from '../../mocks/lab/start-cluster.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
-import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { approved, requestState } from '../../src/cluster/csr/signing-request.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
+import { clusterOf } from '../../test/kube/rig.ts';
 import { bundlePath } from '../bundle.ts';
 import { pageOf } from '../docs/markdown.ts';
 import { startRig } from '../rig.ts';
@@ -99,10 +98,7 @@ function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
 async function openControllerStage() {
   const rig = await startRig({ isAudited: true });
   const service = await startInventory({ cluster, hosts });
-  const bootstrapper = kubeCluster({
-    credentials: () => rig.kubeconfigFor({ user: askerOf(request('')) }),
-    ...{ clock: systemClock, random: systemRandom, emit: () => undefined },
-  });
+  const bootstrapper = clusterOf(await rig.kubeconfigFor({ user: askerOf(request('')) }));
   await fill(rig, bootstrapper);
   const done = (host: HostRecord): number | undefined =>
     service.requests.find(

@@ -3,7 +3,7 @@ import { codeCell, table } from '../docs/markdown.ts';
 type Unit = 's' | 'MiB' | '%' | 'requests per minute' | 'boots' | 'lists';
 
 /** What Bootwright needs, against a baseline that was measured in the same run. */
-export interface Measured {
+export interface Figure {
   readonly name: string;
   readonly unit: Unit;
   readonly measured: number;
@@ -11,19 +11,8 @@ export interface Measured {
   readonly baseline?: { readonly name: string; readonly measured: number } | undefined;
   /** The most that `measured` (or, with a baseline, the ratio) may be. */
   readonly bound: number;
-}
-
-/** One measured figure. */
-export interface Figure extends Measured {
   /** The command that shows it by itself. */
   readonly command: string;
-}
-
-/** What one group of measurements found. */
-export interface Findings {
-  readonly figures: readonly Measured[];
-  /** A section of `docs/performance.md` behind the table, in Markdown. */
-  readonly section?: string;
 }
 
 /** A figure as a row: its name and unit, what was measured, the most that may be, and the baseline. */
@@ -32,23 +21,25 @@ export type FigureRow = readonly [
   unit: Unit,
   measured: number,
   bound: number,
-  baseline?: Measured['baseline'],
+  baseline?: Figure['baseline'],
 ];
 
-/** What a group found, from a row for each figure. */
-export const found = (rows: readonly FigureRow[], section?: string): Findings => ({
-  figures: rows.map(([name, unit, measured, bound, baseline]) => ({
-    ...{ name, unit, measured, bound, baseline },
-  })),
-  ...(section === undefined ? {} : { section }),
-});
+/** What one group of measurements found. */
+export interface Findings {
+  readonly rows: readonly FigureRow[];
+  /** A section of `docs/performance.md` behind the table, in Markdown. */
+  readonly section: string;
+}
+
+/** What a group found. */
+export const found = (rows: readonly FigureRow[], section = ''): Findings => ({ rows, section });
 
 /** What is held against the bound: the ratio to the baseline, or the figure itself. */
-export const valueOf = ({ measured, baseline }: Measured): number =>
+export const valueOf = ({ measured, baseline }: Figure): number =>
   baseline === undefined ? measured : measured / baseline.measured;
 
 /** Whether a figure keeps its bound. */
-export const isWithin = (figure: Measured): boolean => valueOf(figure) <= figure.bound;
+export const isWithin = (figure: Figure): boolean => valueOf(figure) <= figure.bound;
 
 /** The smallest value that so many percent of the measurements do not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
@@ -62,12 +53,10 @@ export function renderTable(figures: readonly Figure[]): string {
     const { name, unit, measured, baseline, bound, command } = figure;
     const against =
       baseline === undefined ? '–' : `${baseline.name}: ${round(baseline.measured)} ${unit}`;
-    const value =
-      baseline === undefined ? `${round(measured)} ${unit}` : `× ${round(valueOf(figure))}`;
-    const limit = baseline === undefined ? `${bound} ${unit}` : `× ${bound}`;
-    const verdict = isWithin(figure) ? 'yes' : '**no**';
-    const own = [name, `${round(measured)} ${unit}`, against, value, limit, verdict];
-    return [...own, codeCell(command)];
+    const held = (value: number | string): string =>
+      baseline === undefined ? `${value} ${unit}` : `× ${value}`;
+    const limits = [held(round(valueOf(figure))), held(bound), isWithin(figure) ? 'yes' : '**no**'];
+    return [name, `${round(measured)} ${unit}`, against, ...limits, codeCell(command)];
   });
   return table(
     ['Figure', 'Measured', 'Baseline of the same run', 'Value', 'Bound', 'Kept', 'Command'],

@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -52,8 +52,8 @@ export async function measureLeaks(): Promise<Findings> {
 
 /** Refuses each token after its first use, so that the next one is looked for, and the same CA in another text. */
 async function rotations(): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'bootwright-leaks-'));
-  const { ca, key, cert } = makeCertificates(folder);
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-leaks-'));
+  const { ca, key, cert } = makeCertificates(folder.path);
   let rotation = 0;
   const server = createServer({ key, cert }, ({ headers }, response) => {
     const isNew = headers.authorization === `Bearer ${rotation}`;
@@ -89,7 +89,6 @@ async function rotations(): Promise<number> {
     await kube.close();
     server.closeAllConnections();
     server.close();
-    rmSync(folder, { recursive: true });
   }
 }
 

@@ -39,10 +39,11 @@ async function main(names: readonly string[]): Promise<number> {
   const texts: string[] = [];
   for (const [name, measure] of Object.entries(groups)) {
     if (names.length > 0 && !names.includes(name)) continue;
-    const findings = await measure();
+    const { rows, section } = await measure();
     const command = `npm run bench -- ${name}`;
-    figures.push(...findings.figures.map((figure) => ({ ...figure, command })));
-    if (findings.section !== undefined) texts.push(findings.section.trimEnd());
+    for (const [figure, unit, measured, bound, baseline] of rows)
+      figures.push({ name: figure, unit, measured, baseline, bound, command });
+    if (section !== '') texts.push(section.trimEnd());
   }
   const withValues = figures.map((figure) => ({
     ...figure,

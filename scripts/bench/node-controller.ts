@@ -1,8 +1,8 @@
 // Figures of the controller of pools; as a program: its work with so many nodes, as JSON.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build, type BuildOptions } from 'esbuild';
+import { build } from 'esbuild';
 import { type Followed, followed } from '../../src/adapters/kube/follow.ts';
 import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/cluster/kinds.ts';
 import { poolControllers } from '../../src/controllers/pools/controllers.ts';
@@ -51,19 +51,14 @@ const asTheProduct = ['--max-semi-space-size=1'];
 
 async function workOf(nodes: number): Promise<Work> {
   // As the product is, whose sources are not read by the program that runs.
-  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
-  const outfile = join(folder, 'run.mjs');
-  const entryPoints = [import.meta.filename];
-  const banner = { js: 'const require = (name) => process.getBuiltinModule(name);' };
-  const how: BuildOptions = {
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-  };
-  await build({ entryPoints, outfile, banner, ...how });
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-'));
+  const outfile = join(folder.path, 'run.mjs');
+  await build({
+    ...{ entryPoints: [import.meta.filename], outfile, bundle: true },
+    ...{ platform: 'node', format: 'esm', mainFields: ['module', 'main'] },
+    banner: { js: 'const require = (name) => process.getBuiltinModule(name);' },
+  });
   const { stderr } = await run([process.execPath, ...asTheProduct, outfile, `${nodes}`]);
-  await rm(folder, { recursive: true });
   return JSON.parse(stderr) as Work;
 }
 

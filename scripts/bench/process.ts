@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { nsenterOptions } from '../../mocks/host/programs.ts';
-import { openSingleHost } from '../../mocks/lab/single-host.ts';
+import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
 import { type Millis, minutes } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
 
@@ -24,7 +24,7 @@ export interface Watched {
   readonly forgetPeak: () => void;
   readonly ended: Promise<Finished>;
   /** Asks it to end, and waits until it has. */
-  readonly stop: () => Promise<unknown>;
+  readonly stop: () => Promise<void>;
 }
 
 type Argv = readonly [string, ...string[]];
@@ -47,9 +47,9 @@ export function start([program, ...args]: Argv, environment: NodeJS.ProcessEnv =
     peakMiB: () => peakMiBOf(pid),
     // See proc_pid_clear_refs(5).
     forgetPeak: () => writeFileSync(`/proc/${pid}/clear_refs`, '5'),
-    stop: () => {
+    stop: async () => {
       child.kill('SIGTERM');
-      return ended;
+      await ended;
     },
   };
 }
@@ -60,7 +60,8 @@ export const run = (argv: Argv): Promise<Finished> => start(argv).ended;
 /** Clock ticks of the kernel in a second, fixed on Linux as user space sees it. */
 const ticksPerSecond = 100;
 
-function cpuSecondsOf(pid: number): number {
+/** Processor time of a process and of its children that ended. */
+export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
@@ -77,7 +78,7 @@ export function peakMiBOf(pid: number | 'self'): number {
 export const writeSeconds = 20;
 
 /** Builds the host and starts the service; no master is done, so a worker waits for ever. */
-export async function openStage(role: 'master' | 'worker') {
+export async function openStage(role: SingleHostPlan['role']) {
   const host = await openSingleHost({
     role,
     isControlPlaneDone: false,
@@ -87,7 +88,8 @@ export async function openStage(role: 'master' | 'worker') {
   });
   return {
     host,
-    agent: () => start([bundlePath, ...host.words], host.environment),
+    agent: (words: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Watched =>
+      start([bundlePath, ...host.words, ...words], { ...host.environment, ...environment }),
     /** A command on the host, as the agent runs it, without the agent. */
     bare: (argv: readonly string[]): Watched =>
       start([host.nsenter, ...nsenterOptions, ...argv], host.environment),

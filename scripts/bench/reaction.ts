@@ -3,13 +3,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
-import { kubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
 import { type PollResult, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
 import { conditionOf } from '../../src/layering/api/cluster-object.ts';
 import { minutes } from '../../src/model/duration.ts';
 import { unitState, unitWatch } from '../../src/steps/host/systemd-unit.ts';
+import { clusterOf } from '../../test/kube/rig.ts';
 import { startRig } from '../rig.ts';
 import { type Findings, found, percentile } from './figure.ts';
 import { openStage, pause, secondsSince } from './process.ts';
@@ -21,12 +20,7 @@ const node = 'm0';
 export async function measureKubeReaction(): Promise<Findings> {
   await using rig = await startRig({ crds: [] });
   await rig.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
-  const kube = kubeCluster({
-    credentials: () => Promise.resolve(rig.kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    emit: () => undefined,
-  });
+  const kube = clusterOf(rig.kubeconfig);
   const stop = new AbortController();
   let heard: (mark: string) => void = () => undefined;
   const ended = kube.follow(
@@ -117,10 +111,8 @@ export async function measureLocalReaction(): Promise<Findings> {
   };
   const watch = unitWatch(host, [unit]);
   const ends = await timesOf(unitSamples, started, { within, watch, every: within });
-  const bare = {
-    name: 'one command by the stand-in of nsenter',
-    measured: percentile(commands, 50),
-  };
+  const measured = percentile(commands, 50);
+  const bare = { name: 'one command by the stand-in of nsenter', measured };
   return found([
     ['a file of the host to the end of the wait, 99 of 100', 's', percentile(files, 99), 0.05],
     ['a unit of the host to the end of the wait', 's', percentile(ends, 50), 3, bare],

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
@@ -18,16 +18,15 @@ const bareReport = `
 
 /** How soon help is printed, and how soon the service hears of the host. */
 export async function measureStartUp(): Promise<Findings> {
-  const root = await mkdtemp(join(tmpdir(), 'bootwright-bench-'));
+  using root = mkdtempDisposableSync(join(tmpdir(), 'bootwright-bench-'));
   const [bareHelp, help] = await medians(
     async () => (await run([process.execPath, '-e', '0'])).seconds,
     async () => (await run([bundlePath, '--help'])).seconds,
   );
   const [bareFirst, first] = await medians(
-    () => timeToRequest((url) => [process.execPath, '-e', bareReport, url], root),
-    () => timeToRequest((url) => [bundlePath, ...singleHostWords('master', url)], root),
+    () => timeToRequest((url) => [process.execPath, '-e', bareReport, url], root.path),
+    () => timeToRequest((url) => [bundlePath, ...singleHostWords('master', url)], root.path),
   );
-  await rm(root, { recursive: true });
   const same = { name: 'bare Node with the same request', measured: bareFirst };
   return found([
     ['`--help`', 's', help, 2, { name: 'bare Node', measured: bareHelp }],
@@ -40,18 +39,12 @@ async function medians(
   bare: () => Promise<number>,
   ours: () => Promise<number>,
 ): Promise<readonly [bare: number, ours: number]> {
-  const times: (readonly [number, number])[] = [];
-  for (let round = 0; round < rounds; round += 1) times.push([await bare(), await ours()]);
-  return [
-    percentile(
-      times.map(([time]) => time),
-      50,
-    ),
-    percentile(
-      times.map(([, time]) => time),
-      50,
-    ),
-  ];
+  const [bareTimes, ourTimes]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    bareTimes.push(await bare());
+    ourTimes.push(await ours());
+  }
+  return [percentile(bareTimes, 50), percentile(ourTimes, 50)];
 }
 
 async function timeToRequest(

@@ -1,7 +1,9 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { KubeUser } from '../../mocks/kube/pki.ts';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
+import type { AuditedRequest } from '../../mocks/kube/start.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
@@ -15,6 +17,8 @@ export interface Manager extends ServerControl {
   readonly inventory: { readonly port: number };
   /** What it serves to Prometheus. */
   readonly metrics: () => Promise<string>;
+  /** What it has asked the API server. */
+  readonly asked: () => Promise<readonly AuditedRequest[]>;
   /** What the API server has refused it. */
   readonly refused: () => Promise<readonly string[]>;
   /** What its cluster role allows and it has not done. */
@@ -27,14 +31,18 @@ interface ProviderRun {
   readonly installer?: string;
   /** Where hosts reach the inventory, unless it is the manager itself. */
   readonly inventoryUrl?: string;
+  /** How the program is run, unless from the sources. */
+  readonly program?: readonly string[];
+  /** Whom the API server takes it for, unless for its account. */
+  readonly as?: KubeUser;
 }
 
-const top = resolve(import.meta.dirname, '../..');
+const fromSources = [process.execPath, resolve(import.meta.dirname, '../../src/main.ts')];
 
 /** Starts the manager of a provider whose files are applied; arguments after those of its Deployment. */
 export async function startManager(
   { kube }: Pick<Management, 'kube'>,
-  { provider, installer = '', inventoryUrl }: ProviderRun,
+  { provider, installer = '', inventoryUrl, program = fromSources, as }: ProviderRun,
 ): Promise<Manager> {
   const namespace = `bootwright-${provider}-system`;
   const folder = join(kube.folder, provider);
@@ -44,7 +52,7 @@ export async function startManager(
   await copyFile(join(pki, 'serving.key'), join(folder, 'tls.key'));
   await copyFile(join(pki, 'ca.crt'), join(folder, 'ca.crt'));
   const kubeconfig = join(folder, 'kubeconfig');
-  const user = { namespace, serviceAccount: 'manager' };
+  const user = as ?? { namespace, serviceAccount: 'manager' };
   await writeFile(kubeconfig, await kube.kubeconfigFor({ user, server: kube.url }));
   const ports = {
     webhook: await freePort(),
@@ -58,8 +66,7 @@ export async function startManager(
     program: 'env',
     args: [
       `OPENSHIFT_INSTALL=${installer}`,
-      ...[process.execPath, join(top, 'src/main.ts'), 'capi', 'manager'],
-      ...['--controllers', provider, '--kubeconfig', kubeconfig],
+      ...[...program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig],
       ...['--webhook-address', at(ports.webhook), '--health-address', at(ports.health)],
       ...['--certificate-folder', folder, '--metrics', at(ports.metrics)],
       ...(provider === 'bootstrap'
@@ -73,9 +80,9 @@ export async function startManager(
     isReady: async () => (await fetch(`http://${at(ports.health)}/readyz`)).ok,
   });
   await control.start();
-  const asked = () => kube.audited(`system:serviceaccount:${namespace}:manager`);
+  const asked = () => kube.audited(as?.name ?? `system:serviceaccount:${namespace}:manager`);
   return {
-    ...{ ...control, provider },
+    ...{ ...control, provider, asked },
     inventory: { port: ports.inventory },
     webhook: { port: ports.webhook, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
     metrics: async () => (await fetch(`http://${at(ports.metrics)}/metrics`)).text(),
