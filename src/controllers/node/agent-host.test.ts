@@ -163,6 +163,7 @@ describe('a change that needs no reboot', () => {
   it.each<[what: string, sketch: Sketch, ran: string[], drains?: number]>([
     ['keys', { next: { keys: ['ssh-ed25519 A'] } }, []],
     ['the pull secret', { next: file('/var/lib/kubelet/config.json') }, []],
+    ['that of images', { next: file('/etc/mco/internal-registry-pull-secret.json') }, []],
     [
       'a key of images',
       { next: file('/etc/machine-config-daemon/no-reboot/containers-gpg.pub') },
@@ -444,17 +445,21 @@ describe('the units and files of a node', () => {
     expect(host.files.get('/etc/secret')?.mode).toBe(0o600);
   });
 
-  it('keep the certificates that others renew', async () => {
-    const ca = '/etc/kubernetes/kubelet-ca.crt';
-    const { annotate, annotations, host, settle } = agentNode({
-      old: { files: [configFile(ca, 'first'), configFile('/etc/x', 'old')] },
-    });
-    host.withFile(ca, 'renewed').withFile('/etc/x', 'old');
-    annotate({ desiredConfig: 'c2' });
-    await settle();
-    expect(annotations()['currentConfig']).toBe('c2');
-    expect([host.textOf(ca), host.textOf('/etc/x')]).toEqual(['renewed', undefined]);
-  });
+  it.each(['/etc/kubernetes/kubelet-ca.crt', '/etc/mco/internal-registry-pull-secret.json'])(
+    'keep what others renew: %s',
+    async (renewed) => {
+      const { annotate, annotations, host, settle } = agentNode({
+        old: { files: [configFile(renewed, 'first'), configFile('/etc/x', 'old')] },
+      });
+      host.withFile(renewed, 'renewed').withFile('/etc/x', 'old');
+      await settle();
+      expect(annotations()['state']).toBe('Done');
+      annotate({ desiredConfig: 'c2' });
+      await settle();
+      expect(annotations()['currentConfig']).toBe('c2');
+      expect([host.textOf(renewed), host.textOf('/etc/x')]).toEqual(['renewed', undefined]);
+    },
+  );
 
   it('have the certificates of a MachineConfig that brings others, renewed or not', async () => {
     const ca = '/etc/kubernetes/kubelet-ca.crt';

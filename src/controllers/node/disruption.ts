@@ -47,6 +47,7 @@ const registryUnit = 'iri-registry.service';
 const defaults: Policies = {
   files: new Map<string, readonly Action[]>([
     ['/var/lib/kubelet/config.json', none],
+    ['/etc/mco/internal-registry-pull-secret.json', none],
     ['/etc/kubernetes/kubelet-ca.crt', none],
     ['/etc/nmstate/openshift', none],
     ['/etc/machine-config-daemon/no-reboot/containers-gpg.pub', reloadCrio],

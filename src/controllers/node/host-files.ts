@@ -69,13 +69,17 @@ async function passwordFor(
   return hash === password ? {} : { password };
 }
 
-/** Certificates that a MachineConfig brings for the beginning, and that are renewed and left to others then. */
+/**
+ * Certificates and credentials that a MachineConfig brings for the beginning, and that are renewed and left to others then. The last
+ * is in MachineConfigs of OpenShift 4.14 to 4.16, and its tokens change (machine-config-operator, `getFilesToIgnore`).
+ */
 const isRenewed = (path: string): boolean =>
   path.startsWith('/etc/docker/certs.d/') || renewed.has(path);
 const renewed: ReadonlySet<string> = new Set([
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
   '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt',
+  '/etc/mco/internal-registry-pull-secret.json',
 ]);
 
 /** A file of a host: the sum of its bytes, its mode, and its owner by name and by number. */
