@@ -57,10 +57,19 @@ users:
 
   it.each<[string, object, string | undefined]>([
     ['a token', { token: 't' }, 'Bearer t'],
+    ['a token with a line break behind it', { token: 't\n' }, 'Bearer t'],
+    ['a token beside a program', { token: 't', exec: { command: 'aws' } }, 'Bearer t'],
     ['a name and a password', { username: 'a', password: 'b' }, `Basic ${base64('a:b')}`],
     ['nothing', {}, undefined],
   ])('authorizes by %s', (_, user, authorization) => {
     expect(readKubeconfig(kubeconfig({ user })).authorization?.reveal()).toBe(authorization);
+  });
+
+  it.each([
+    ['HTTPS://API.c.example:6443', 'https://api.c.example:6443'],
+    ['https://c.example/k8s/clusters/c-1/\n', 'https://c.example/k8s/clusters/c-1'],
+  ])('reaches %j at %s', (server, reached) => {
+    expect(readKubeconfig(kubeconfig({ cluster: { server } })).server).toBe(reached);
   });
 
   it('takes the name that the server proves, and whether it must', () => {
@@ -83,6 +92,11 @@ users:
     ['the file of a CA', kubeconfig({ cluster: { 'certificate-authority': '/ca' } })],
     ['the file of a key', kubeconfig({ user: { 'client-key': '/key' } })],
     ['the file of a token', kubeconfig({ user: { tokenFile: '/token' } })],
+    ['a password in the server', kubeconfig({ cluster: { server: 'https://u:secret-key@c' } })],
+    ['a program', kubeconfig({ user: { exec: { command: 'aws', args: ['secret-key'] } } })],
+    ['a provider', kubeconfig({ user: { 'auth-provider': { name: 'secret-key' } } })],
+    ['a token that no header carries', kubeconfig({ user: { token: 'secret-key\n€' } })],
+    ['a user that no header carries', kubeconfig({ user: { as: 'secret-key\r\nX: y' } })],
     ['the file of a token, as the client has it', kubeconfig({ user: { 'token-file': '/t' } })],
   ])('is refused with %s, and its text is not shown', (_, text) => {
     expect(() => readKubeconfig(text)).toThrow(

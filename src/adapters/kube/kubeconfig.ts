@@ -25,6 +25,8 @@ const User = z.object({
   username: text,
   password: text,
   as: text,
+  exec: z.unknown().optional(),
+  'auth-provider': z.unknown().optional(),
 });
 
 const Context = z.object({ cluster: z.string().min(1), user: text });
@@ -65,17 +67,18 @@ export interface ClusterAccess {
 export function readKubeconfig(text: string): ClusterAccess {
   const { cluster, user } = currentOf(parsed(text));
   refuseFiles({ ...cluster, ...user });
-  const server = cluster.server.replace(/\/$/, '');
-  if (!URL.canParse(server) || !/^https?:/.test(server)) {
+  const url = URL.parse(cluster.server.trim());
+  if (url === null || !/^https?:$/.test(url.protocol))
     throw bad('the server of its cluster is not a URL');
-  }
+  if (url.username + url.password !== '')
+    throw bad('the server of its cluster has a user in it; give username and password instead');
   const ca = cluster['certificate-authority-data'];
   const serverName = cluster['tls-server-name'];
   const certificate = user['client-certificate-data'];
   const key = user['client-key-data'];
   const authorization = authorizationOf(user);
   return {
-    server,
+    server: `${url.origin}${url.pathname.replace(/\/$/, '')}`,
     isInsecure: cluster['insecure-skip-tls-verify'] === true,
     ...(ca ? { ca: decode(ca) } : {}),
     ...(serverName ? { serverName } : {}),
@@ -117,10 +120,16 @@ function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void
   }
 }
 
-function authorizationOf({ token, username, password }: Current['user']): string | undefined {
-  if (token) return `Bearer ${token}`;
-  if (!username) return undefined;
-  return `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}`;
+function authorizationOf(user: Current['user']): string | undefined {
+  const { token, username, password, as } = user;
+  if (/[^\t -~\u0080-\u00ff]/.test(`${token?.trim() ?? ''}${as ?? ''}`))
+    throw bad('its token, or its user to act as, has a character that no HTTP header carries');
+  if (token) return `Bearer ${token.trim()}`;
+  if (username) return `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}`;
+  const program = (['exec', 'auth-provider'] as const).find((key) => user[key]);
+  if (program !== undefined && !user['client-certificate-data'])
+    throw bad(`its credentials come from a program (${program}), which is not run; embed a token`);
+  return undefined;
 }
 
 const decode = (data: string): string => Buffer.from(data, 'base64').toString('utf8');
