@@ -91,8 +91,17 @@ const onHost = (
   hosts: page.hosts.map((host) => (host.id === id ? change(host) : host)),
 });
 
-function afterStage(host: HostState, update: Of<'stage'>): HostState {
+const failed: ReadonlySet<string> = new Set(['error', 'cancelled']);
+
+/** A host that somebody reset begins again. */
+const begunAgain = (host: HostState, status: string): HostState =>
+  host.end?.isGood === false && failed.has(host.status) && status !== '' && !failed.has(status)
+    ? { ...host, steps: {}, stage: '', end: undefined, failure: undefined }
+    : host;
+
+function afterStage(before: HostState, update: Of<'stage'>): HostState {
   const { at, info, status, since = at } = update;
+  const host = begunAgain(before, status);
   const stage = short(update.stage);
   const known = { ...host, stage, stageInfo: short(info), status: short(status) };
   if (stage === '' || stage === host.stage) return known;

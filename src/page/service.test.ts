@@ -42,6 +42,18 @@ describe('a page of what the service has', () => {
     });
   });
 
+  it('follows a host that was reset after it failed', () => {
+    const [failed, reset] = [host({ status: 'error', statusInfo: 'disk' }), { status: 'known' }];
+    const known = host({ ...reset, stage: '', stageInfo: '' });
+    const at = (...hosts: readonly HostOverview[]) => page(...hosts.map((one) => cluster([one])));
+    expect(at(failed, known).hosts[0]).toMatchObject({ steps: {}, stage: '' });
+    expect(viewOf(at(failed, known, host()).hosts[0] as never)).toMatchObject({
+      ...{ tone: 'busy', word: 'Writing image to disk' },
+    });
+    const cancelled = host({ status: 'cancelled' });
+    expect(at(failed, cancelled, failed).hosts[0]?.failure?.message).toBe('disk');
+  });
+
   it('takes a time that is still to come for now', () => {
     const future = Date.UTC(9999, 11, 31);
     const installed = { status: 'installed', stage: 'Done', stageSince: future };
