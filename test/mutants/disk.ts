@@ -302,6 +302,11 @@ export const diskMutants: MutantsByFile = {
       to: 'void problem;',
     },
     {
+      means: 'a disk that says no size counts as erased',
+      from: 'if (disk.sizeBytes === 0)',
+      to: 'if (isUnformatted(disk))',
+    },
+    {
       means: 'a disk is erased that the kernel gives to nobody else',
       from: 'await waitUntilAlone(scope, target);',
       to: '',

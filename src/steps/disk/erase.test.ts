@@ -156,6 +156,19 @@ describe('disk/check-erase', () => {
     ).toMatchObject({ code });
   });
 
+  it('refuses a disk that says no size, as a broken one does', async () => {
+    const device = { ...sda, sizeBytes: 0 };
+    const { failure } = await check(
+      hostWith(() => device),
+      'S1',
+      { device },
+    );
+    expect(failure).toMatchObject({
+      code: 'disk.not-wiped',
+      message: expect.stringContaining('says no size') as string,
+    });
+  });
+
   it('refuses a disk that is read-only, one that is not formatted, and one of another name', async () => {
     const locked = { ...sda, isReadOnly: true };
     expect(
@@ -251,6 +264,13 @@ describe('disk/erase', () => {
     expect(notes.slice(1)).toEqual(
       [40, 80, 100].map((percent) => `info: ${percent} % of /dev/sda is erased`),
     );
+  });
+
+  it('is done although udev has events of other disks yet', async () => {
+    const host = hostWith(() => sda)
+      .on(['udevadm', rest])
+      .fails(1, 'Timed out for waiting the udev queue being empty.');
+    expect((await erased(host, sda)).method).toBe('zeros');
   });
 
   it('discards securely where the disk can', async () => {

@@ -82,9 +82,8 @@ export const checkErase = (confirm: string | undefined) =>
       }
       const disks = await readDisks(host, target, signal);
       const { disk } = disks;
-      if (isUnformatted(disk)) {
-        throw notWiped(disk, 'it is not formatted');
-      }
+      if (disk.sizeBytes === 0)
+        throw notWiped(disk, isUnformatted(disk) ? 'it is not formatted' : 'it says no size');
       for (const remark of await requireFree(scope, target, true)) note('info', remark);
       warnOfOthers(scope, { ...disks, emptied: [] });
       const [strongest] = await nvmeErasures(scope, target);
@@ -145,7 +144,8 @@ export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
         // A device that can have no partitions has no table to read again.
         accept: [0, 1],
       });
-      await host.exec(settleArgv, { signal, limit: minutes(1) });
+      // 1: events of whatever disk are not handled in time.
+      await host.exec(settleArgv, { signal, limit: minutes(1), accept: [0, 1] });
       const { stdout } = await host.exec(wipefsListArgv(disk.path), { signal, limit: minutes(1) });
       if (stdout.trim() !== '') throw notWiped(disk, `it still has ${stdout.trim()}`);
       report({ disk, method });
