@@ -202,7 +202,7 @@ export function rivalsOf(
   if (name === undefined) return [];
   const disks = roots.map((root) => multipathOver(root) ?? root);
   return [...new Map(disks.map((disk) => [disk.kname, disk])).values()].filter(
-    (other) => !isRelated(roots, device, other) && fitsToo(name, device, other),
+    (other) => fitsToo(name, device, other) && !isRelated(roots, device, other),
   );
 }
 
