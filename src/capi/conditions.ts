@@ -70,6 +70,7 @@ export const isConditionTrue = (
 
 const start = 'delete the Cluster and start again';
 const secret = 'make the Secret that the message names, in the namespace of the Cluster';
+const refused = 'the message is that of the API server; correct what it refuses';
 const config = 'change the config of the host, or what it was made from';
 const names =
   'correct the names in DHCP, the infrastructure or nodeRegistration.name; the hosts continue then';
@@ -85,7 +86,8 @@ const failureHints: Readonly<Record<string, string>> = {
   TemplateNotFound: `make the template that the control plane refers to, or ${start}`,
   TemplateKindNotFound: `install the infrastructure provider, or ${start}`,
   TemplateForbidden: 'give the ServiceAccount of the provider the rights that the message names',
-  CreationFailed: 'the message is that of the API server; correct what it refuses',
+  CreationFailed: refused,
+  SecretFailed: refused,
   SecretNameTaken: 'remove the Secret that the message names',
   InstallerFailed: 'read the log of the Job; change the inputs, or remove the Job',
   ManifestsDiscarded: 'change the manifests: the installer has not taken all of them',
@@ -99,7 +101,6 @@ const failureHints: Readonly<Record<string, string>> = {
   TimedOut: `look at the host that the message names; ${start}`,
   HostInstallationFailed: 'see the host that the message names',
   APIUnreachable: 'check the control plane, and the way to its API from the management cluster',
-  SecretFailed: secret,
   PullSecretNotFound: secret,
   NetworkSecretNotFound: secret,
   NetworkSecretInvalid: 'correct the keyfiles of the Secret that the message names',

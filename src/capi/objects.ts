@@ -78,7 +78,7 @@ export async function createOnce(
 ): Promise<boolean> {
   const { namespace } = object.metadata;
   try {
-    await kube.create({ kind, namespace }, object, signal);
+    await kube.create({ kind, namespace, denials: 'final' }, object, signal);
     return true;
   } catch (error) {
     if (!isConflict(error)) throw error;

@@ -63,6 +63,10 @@ export const kubeFailure = failuresOf(kubeFailures);
 export const isForbidden = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.denied' && error.context['status'] === 403;
 
+/** Whether the API server refuses an object that is to be made: by what it is, or by a quota or a role. */
+export const isRefused = (error: unknown): error is AgentError =>
+  isForbidden(error) || (error instanceof AgentError && error.code === 'kube.invalid');
+
 /** Whether there is another object of a name, or one has changed since it was read (409). */
 export const isConflict = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.conflict';

@@ -90,8 +90,8 @@ export interface ApplyOptions {
   readonly force?: boolean;
 }
 
-/** How an object is read. */
-export interface GetOptions {
+/** How something is asked. */
+export interface CallOptions {
   /** `final`: what the API server forbids (403) fails at once, for who says so and asks again later. */
   readonly denials?: 'final';
 }
@@ -108,7 +108,7 @@ export interface Kube {
   readonly get: (
     ref: KubeRef,
     signal: AbortSignal,
-    options?: GetOptions,
+    options?: CallOptions,
   ) => Promise<KubeObject | undefined>;
   /** In the order of their names; none of a kind that is not served yet. */
   readonly list: (selection: KubeSelection, signal: AbortSignal) => Promise<readonly KubeObject[]>;
@@ -142,7 +142,7 @@ export interface Kube {
    * @throws AgentError `kube.conflict` when there is another of that name, `kube.invalid`
    */
   readonly create: (
-    selection: Pick<KubeSelection, 'kind' | 'namespace'>,
+    selection: Pick<KubeSelection, 'kind' | 'namespace'> & CallOptions,
     object: KubeObject,
     signal: AbortSignal,
   ) => Promise<KubeObject>;

@@ -6,7 +6,7 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { isForbidden, kubeFailure } from '../../ports/kube-failures.ts';
-import type { GetOptions } from '../../ports/kube.ts';
+import type { CallOptions } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
 
 /** What calls and followers work with. */
@@ -15,8 +15,8 @@ export interface Cluster {
   readonly clock: Clock;
   readonly random: Random;
   readonly health: Health;
-  /** As for `Kube.get`. */
-  readonly denials?: GetOptions['denials'];
+  /** As `CallOptions` say. */
+  readonly denials?: CallOptions['denials'];
 }
 
 /** A call gives up after this time. */

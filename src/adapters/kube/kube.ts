@@ -94,7 +94,8 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
         path: objectPath(ref, subresource),
         body: { type: patchTypes[type], text: JSON.stringify(body) },
       }),
-    create: (into, object, signal) => create(cluster, { into, object }, signal),
+    create: ({ kind, namespace, ...options }, object, signal) =>
+      create({ ...cluster, ...options }, { into: { kind, namespace }, object }, signal),
     replace: (ref, object, { subresource, signal }) =>
       write(cluster, signal, {
         method: 'PUT',

@@ -15,6 +15,7 @@ import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../api.ts';
 import { findCondition } from '../conditions.ts';
 
@@ -83,6 +84,28 @@ describe('the bootstrap provider', () => {
     expect(agent?.metadata.labels).toMatchObject({ 'bootwright.io/agent-token': '' });
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
     expect(JSON.stringify(config)).not.toContain(textIn(agent, 'token'));
+  });
+
+  it('says why the API server takes no Secret, and tries again', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    const { create } = kube;
+    const refusal = kubeFailure('kube.denied', 'exceeded quota: secrets', {
+      context: { status: 403 },
+    });
+    const refusing: FakeKube['create'] = ({ denials }) =>
+      denials === 'final' ? Promise.reject(refusal) : Promise.resolve({} as KubeObject);
+    Object.assign(kube, { create: refusing });
+    const { clock } = await provider(kube);
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('SecretFailed');
+    expect(findCondition(configOf(kube, 'w0').status?.conditions, 'Ready')?.message).toContain(
+      'exceeded quota',
+    );
+    Object.assign(kube, { create });
+    await clock.advance(seconds(10));
+    await settle(60);
+    expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
   });
 
   it('keeps a master waiting until the files of the installer are there', async () => {

@@ -6,6 +6,7 @@ import { AgentError } from '../../model/failure.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isRefused } from '../../ports/kube-failures.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Emit, type Note, notesOf } from '../../engine/events.ts';
 import type { Controller } from '../../reconcile/manager.ts';
@@ -253,10 +254,15 @@ async function prepare(
   if (existing !== undefined && isProvisioned(machine)) return { name };
   if (!hasInfrastructure(cluster))
     return { reason: 'WaitingForClusterInfrastructure', message: '' };
-  const value = specVerdict(config.spec) ?? (await valueOf(scope, view, signal));
-  if (typeof value !== 'string') return value;
-  await ensureData(scope.kube, { view, existing, value }, signal);
-  return { name };
+  try {
+    const value = specVerdict(config.spec) ?? (await valueOf(scope, view, signal));
+    if (typeof value !== 'string') return value;
+    await ensureData(scope.kube, { view, existing, value }, signal);
+    return { name };
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return { reason: 'SecretFailed', message: error.message };
+  }
 }
 
 /** Whether the infrastructure of a Cluster, or of a Machine, is there. */
@@ -339,7 +345,8 @@ async function ensureToken(
   const token = Buffer.from(random.bytes(32)).toString('base64url');
   const labels = { [ownNames.agentToken]: '' };
   const data = { [tokenKeys.token]: token, [tokenKeys.hash]: hashOfToken(token) };
-  await kube.create(ref, secretFor(view, { name, type: 'Opaque', labels }, data), signal);
+  const secret = secretFor(view, { name, type: 'Opaque', labels }, data);
+  await kube.create({ ...ref, denials: 'final' }, secret, signal);
   return token;
 }
 
@@ -359,7 +366,8 @@ async function ensureData(
   // Infrastructure providers read by the second key what kind of data it is (Cluster API, kubeadm's provider).
   const data = { value, format: 'ignition' };
   if (existing === undefined) {
-    await kube.create(ref, secretFor(view, { name, type: capiNames.secretType }, data), signal);
+    const secret = secretFor(view, { name, type: capiNames.secretType }, data);
+    await kube.create({ ...ref, denials: 'final' }, secret, signal);
   } else if (secretValue(existing, 'value') !== value) {
     await kube.patch(ref, patchOf(existing, { data: secretData(data) }), signal);
   }

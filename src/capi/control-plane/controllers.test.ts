@@ -154,6 +154,21 @@ describe('a control plane of three', () => {
     await end();
   });
 
+  it('says that its files are refused, and makes them once', async () => {
+    const { kube, installer, pass, end } = atWork();
+    const { create } = kube;
+    const refusing: FakeKube['create'] = (selection, object, ...rest) =>
+      object.metadata.name === 'demo-install-assets'
+        ? Promise.reject(kubeFailure('kube.invalid', 'must be no more than 253 bytes'))
+        : create(selection, object, ...rest);
+    Object.assign(kube, { create: refusing });
+    await pass(seconds(60));
+    expect(conditionIn(kube, 'AssetsGenerated')).toBe('False CreationFailed');
+    expect(JSON.stringify(controlPlaneIn(kube)?.status?.conditions)).toContain('253 bytes');
+    expect(installer.runs).toHaveLength(1);
+    await end();
+  });
+
   it('is initialized when the API of its cluster answers, and available when its bootstrap is complete', async () => {
     const { kube, guest, pass, end } = atWork();
     await pass();

@@ -40,7 +40,7 @@ import { isMarked } from './remediate.ts';
 import { renewController } from './kubeconfig.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo } from '../objects.ts';
-import { isConflict } from '../../ports/kube-failures.ts';
+import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
 interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
@@ -164,10 +164,11 @@ function withFailure(
 ): Findings {
   if (failure === undefined) return findings;
   const { code, message } = failure;
-  const isRefused = code === 'kube.invalid' || code.startsWith('control-plane.');
   const isMissing = view.machines.length < (view.controlPlane.spec.replicas ?? 3);
-  const isDelayed = isMissing && ['kube.failed', 'kube.denied'].includes(code);
-  if (!isRefused && !isDelayed) return findings;
+  const isOwn = code === 'kube.invalid' || code.startsWith('control-plane.');
+  // What a cluster that is installed forbids is none of these.
+  const isRefused = isOwn || (isMissing && isForbidden(failure));
+  if (!isRefused && !(code === 'kube.failed' && isMissing)) return findings;
   return {
     ...findings,
     template: wrong(isRefused ? 'CreationFailed' : 'CreationDelayed', message),
@@ -273,6 +274,8 @@ async function guestOf(
 const failureReasons: Readonly<Record<string, string>> = {
   'installer.manifests-discarded': 'ManifestsDiscarded',
   'installer.incomplete': 'ManifestsIncomplete',
+  'kube.denied': 'CreationFailed',
+  'kube.invalid': 'CreationFailed',
 };
 
 /** Writes what has changed of the status, on what is read after its own actions; false where another writer was quicker. */

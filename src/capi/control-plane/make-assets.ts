@@ -27,7 +27,7 @@ import { ownerOf } from './machines.ts';
 import { type ControlPlaneScope, readTemplate } from './perform.ts';
 import { removeJobs, stepByJobs } from './installer-jobs.ts';
 import { isControlledBy, placed, refOf, secretData } from '../objects.ts';
-import { isConflict } from '../../ports/kube-failures.ts';
+import { isConflict, isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 
 /** A run of the installer that failed, by the hash of what it was given. */
@@ -85,8 +85,8 @@ export function assetsController(
         if (isConflict(error)) return {};
         const failure = asAgentError(error);
         const { code, isFinal } = failure;
-        if (!code.startsWith('installer.')) throw error;
-        scope.installerEnded?.('failed');
+        if (code.startsWith('installer.')) scope.installerEnded?.('failed');
+        else if (!isRefused(error)) throw error;
         board.failures.set(key, { hash: given.hash, error: failure });
         board.changed(key);
         if (!isFinal) throw error;
@@ -142,7 +142,7 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
     ...{ cluster: view.cluster.metadata.name, images: mco === undefined ? {} : { mco } },
   };
   const secret = assetsSecret(files, owner, clock.now());
-  await kube.create({ kind: secrets, namespace }, secret, signal);
+  await kube.create({ kind: secrets, namespace, denials: 'final' }, secret, signal);
   installerEnded?.('made');
   note('info', `the files of control plane ${namespace}/${name} are made`, { hash: given.hash });
   return {};
