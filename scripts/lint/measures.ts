@@ -18,9 +18,9 @@ export interface RoomSize {
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
-  adapters: [58, 9_316],
+  adapters: [58, 9_261],
   capi: [33, 8_264],
-  cli: [59, 9_923],
+  cli: [59, 9_893],
   cluster: [18, 2_357],
   config: [19, 2_813],
   controllers: [48, 8_626],
@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_061],
   reporting: [7, 1_100],
   roles: [9, 433],
-  steps: [105, 18_291],
+  steps: [105, 18_259],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

@@ -85,6 +85,11 @@ export class ProgramCommand extends Command {
     return this.allowUnknownOption().allowExcessArguments();
   }
 
+  /** Takes an option that it cannot do without. */
+  needs(flags: string, summary: string): this {
+    return this.requiredOption(flags, `${summary}; required`);
+  }
+
   ends(exitCodes: Readonly<Record<number, string>>): this {
     Object.assign(this.exitCodes, exitCodes);
     return this;
@@ -296,9 +301,11 @@ export const pageOutput = (
 export const format = (...forms: readonly [string, ...string[]]): Option =>
   new Option('--format <FORMAT>', 'output format').choices(forms).default(forms[0]);
 
-/** An option that a command needs. */
-export const requiredOption = (flags: string, summary: string): Option =>
-  new Option(flags, `${summary}; required`).makeOptionMandatory();
+/** The option that names a management cluster. */
+export const ofManagement = [
+  '--kubeconfig <FILE>',
+  'kubeconfig of the management cluster; default: the service account of the pod',
+] as const;
 
 /** Of the programs that run in a pod. */
 export const inPod = (command: ProgramCommand): ProgramCommand =>

@@ -8,7 +8,7 @@ import { renderDuration } from '../model/duration.ts';
 import { stepsInJournal } from '../reporting/run-history.ts';
 import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
-import { print } from './messages.ts';
+import { jsonText, print } from './messages.ts';
 
 /**
  * Shows what an earlier run did.
@@ -55,7 +55,7 @@ export function renderJournalText({ header, entries }: ReadJournal): string {
 export function renderJournalJson({ header, entries }: ReadJournal): string {
   const { role, version, fingerprint, bootId } = header;
   const steps = journalledSteps(entries);
-  return `${JSON.stringify({ v: 1, role, version, fingerprint, bootId, steps }, null, 2)}\n`;
+  return jsonText({ v: 1, role, version, fingerprint, bootId, steps });
 }
 
 const headerLine = ({ role, version, bootId, fingerprint }: JournalHeader): string =>

@@ -144,10 +144,11 @@ export const printError = (text: string): void => {
   outputStream('stderr').write(plainText(text, Infinity));
 };
 
+/** A document for programs. */
+export const jsonText = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
 /** Prints a document for programs. */
-export const printJson = (value: unknown): void => {
-  print(`${JSON.stringify(value, undefined, 2)}\n`);
-};
+export const printJson = (value: unknown): void => print(jsonText(value));
 
 /** A text in quotes, as a shell takes it for one word whatever is in it. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -10,7 +10,7 @@ import type { OsSnapshot } from '../steps/os/step.ts';
 import { checkRequest } from '../steps/os/check-image.ts';
 import type { NodeRequest } from '../steps/os/step.ts';
 import { readHost } from '../steps/os/read-host.ts';
-import { print } from './messages.ts';
+import { jsonText, print } from './messages.ts';
 import { printWaiting } from './waiting.ts';
 import { withoutJournal } from './run-context.ts';
 
@@ -105,11 +105,7 @@ export function renderStatusText({ driver, reason, status, commandLine }: OsSnap
 
 /** The same for programs. Fields are added in later versions, none is taken away. */
 export const renderStatusJson = ({ driver, reason, status, commandLine }: OsSnapshot): string =>
-  `${JSON.stringify(
-    { driver, reason, ...status, kernelArguments: argumentsIn(commandLine) },
-    undefined,
-    2,
-  )}\n`;
+  jsonText({ driver, reason, ...status, kernelArguments: argumentsIn(commandLine) });
 
 const named = ({
   booted,

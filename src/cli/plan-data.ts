@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Plan, PlannedStep } from '../engine/describe.ts';
 import { stages } from '../model/stage.ts';
+import { jsonText } from './messages.ts';
 import { everyStep } from './plan-text.ts';
 
 const PlannedStep = z.strictObject({
@@ -46,8 +47,7 @@ export const PlanDocument = z.strictObject({
 export type PlanDocument = z.infer<typeof PlanDocument>;
 
 /** A plan for programs. */
-export const renderPlanJson = (plan: Plan): string =>
-  `${JSON.stringify({ v: 1, ...plan }, null, 2)}\n`;
+export const renderPlanJson = (plan: Plan): string => jsonText({ v: 1, ...plan });
 
 /** A plan as a graph for Graphviz: solid lines are the order, dashed ones the facts. */
 export function renderPlanDot(plan: Plan): string {

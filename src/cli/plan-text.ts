@@ -68,7 +68,7 @@ function textOfStep(step: PlannedStep, width: number): readonly string[] {
 const factWidth = 82;
 
 function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
-  const rerun = renderRerun(step);
+  const rerun = rerunWords[step.rerun];
   const programs = programsBeside(step);
   return [
     ...(step.stage === undefined ? [] : [['reports', step.stage] as const]),
@@ -157,26 +157,20 @@ const programsBeside = ({ commands, programs }: PlannedStep): readonly string[] 
 export const renderBounds = ({ limit, attempts }: PlannedStep): string =>
   `at most ${renderDuration(limit)}${attempts > 1 ? `, tried up to ${attempts} times` : ''}`;
 
+/** What happens to a step when an earlier run stopped inside it; undefined: it runs again. */
 const rerunWords = {
   safe: undefined,
   probe: 'checks first whether it is done',
   always: 'runs again',
 } as const;
 
-/** What happens to a step when an earlier run stopped inside it; undefined: it runs again. */
-export const renderRerun = ({ rerun }: PlannedStep): string | undefined => rerunWords[rerun];
-
-/** The steps of the main line, lanes one after the other. */
-const mainSteps = ({ items }: Plan): readonly PlannedStep[] =>
-  items.flatMap((item) =>
+/** Every step of a plan, lanes one after the other. */
+export const everyStep = ({ items, follow, always }: Plan): readonly PlannedStep[] => [
+  ...items.flatMap((item) =>
     item.kind === 'step' ? [item.step] : item.lanes.flatMap(({ steps }) => steps),
-  );
-
-/** Every step of a plan. */
-export const everyStep = (plan: Plan): readonly PlannedStep[] => [
-  ...mainSteps(plan),
-  ...plan.follow,
-  ...plan.always,
+  ),
+  ...follow,
+  ...always,
 ];
 
 /** How many steps there are, how many are skipped and how many destroy data, in one sentence. */

@@ -230,7 +230,7 @@ export const reportingMutants: MutantsByFile = {
   'src/cli/logs/collect-ssh.ts': [
     {
       means: 'an option of ssh is taken for a host',
-      from: String.raw`/^\w[\w.:%-]*$/`,
+      from: String.raw`/^[\w:][\w.:%-]*$/`,
       to: String.raw`/^[\w.:%=-]+$/`,
     },
     {

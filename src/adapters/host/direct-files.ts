@@ -94,7 +94,7 @@ async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
 }
 
 /** As many links as the kernel follows. */
-const mostLinks = 40;
+export const mostLinks = 40;
 
 /**
  * The path with every link followed as the host follows them: an absolute link stays below `root`.
@@ -103,37 +103,43 @@ const mostLinks = 40;
 export async function realPathDirect(root: string, path: string): Promise<string | undefined> {
   let links = 0;
   let done = '/';
-  let left = parts(path);
+  let left = namesIn(path);
   while (left.length > 0) {
     const [name = '', ...further] = left;
     const next = resolve(done, name);
-    const at = directPath(root, next) ?? join(root, next);
-    const target = await linkTarget(at);
-    if (target === undefined) return undefined;
-    if (target === '') {
+    const found = await entryAt(directPath(root, next) ?? join(root, next));
+    if (found.kind === 'nothing') return undefined;
+    if (found.kind !== 'link') {
       done = next;
       left = further;
       continue;
     }
     links += 1;
     if (links > mostLinks) return undefined;
-    left = [...parts(resolve(done, target)), ...further];
+    left = [...namesIn(resolve(done, found.target)), ...further];
     done = '/';
   }
   return done;
 }
 
-const parts = (path: string): string[] =>
+/** The names on the way to a path. */
+export const namesIn = (path: string): readonly string[] =>
   normalize(path)
     .split('/')
-    .filter((part) => part !== '');
+    .filter((name) => name !== '');
 
-/** Target of a link, an empty word for what is no link, undefined for what is not there. */
-async function linkTarget(at: string): Promise<string | undefined> {
+type Entry =
+  | { readonly kind: 'nothing' | 'directory' | 'file' }
+  | { readonly kind: 'link'; readonly target: string };
+
+/** What is at a place; a link is not followed. */
+export async function entryAt(at: string): Promise<Entry> {
   try {
-    return (await lstat(at)).isSymbolicLink() ? await readlink(at) : '';
+    const found = await lstat(at);
+    if (found.isSymbolicLink()) return { kind: 'link', target: await readlink(at) };
+    return { kind: found.isDirectory() ? 'directory' : 'file' };
   } catch {
-    return undefined;
+    return { kind: 'nothing' };
   }
 }
 

@@ -36,26 +36,9 @@ export interface DryWorld {
 
 /** Programs that would change the host, or look for what a load test has not. */
 const needless: ReadonlySet<string> = new Set([
-  'dd',
-  'wipefs',
-  'sgdisk',
-  'blkdiscard',
-  'nvme',
-  'vgs',
-  'vgchange',
-  'vgremove',
-  'pvs',
-  'pvremove',
-  'dmsetup',
-  'mdadm',
-  'swapoff',
-  'umount',
-  'mount',
-  'find',
-  'udevadm',
-  'partprobe',
-  'bootlist',
-  'efibootmgr',
+  ...['dd', 'wipefs', 'sgdisk', 'blkdiscard', 'nvme', 'udevadm', 'partprobe'],
+  ...['vgs', 'vgchange', 'vgremove', 'pvs', 'pvremove', 'dmsetup', 'mdadm'],
+  ...['swapoff', 'umount', 'mount', 'find', 'bootlist', 'efibootmgr'],
 ]);
 
 /** Verbs of systemctl that change something; its questions are asked for real. */

@@ -195,19 +195,14 @@ export async function realPathOnHost(
   return result.exitCode === 0 ? result.stdout.trimEnd() : undefined;
 }
 
-/** What tells one state of a path from another: which file it leads to, its size and its times. */
-const statArgv = (paths: readonly string[]): readonly string[] => [
-  ...['stat', '--dereference', '--format=%n %d %i %f %s %.Y %.Z', '--'],
-  ...paths,
-];
-
-/** The state of each path that is there, as text to be compared. */
+/** The state of each path that is there, as text to be compared: which file it leads to, its size and its times. */
 async function statesOnHost(
   run: RunOnHost,
   paths: readonly string[],
   signal: AbortSignal,
 ): Promise<string> {
-  return (await run(statArgv(paths), { signal, limit, accept: [0, 1] })).stdout;
+  const argv = ['stat', '--dereference', '--format=%n %d %i %f %s %.Y %.Z', '--', ...paths];
+  return (await run(argv, { signal, limit, accept: [0, 1] })).stdout;
 }
 
 /** Removes a file that only the host sees. */

@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { lstat, readlink } from 'node:fs/promises';
-import { basename, join, normalize, resolve } from 'node:path/posix';
+import { basename, join, resolve } from 'node:path/posix';
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { Millis } from '../../model/duration.ts';
+import { entryAt, mostLinks, namesIn } from './direct-files.ts';
 
 /** How changes of files become known. */
 export interface WatchedHost {
@@ -122,9 +122,6 @@ interface Post {
 /** Stands for every name in a directory. */
 const every = '';
 
-/** As many links as the kernel follows. */
-const mostLinks = 40;
-
 /** Watches directories by inotify; `notify` is called for each event that may matter. */
 function filePosts(files: SeenFiles, notify: () => void): FilePosts {
   const posts = new Map<string, Post>();
@@ -206,7 +203,7 @@ async function walk(
   };
   let links = 0;
   let done = '/';
-  let left = namesOf(path);
+  let left = namesIn(path);
   for (;;) {
     const [name, ...further] = left;
     if (name === undefined) return arrive(done);
@@ -219,7 +216,7 @@ async function walk(
     if (found.kind === 'link') {
       links += 1;
       if (links > mostLinks) return undefined;
-      left = [...namesOf(resolve(done, found.target)), ...further];
+      left = [...namesIn(resolve(done, found.target)), ...further];
       done = '/';
     } else {
       left = further;
@@ -230,22 +227,3 @@ async function walk(
 
 const isDirectory = async (at: string): Promise<boolean> =>
   (await entryAt(at)).kind === 'directory';
-
-const namesOf = (path: string): readonly string[] =>
-  normalize(path)
-    .split('/')
-    .filter((name) => name !== '');
-
-type Entry =
-  | { readonly kind: 'nothing' | 'directory' | 'file' }
-  | { readonly kind: 'link'; readonly target: string };
-
-async function entryAt(at: string): Promise<Entry> {
-  try {
-    const found = await lstat(at);
-    if (found.isSymbolicLink()) return { kind: 'link', target: await readlink(at) };
-    return { kind: found.isDirectory() ? 'directory' : 'file' };
-  } catch {
-    return { kind: 'nothing' };
-  }
-}

@@ -168,12 +168,7 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
   const cluster = `clusters/${id(options.clusterId)}`;
   const file = (name: string, signal: AbortSignal) =>
     client.download(
-      {
-        method: 'GET',
-        path: `${cluster}/downloads/files`,
-        query: { file_name: name },
-        hasRequestId: true,
-      },
+      { ...get(`${cluster}/downloads/files`, { file_name: name }), hasRequestId: true },
       signal,
     );
   const allHosts = async (signal: AbortSignal): Promise<readonly InventoryHost[]> => {

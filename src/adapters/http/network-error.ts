@@ -19,21 +19,9 @@ export interface NetworkError {
 }
 
 const passingCodes: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EAI_AGAIN',
-  'EMFILE',
-  'ENFILE',
-  'CONNECT_TIMEOUT',
-  'HEADERS_TIMEOUT',
-  'BODY_TIMEOUT',
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'EAI_AGAIN'],
+  ...['EMFILE', 'ENFILE', 'CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'BODY_TIMEOUT'],
 ]);
 
 /** The client's own codes, by the names that journals and logs have had from the beginning. */

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import {
   inPod,
+  ofManagement,
   podEnvironment,
   type ProgramCommand,
   proxyEnvironment,
-  requiredOption,
 } from '../command.ts';
 
 /** The providers of Cluster API, and what installs by them. */
@@ -16,9 +16,7 @@ export function addCapi(capi: ProgramCommand): void {
       'Run by a deployment for each provider. Of a flag that is given twice the last one counts. It ends by a signal only; the next run continues.',
     ),
   )
-    .addOption(
-      requiredOption('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma'),
-    )
+    .needs('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma')
     .option('--namespace <NAME>', 'work in one namespace; default: in all')
     .option(
       '--webhook-address <ADDR>',
@@ -41,12 +39,12 @@ export function addCapi(capi: ProgramCommand): void {
       'in a Job: keep what the installer made as a Secret',
       'Run behind the installer of the release, by the manager alone.',
     )
-    .addOption(requiredOption('--folder <DIRECTORY>', 'folder of the installer'))
-    .addOption(requiredOption('--namespace <NAME>', 'namespace of the control plane'))
-    .addOption(requiredOption('--cluster <NAME>', 'name of the Cluster'))
-    .addOption(requiredOption('--control-plane <NAME>', 'name of the control plane'))
-    .addOption(requiredOption('--uid <UID>', 'its uid'))
-    .addOption(requiredOption('--inputs-hash <HASH>', 'of what the files were made of'))
+    .needs('--folder <DIRECTORY>', 'folder of the installer')
+    .needs('--namespace <NAME>', 'namespace of the control plane')
+    .needs('--cluster <NAME>', 'name of the Cluster')
+    .needs('--control-plane <NAME>', 'name of the control plane')
+    .needs('--uid <UID>', 'its uid')
+    .needs('--inputs-hash <HASH>', 'of what the files were made of')
     .option('--machine-network <CIDR...>', 'networks of machines in the install-config')
     .option('--mco-image <IMAGE>', 'machine-config-operator of the release')
     .option('--coreos-image <IMAGE>', 'CoreOS of the release as a container')
@@ -68,11 +66,9 @@ function addCapiInstall(capi: ProgramCommand): void {
       'Reads install-config.yaml, or the state that the installer has left, and writes numbered files to infrastructure-manifests. A file that is there stays.',
     )
     .addOption(installFolder())
-    .addOption(requiredOption('--release-image <PULLSPEC>', 'release image, by its digest'))
-    .addOption(
-      requiredOption('--openshift-version <VERSION>', 'version of that release, as 4.20.0'),
-    )
-    .addOption(requiredOption('--agent-image <PULLSPEC>', 'image of this program for the hosts'))
+    .needs('--release-image <PULLSPEC>', 'release image, by its digest')
+    .needs('--openshift-version <VERSION>', 'version of that release, as 4.20.0')
+    .needs('--agent-image <PULLSPEC>', 'image of this program for the hosts')
     .addOption(
       new Option(
         '--platform <NAME>',
@@ -101,7 +97,7 @@ function addCapiInstall(capi: ProgramCommand): void {
       'Wraps manifests, openshift, install-config and state into Secrets and applies them with infrastructure-manifests, in order. What somebody else has changed in the cluster stops it.',
     )
     .addOption(installFolder())
-    .addOption(requiredOption('--kubeconfig <FILE>', 'kubeconfig of the management cluster'))
+    .needs('--kubeconfig <FILE>', 'kubeconfig of the management cluster')
     .option('--check', 'only check the files')
     .reads(proxyEnvironment)
     .ends({
@@ -148,9 +144,6 @@ function addCapiFollow(capi: ProgramCommand): void {
 /** Options of a command about one Cluster. */
 const ofCluster = (command: ProgramCommand): ProgramCommand =>
   command
-    .addOption(requiredOption('--cluster <NAMESPACE/NAME>', 'the Cluster'))
-    .option(
-      '--kubeconfig <FILE>',
-      'kubeconfig of the management cluster; default: the service account of the pod',
-    )
+    .needs('--cluster <NAMESPACE/NAME>', 'the Cluster')
+    .option(...ofManagement)
     .reads(proxyEnvironment);

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import type { Environment } from '../../config/environment.ts';
 import { buildSettings } from '../../layering/api/machine-config.ts';
 import { builtFrom, builtFromLabel, planBuild } from '../../layering/build/build-plan.ts';
 import { repositoryOf, withDigest } from '../../lib/image-name.ts';
@@ -11,7 +10,7 @@ import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/pub
 import { print, printJson } from '../messages.ts';
 import { untilStopped } from '../stop-signal.ts';
 import { type BuildFiles, readBuildFiles } from './files.ts';
-import { type ImagePlace, placeOnHost, placeOnThisMachine } from './image-place.ts';
+import { type ImagePlace, type PlaceCall, placeOnHost, placeOnThisMachine } from './image-place.ts';
 
 /** Only the user waits for this build. */
 const longestBuild = minutes(120);
@@ -86,20 +85,13 @@ export async function pushBuilt({
 }
 
 /** Arguments of `layer build` and `layer push`. */
-export interface ImageCall extends BuildFiles {
-  /** Registry credentials, in the form of a pull secret; default: those of the user. */
-  readonly authfile?: string;
-  /** Directory for the images; default: the storage of the user. */
-  readonly storage?: string;
+export interface ImageCall extends BuildFiles, PlaceCall {
   /** `text`, unless it is `json`. */
   readonly format?: string;
-  readonly environment: Environment;
 }
 
 /** Arguments of `layer build`. */
 export interface BuildCommand extends ImageCall {
-  /** Credentials to push the image with; it is not pushed without. */
-  readonly pushAuthfile?: string;
   /** File that gets the digest of the pushed image. */
   readonly digestfile?: string;
   /** Whether the host of a privileged container builds. */

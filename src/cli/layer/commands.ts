@@ -1,5 +1,4 @@
-import type { Option } from 'commander';
-import { format, type ProgramCommand, proxyEnvironment, requiredOption } from '../command.ts';
+import { format, type ProgramCommand, proxyEnvironment } from '../command.ts';
 
 /** Adds what is done about images of pools, on files and on a cluster. */
 export function addLayer(layer: ProgramCommand): void {
@@ -9,21 +8,14 @@ export function addLayer(layer: ProgramCommand): void {
 }
 
 /** Of what works on a cluster from outside. */
-const administrator = (): Option =>
-  requiredOption('--kubeconfig <FILE>', 'kubeconfig of a cluster administrator');
+const administrator = ['--kubeconfig <FILE>', 'kubeconfig of a cluster administrator'] as const;
 
-const osConfig = (): Option =>
-  requiredOption('--os-config <FILE>', 'file with the MachineOSConfig');
+const osConfig = ['--os-config <FILE>', 'file with the MachineOSConfig'] as const;
 
 const buildFiles = (command: ProgramCommand): ProgramCommand =>
   command
-    .addOption(osConfig())
-    .addOption(
-      requiredOption(
-        '--rendered-config <FILE>',
-        'file with the rendered MachineConfig of the pool',
-      ),
-    )
+    .needs(...osConfig)
+    .needs('--rendered-config <FILE>', 'file with the rendered MachineConfig of the pool')
     .addOption(format('text', 'json'));
 
 const images = (command: ProgramCommand): ProgramCommand =>
@@ -52,21 +44,17 @@ function addBuilds(layer: ProgramCommand): void {
     )
     .runs(async () => (await import('../lint.ts')).runLayerLint);
   buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
-    .addOption(requiredOption('--out <DIR>', 'directory for the build context, empty or absent'))
+    .needs('--out <DIR>', 'directory for the build context, empty or absent')
     .example(`bootwright layer render ${buildLine} --out context`, 'write what podman build takes')
     .runs(async () => (await import('./render.ts')).runLayerRender);
   layer
     .add('name', 'print the name of the MachineOSBuild that the cluster would create')
-    .addOption(osConfig())
-    .addOption(
-      requiredOption('--pool <FILE>', 'file with the MachineConfigPool of the running cluster'),
-    )
+    .needs(...osConfig)
+    .needs('--pool <FILE>', 'file with the MachineConfigPool of the running cluster')
     .addOption(format('text', 'json'))
-    .addOption(
-      requiredOption(
-        '--images <FILE>',
-        'file with the four fields of the ConfigMap machine-config-osimageurl',
-      ),
+    .needs(
+      '--images <FILE>',
+      'file with the four fields of the ConfigMap machine-config-osimageurl',
     )
     .example(
       'bootwright layer name --os-config mosc.yaml --pool pool.yaml --images osimageurl.yaml',
@@ -107,7 +95,7 @@ function addImages(layer: ProgramCommand): void {
 function addPools(layer: ProgramCommand): void {
   layer
     .add('status', 'print the images of the pools of a cluster, and what runs them')
-    .addOption(administrator())
+    .needs(...administrator)
     .option('--pool <NAME>', 'this pool only')
     .addOption(format('text', 'json'))
     .ends({
@@ -122,8 +110,8 @@ function addPools(layer: ProgramCommand): void {
     .runs(async () => (await import('./status.ts')).runLayerStatus);
   layer
     .add('rollback', 'return a pool to the OS of its release')
-    .addOption(administrator())
-    .addOption(requiredOption('--pool <NAME>', 'pool to return to the OS of its release'))
+    .needs(...administrator)
+    .needs('--pool <NAME>', 'pool to return to the OS of its release')
     .addOption(format('text', 'json'))
     .option('--yes', 'make the change; without it, only print what would happen')
     .ends({ 2: 'nothing was changed, as --yes was not given, or the command line is wrong' })
@@ -141,7 +129,7 @@ function addPools(layer: ProgramCommand): void {
       'A hand-over that is stopped keeps its pools paused, so that no node loses its OS image. Running the installation again ends that too.',
       'A pool that a person has paused stays paused.',
     )
-    .addOption(administrator())
+    .needs(...administrator)
     .option('--pool <NAME>', 'this pool only')
     .option('--yes', 'also where nodes lose their OS image by it')
     .ends({

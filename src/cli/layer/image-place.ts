@@ -30,9 +30,12 @@ export interface ImagePlace extends AsyncDisposable {
 }
 
 /** What of a command line says where. */
-interface PlaceCall {
+export interface PlaceCall {
+  /** Registry credentials, in the form of a pull secret; default: those of the user. */
   readonly authfile?: string;
+  /** Credentials to push the image with; of `layer build`, which does not push it without. */
   readonly pushAuthfile?: string;
+  /** Directory for the images; default: the storage of the user. */
   readonly storage?: string;
   readonly environment: Environment;
 }

@@ -29,7 +29,7 @@ import { annotationOf, nodeKeys, textAt } from '../../layering/api/cluster-objec
 import type { Fields } from '../../layering/api/schema.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
-import { outputWidth, print, wrapped } from '../messages.ts';
+import { jsonText, outputWidth, print, wrapped } from '../messages.ts';
 import { readCluster } from './in-cluster.ts';
 
 /** Arguments of `layer status`. */
@@ -199,8 +199,7 @@ function updateOf(planned: Disruption | undefined): PoolUpdate {
 }
 
 /** The pools for programs. Fields are added in later versions, none is taken away. */
-export const renderPoolsJson = (pools: readonly ShownPool[]): string =>
-  `${JSON.stringify({ pools }, undefined, 2)}\n`;
+export const renderPoolsJson = (pools: readonly ShownPool[]): string => jsonText({ pools });
 
 /**
  * The pools, for people.

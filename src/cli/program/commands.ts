@@ -9,11 +9,11 @@ import {
   format,
   type HelpRow,
   inPod,
+  ofManagement,
   pageOutput,
   podEnvironment,
   ProgramCommand,
   proxyEnvironment,
-  requiredOption,
   type CallContext,
   watchersEnvironment,
 } from '../command.ts';
@@ -194,7 +194,7 @@ function addMedia(program: ProgramCommand): void {
     )
     .option('--iso <FILE>', 'live ISO of CoreOS')
     .option('--pxe <DIR>', 'in place of --iso: directory with the live initramfs')
-    .addOption(requiredOption('--out <FILE>', 'the ISO or the initramfs to write; a new file'))
+    .needs('--out <FILE>', 'the ISO or the initramfs to write; a new file')
     .option(
       '--image <IMAGE>',
       'image of the agent, which the host pulls; default: the one that this program runs in',
@@ -297,10 +297,7 @@ function addWatch(program: ProgramCommand): void {
       '--cluster <NAMESPACE/NAME>',
       'follow a Cluster of Cluster API in place of a service, with --kubeconfig',
     )
-    .option(
-      '--kubeconfig <FILE>',
-      'kubeconfig of the management cluster; default: the service account of the pod',
-    )
+    .option(...ofManagement)
     .installFlags()
     .reads({ PULL_SECRET_TOKEN: 'token of the service', ...proxyEnvironment })
     .example(

@@ -42,27 +42,11 @@ const longestRun = minutes(20);
 
 /** Applies files and units of an Ignition to the running system, by a container of the release. */
 const applyArgv = (mcoImage: string, ignitionPath: string): readonly string[] => [
-  'podman',
-  'run',
-  '--net',
-  'host',
-  '--pid=host',
-  '--volume',
-  '/:/rootfs:rw',
-  '--volume',
-  '/usr/bin/rpm-ostree:/usr/bin/rpm-ostree',
-  '--privileged',
-  '--entrypoint',
-  '/usr/bin/machine-config-daemon',
-  mcoImage,
-  'start',
-  '--node-name',
-  'localhost',
-  '--root-mount',
-  '/rootfs',
-  '--once-from',
-  ignitionPath,
-  '--skip-reboot',
+  ...['podman', 'run', '--net', 'host', '--pid=host', '--volume', '/:/rootfs:rw'],
+  ...['--volume', '/usr/bin/rpm-ostree:/usr/bin/rpm-ostree', '--privileged'],
+  ...['--entrypoint', '/usr/bin/machine-config-daemon', mcoImage],
+  ...['start', '--node-name', 'localhost', '--root-mount', '/rootfs'],
+  ...['--once-from', ignitionPath, '--skip-reboot'],
 ];
 
 /**

@@ -36,7 +36,8 @@ export async function planApply(
   const { config, note } = scope;
   const name = parseImageName(config.image);
   // Asked before the registry, which a host that has nothing to do may not even reach.
-  const early = name.digest === undefined ? undefined : decideApply(snapshot.status, pinned(name));
+  const pinned = { image: name.text, digest: name.digest };
+  const early = name.digest === undefined ? undefined : decideApply(snapshot.status, pinned);
   if (early === 'booted' || early === 'staged') return planFor(early, snapshot, scope);
   const found = await inspect(scope, name);
   const decision = decideApply(snapshot.status, { image: name.text, digest: found?.digest });
@@ -61,8 +62,6 @@ export const checkImage = nodeStep({
   preview: ({ image }) => [inspectArgv(image), architectureArgv, layersArgv],
   run: planApply,
 });
-
-const pinned = ({ text, digest }: NodeImageName) => ({ image: text, digest });
 
 /** What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set again. */
 async function planFor(
