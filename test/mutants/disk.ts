@@ -224,13 +224,13 @@ export const diskMutants: MutantsByFile = {
   'src/steps/disk/check.ts': [
     {
       means: 'a disk passes that the kernel gives to nobody else',
-      from: 'alone: !keepsPartitions',
-      to: 'alone: false',
+      from: 'if (!keepsPartitions) await waitUntilAlone(scope, target);',
+      to: '',
     },
     {
       means: 'a disk with kept partitions is to be free of what is mounted elsewhere',
-      from: 'alone: !keepsPartitions',
-      to: 'alone: true',
+      from: 'if (!keepsPartitions) await waitUntilAlone',
+      to: 'await waitUntilAlone',
     },
     {
       means: 'a second boot label is not looked for',
@@ -308,8 +308,8 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a disk is erased that the kernel gives to nobody else',
-      from: 'await waitUntilAlone(scope, target);',
-      to: '',
+      from: 'await waitUntilAlone(scope, target);\n  await requireFree',
+      to: 'await requireFree',
     },
     {
       means: 'a drive with another namespace is sanitized',

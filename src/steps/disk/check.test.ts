@@ -100,11 +100,11 @@ describe('disk/check', () => {
         '/dev/sda2 is held by something that lsblk does not',
       ) as string,
     });
-    expect(clock.now()).toBe(120_000);
+    expect(clock.now()).toBe(10_000);
   });
 
   it.each([
-    ['while the kernel still has it for a moment', 'Device or resource busy', 90_000],
+    ['while the kernel still has it for a moment', 'Device or resource busy', 5_000],
     ['although wipefs cannot read it', 'Input/output error', 300_000],
   ])('passes %s', async (_what, reason, until) => {
     const clock = fakeClock();

@@ -17,7 +17,7 @@ import {
 import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { openAloneArgv, openersArgv, waitUntilClosed } from './in-use.ts';
+import { openAloneArgv, openersArgv, waitUntilAlone, waitUntilClosed } from './in-use.ts';
 import { readTable, roomBefore, tableArgv } from './kept.ts';
 import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
@@ -59,7 +59,8 @@ export const checkDisk = step({
     }
     const room = roomBefore(target);
     if (room !== undefined) note(room.level, room.says);
-    await waitUntilClosed(scope, target, { alone: !keepsPartitions });
+    await waitUntilClosed(scope, target);
+    if (!keepsPartitions) await waitUntilAlone(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
     warnOfOthers(scope, { roots, disk, emptied });

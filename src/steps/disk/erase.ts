@@ -93,7 +93,8 @@ export const checkErase = (confirm: string | undefined) =>
       );
       const name = distinctName(disks);
       if (confirm !== name) throw notConfirmed(disk, name, confirm);
-      await waitUntilClosed(scope, target, { alone: true });
+      await waitUntilClosed(scope, target);
+      await waitUntilAlone(scope, target);
     },
   });
 

@@ -110,38 +110,37 @@ async function readHidden(
   return [];
 }
 
+/**
+ * The processes that have the disk open. When they cannot be read, that must not end an
+ * installation; it is a warning.
+ */
+async function openersOrWarn(
+  { host, signal, note }: StepScope<'host'>,
+  disk: BlockDevice,
+): Promise<readonly string[]> {
+  try {
+    return await readOpeners(host, disk, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    note('warn', 'could not check which processes have the disk open', {
+      code: error.code,
+      reason: error.message,
+    });
+    return [];
+  }
+}
+
 /** What opens a disk to look at it (smartctl, udev, blkid) has closed it by then. */
 export const openersTimeout = minutes(2);
 
 /**
  * Waits until no process has the disk open. When the agent was killed, the writer that it had
- * started may still be at work, and two writers would leave neither's system. What cannot be read must not end an
- * installation; it is a warning.
- * @param alone until the kernel gives it to nobody else either
+ * started may still be at work, and two writers would leave neither's system.
  * @throws AgentError `disk.busy` with the processes, when they do not end
  */
-export async function waitUntilClosed(
-  scope: StepScope<'host'>,
-  target: TargetDisk,
-  { alone }: { readonly alone: boolean },
-): Promise<void> {
-  const { host, signal, note } = scope;
-  const read = async (disk: BlockDevice): Promise<readonly string[]> => {
-    try {
-      const openers = await readOpeners(host, disk, signal);
-      return openers.length > 0 || !alone ? openers : await readHidden(scope, disk);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof AgentError)) throw error;
-      note('warn', 'could not check which processes have the disk open', {
-        code: error.code,
-        reason: error.message,
-      });
-      return [];
-    }
-  };
-  await waitUntilNone(scope, target, { read, within: openersTimeout });
-}
+export const waitUntilClosed = (scope: StepScope<'host'>, target: TargetDisk): Promise<void> =>
+  waitUntilNone(scope, target, { users: openersOrWarn, within: openersTimeout });
 
 /**
  * Waits until the kernel gives the disk to nobody else, right before a command that does not ask it: `wipefs --force`,
@@ -149,33 +148,34 @@ export async function waitUntilClosed(
  * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
  */
 export const waitUntilAlone = (scope: StepScope<'host'>, target: DiskIdentity): Promise<void> =>
-  waitUntilNone(scope, target, { read: (disk) => readHidden(scope, disk), within: seconds(10) });
+  waitUntilNone(scope, target, { users: readHidden, within: seconds(10) });
+
+/** Who uses a disk, as people read it, and how long that may last. */
+interface Users {
+  readonly users: (scope: StepScope<'host'>, disk: BlockDevice) => Promise<readonly string[]>;
+  readonly within: Millis;
+}
 
 async function waitUntilNone(
-  { host, signal, until }: StepScope<'host'>,
+  scope: StepScope<'host'>,
   target: DiskIdentity,
-  {
-    read,
-    within,
-  }: {
-    readonly read: (disk: BlockDevice) => Promise<readonly string[]>;
-    readonly within: Millis;
-  },
+  { users, within }: Users,
 ): Promise<void> {
-  let users: readonly string[] = [];
+  const { host, signal, until } = scope;
+  let last: readonly string[] = [];
   try {
     await until(
       'no process has the install disk open',
       async () => {
-        users = await read(await readTarget(host, target, signal));
-        return users.length === 0 ? { done: true } : { status: users.join('; ') };
+        last = await users(scope, await readTarget(host, target, signal));
+        return last.length === 0 ? { done: true } : { status: last.join('; ') };
       },
       { every: seconds(2), within },
     );
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    throw isBusy(target, users);
+    throw isBusy(target, last);
   }
 }
 

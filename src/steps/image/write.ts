@@ -61,7 +61,7 @@ export const writeImage = step({
         await makeUnbootable(host, { disk, keepsPartitions, isStopped });
       }
     }, 'failure');
-    await waitUntilClosed(scope, disk, { alone: false });
+    await waitUntilClosed(scope, disk);
     const open = await openSource(scope, { image, sectorBytes: disk.sectorBytes });
     const { savedByFiles } = setup;
     const argv = writerArgv({
