@@ -12,6 +12,7 @@ import { systemRandom } from '../../src/adapters/random.ts';
 import type { ListeningServer } from '../../src/adapters/http-server.ts';
 import { serveRoutes } from '../../src/adapters/route-server.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';
+import type { BootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { findCondition } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
 import { secrets } from '../../src/cluster/kinds.ts';
@@ -52,6 +53,7 @@ let kube: FakeKube;
 let clock: ReturnType<typeof fakeClock>;
 let server: ListeningServer;
 let stop: AbortController;
+let stores: BootstrapStores;
 
 beforeEach(async () => {
   kube = fakeKube();
@@ -72,7 +74,7 @@ beforeEach(async () => {
   putHost(kube, 'w0', {
     spec: { nodeRegistration: { name: 'node-w0', providerID: 'metal3://$METADATA_UUID' } },
   });
-  const { stores } = runBootstrap({ kube, clock, random: fakeRandom() }, stop.signal);
+  ({ stores } = runBootstrap({ kube, clock, random: fakeRandom() }, stop.signal));
   await settle(80);
   const listen = { host: '127.0.0.1', port: 0 };
   server = await serveRoutes(
@@ -473,6 +475,19 @@ describe('who may ask for what', () => {
     expect((await ask('m1', `clusters/${cluster}`)).status).toBe(200);
     await clock.advance(1000);
     expect((await ask('w0', `clusters/${cluster}`)).status).toBe(200);
+  });
+
+  it('a host whose token was not seen yet is to come again, and nobody else is', async () => {
+    const path = progress(cluster, 'config-w0');
+    const { get } = stores.tokens;
+    Object.assign(stores.tokens, { get: () => undefined, by: () => [] });
+    const early = await ask('w0', path, stage);
+    expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+    for (const token of [tokenOf('m1'), 'x'.repeat(43)])
+      expect((await ask('w0', path, stage, token)).status).toBe(401);
+    expect((await ask('w0', progress(cluster, 'config-x'), stage)).status).toBe(401);
+    Object.assign(stores.tokens, { get });
+    expect((await ask('w0', path, stage)).status).toBe(401);
   });
 
   it('a token dies with its config, and once the host is done', async () => {

@@ -8,8 +8,9 @@ import {
   jsonAnswer,
   type RouteRequest,
 } from '../../ports/http-route.ts';
-import type { KubeObject } from '../../ports/kube.ts';
-import type { OwnedMetadata } from '../api.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { type OwnedMetadata, tokenSecretName } from '../api.ts';
+import { secrets } from '../../cluster/kinds.ts';
 import { asConfig } from '../bootstrap/status.ts';
 import { hashOfToken } from '../bootstrap/controller.ts';
 import type { MachineRole } from '../bootstrap/ignition.ts';
@@ -48,20 +49,28 @@ export interface Caller extends ConfigView {
   readonly clusterId: string;
 }
 
+/** Hosts by their tokens, as they were seen, and as they are. */
+interface AccessScope {
+  readonly stores: BootstrapStores;
+  readonly kube: Pick<Kube, 'get'>;
+}
+
 /**
  * Finds out who asks. A token is found by its hash, so that no answer tells how near a wrong one was.
- * @throws RefusedCall 401 without a token that counts, 503 while nothing has been listed yet
+ * @throws RefusedCall 401 without a token that counts, 503 while nothing has been listed yet, or the token was not seen yet
  */
-export function callerOf(
-  stores: BootstrapStores,
-  { headers }: Pick<RouteRequest, 'headers'>,
-): Caller {
-  const token = headers['x-secret-key'] ?? '';
-  const view = token === '' || token.length > 256 ? undefined : viewOfToken(stores, token);
+export async function callerOf(
+  scope: AccessScope,
+  request: Pick<RouteRequest, 'headers' | 'params' | 'signal'>,
+): Promise<Caller> {
+  const { stores } = scope;
+  const token = request.headers['x-secret-key'] ?? '';
+  const isToken = token !== '' && token.length <= 256;
+  const view = isToken ? viewOfToken(stores, token) : undefined;
   if (view === undefined) {
     const { configs, machines, clusters, tokens } = stores;
     const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
-    throw isBehind
+    throw isBehind || (isToken && (await isUnseen(scope, request, token)))
       ? new RefusedCall(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
       : new RefusedCall(401, 'unauthenticated for invalid credentials');
   }
@@ -70,6 +79,20 @@ export function callerOf(
     hostId: view.config.metadata.uid ?? '',
     clusterId: view.cluster.metadata.uid ?? '',
   };
+}
+
+/** Whether a token is that of the host in the path, whose Secret is there and was not seen yet: a host may boot sooner than a watch tells of it. */
+async function isUnseen(
+  { stores, kube }: AccessScope,
+  { params: { host = '' }, signal }: Pick<RouteRequest, 'params' | 'signal'>,
+  token: string,
+): Promise<boolean> {
+  const [config] = stores.configs.by('uid', host);
+  const { namespace } = config?.metadata ?? {};
+  const name = tokenSecretName(config?.metadata.name ?? '');
+  if (config === undefined || stores.tokens.get(name, namespace) !== undefined) return false;
+  const secret = await kube.get({ kind: secrets, namespace, name }, signal);
+  return secret !== undefined && isSame(hashOfToken(token), secret);
 }
 
 function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undefined {

@@ -145,7 +145,7 @@ export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
     deadline: seconds(30),
     ...route,
     answer: async (request) => {
-      const caller = callerOf(options.stores, request);
+      const caller = await callerOf(options, request);
       limit(caller.hostId);
       return reply({ ...options, inTurn, request, caller });
     },
