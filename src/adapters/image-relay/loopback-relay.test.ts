@@ -175,6 +175,25 @@ describe('the image relay', () => {
     },
   );
 
+  it.each<[string, boolean, number, object]>([
+    ['continues with a part that does not say its length', true, image.length, { sha256 }],
+    ['puts no two files together, by ranges', true, 4_000_000, { failure: { code: 'image.cut' } }],
+    ['puts no two files together', false, 4_000_000, { failure: { code: 'image.cut' } }],
+  ])('%s', async (...[, hasRanges, wholeBytes, outcome]) => {
+    const first = downloadOf(image, { bytes: image.length, cut: { after: 2_000_000, error: cut } });
+    const opened = [first];
+    const web: Web = {
+      open: (_url, { range: [from] = [0] }) => {
+        const part = { ...downloadOf(image.subarray(from), { bytes: false }), wholeBytes };
+        const whole = downloadOf(image, { bytes: wholeBytes });
+        return Promise.resolve(opened.pop() ?? (hasRanges ? part : whole));
+      },
+    };
+    const relay = relayOf(web);
+    await relay.ask(path);
+    expect(relay.outcome()).toMatchObject({ resumed: 1, ...outcome });
+  });
+
   it('gives up when the source is cut again and again without a new byte', async () => {
     const relay = relayOf(cuttingWeb(1000, { hasRanges: false }));
     await relay.ask(path).catch(() => undefined);

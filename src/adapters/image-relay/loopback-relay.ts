@@ -278,13 +278,25 @@ async function openAt(
   if (at > 0 && total !== undefined) {
     try {
       const download = await web.open(url, { signal, range: [at, total - 1] });
+      const { bytes, wholeBytes } = download;
       // A server without ranges may answer with the whole file.
-      return { download, skip: download.bytes === total - at ? 0 : at };
+      if (wholeBytes === undefined && bytes !== total - at)
+        return { download: unchanged(download, bytes, total), skip: at };
+      return { download: unchanged(download, wholeBytes, total), skip: 0 };
     } catch (error) {
       if (!givesWholeFilesOnly(error)) throw error;
     }
   }
-  return { download: await web.open(url, { signal }), skip: at };
+  const download = await web.open(url, { signal });
+  return { download: unchanged(download, download.bytes, total), skip: at };
+}
+
+/** Two files of one name make no image. @throws AgentError `image.cut` */
+function unchanged(download: Download, now: number | undefined, before = now): Download {
+  if (now === undefined || now === before) return download;
+  const { origin } = download;
+  const message = `${origin} was replaced: it has ${now} bytes, and had ${before} when it was begun`;
+  throw imageRelayFailure('image.cut', message, { context: { origin } });
 }
 
 const givesWholeFilesOnly = (error: unknown): boolean =>
