@@ -1,4 +1,4 @@
-import { access, chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readFileOf } from '../adapters/file-access.ts';
 import { localHost } from '../adapters/host/local-host.ts';
@@ -28,7 +28,7 @@ import { badAuthorities } from '../steps/ignition/registries.ts';
 import { renderFindings, withRefusals } from './config.ts';
 import { disksOf, type Medium, type MediumFileKey, mediumFileKeys, mediumOf } from './medium.ts';
 import { exitCodeOf, print, printError, printJson, printNote } from './messages.ts';
-import { stopSignal } from './stop-signal.ts';
+import { untilStopped } from './stop-signal.ts';
 
 /** Failures of making a medium; each leaves nothing behind. */
 export const mediaFailures = {
@@ -245,11 +245,8 @@ const longestCopy = minutes(30);
 /** Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code of a signal, 0 without one. */
 async function write(out: string, { command, input, ignition }: Customizing): Promise<number> {
   const refuseExisting = async (): Promise<void> => {
-    const isThere = await access(out).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) throw mediaFailure('media.out-exists', `${out} is there already`);
+    if ((await stat(out).catch(() => undefined)) !== undefined)
+      throw mediaFailure('media.out-exists', `${out} is there already`);
   };
   await refuseExisting();
   const source = await stat(input).catch((cause: unknown) => {
@@ -260,29 +257,28 @@ async function write(out: string, { command, input, ignition }: Customizing): Pr
   const notMade = (cause: unknown): AgentError =>
     mediaFailure('media.not-made', `${out} cannot be written`, { cause });
   const target = resolve(out);
-  using stop = stopSignal();
   const scratch = await mkdtemp(join(dirname(target), '.bootwright-media-')).catch(
     (cause: unknown) => {
       throw notMade(cause);
     },
   );
-  try {
-    const live = join(scratch, 'live.ign');
-    const made = join(scratch, basename(target));
-    await writeFile(live, ignition, { mode: 0o600 });
-    const argv = [...command, '--live-ignition', live, '--output', made, input];
-    await localHost().exec(argv, { signal: stop.signal, limit: longestCopy });
-    await chmod(made, 0o600);
-    await refuseExisting();
-    await rename(made, target);
-    return 0;
-  } catch (thrown) {
-    const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    throw thrown instanceof AgentError ? customizeFailure(thrown, input) : notMade(thrown);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+  return untilStopped(async (signal) => {
+    try {
+      const live = join(scratch, 'live.ign');
+      const made = join(scratch, basename(target));
+      await writeFile(live, ignition, { mode: 0o600 });
+      const argv = [...command, '--live-ignition', live, '--output', made, input];
+      await localHost().exec(argv, { signal, limit: longestCopy });
+      await chmod(made, 0o600);
+      await refuseExisting();
+      await rename(made, target);
+      return 0;
+    } catch (thrown) {
+      throw thrown instanceof AgentError ? customizeFailure(thrown, input) : notMade(thrown);
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  });
 }
 
 /** What coreos-installer says (`src/live` of 0.26.0), and what it means. */

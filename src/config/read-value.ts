@@ -1,5 +1,6 @@
 import { type DiskHints, readDiskHints } from '../lib/disk-hints.ts';
 import { type ImageMirrors, mirrorProblem, sourcePolicies } from '../lib/image-mirrors.ts';
+import { jsonIn } from '../lib/json.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { isUnescaped, shownText } from '../lib/shown-url.ts';
@@ -233,13 +234,7 @@ const isMirrors = (value: unknown): value is readonly ImageMirrors[] =>
   });
 
 function readMirrors(key: SettingKey, text: string, origin: string): readonly ImageMirrors[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.trim() === '' ? '[]' : text);
-  } catch {
-    // What is no JSON is no list of mirrors either.
-  }
-  return requireMirrors(key, value, origin);
+  return requireMirrors(key, text.trim() === '' ? [] : jsonIn(text), origin);
 }
 
 /**

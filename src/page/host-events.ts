@@ -33,14 +33,7 @@ export function withFailure(
   more: Partial<HostFailure> | undefined,
 ): HostFailure | undefined {
   if (more === undefined) return before;
-  const { code, message, hint, logs } = {
-    code: '',
-    message: '',
-    hint: '',
-    logs: '',
-    ...before,
-    ...more,
-  };
+  const { code = '', message = '', hint = '', logs = '' } = { ...before, ...more };
   return { code: short(code), message: short(message), hint: short(hint), logs: short(logs) };
 }
 

@@ -91,17 +91,8 @@ function hostEnd(
     ? `at the service, /api/assisted-install/v2/clusters/${cluster.id}/logs?logs_type=host&host_id=${id}`
     : '';
   const failure = { ...failureIn(statusInfo), logs };
-  const text = status === 'error' ? 'failed' : status;
-  return [
-    {
-      kind: 'host-end',
-      at,
-      host: id,
-      isGood: false,
-      text,
-      ...(status === 'error' ? { failure } : {}),
-    },
-  ];
+  const end = { kind: 'host-end', at, host: id, isGood: false } as const;
+  return [status === 'error' ? { ...end, text: 'failed', failure } : { ...end, text: status }];
 }
 
 /** A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets before it; else only its text. */

@@ -132,13 +132,9 @@ const secretKeys = { current: '.dockerconfigjson', older: '.dockercfg' } as cons
  */
 async function credentialsIn(path: string | undefined): Promise<Credentials | undefined> {
   if (path === undefined) return undefined;
-  const isFolder = async (): Promise<boolean> => (await stat(path)).isDirectory();
-  const isMounted = await isFolder().catch(() => false);
-  const has = (key: string): Promise<boolean> =>
-    stat(join(path, key)).then(
-      () => true,
-      () => false,
-    );
+  const found = (key = '') => stat(join(path, key)).catch(() => undefined);
+  const isMounted = (await found())?.isDirectory() === true;
+  const has = async (key: string): Promise<boolean> => (await found(key)) !== undefined;
   const isOlder = isMounted && !(await has(secretKeys.current)) && (await has(secretKeys.older));
   const key = isOlder ? secretKeys.older : secretKeys.current;
   const { path: from, text } = await readSource(isMounted ? join(path, key) : path);
