@@ -151,7 +151,9 @@ const approving = (work: Work): Controller => ({
   reconcile: async (node, signal) => {
     const open = work.openOf(work.requests.by('node', node));
     const decide = (seen: Seen): readonly Approval[] =>
-      decideRequests(seen.requests, seen.cluster, work.left).map(approvalOf);
+      decideRequests(seen.requests, seen.cluster, work.left).map((request) => ({
+        ...{ type: 'approve', target: request.metadata.uid ?? '', request },
+      }));
     if (decide({ node, requests: open, cluster: work.known() }).length === 0) return {};
     // All at once, and each write names the version: one that its key has not signed must not stand before the next.
     const read = await Promise.all(open.map((one) => readRequestAgain(work, one, signal)));
@@ -167,12 +169,6 @@ const approving = (work: Work): Controller => ({
     );
     return {};
   },
-});
-
-const approvalOf = (request: Candidate): Approval => ({
-  type: 'approve',
-  target: request.metadata.uid ?? '',
-  request,
 });
 
 /**

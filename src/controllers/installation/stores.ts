@@ -1,7 +1,6 @@
 import { hostIndexOf, hostOf, ownNode } from '../../cluster/host-index.ts';
 import { nodes as nodeKind } from '../../cluster/kinds.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Inventory, InstallationView, InstallingHost } from '../../ports/inventory.ts';
+import type { InstallationView, InstallingHost } from '../../ports/inventory.ts';
 import { type Kube, type KubeObject, type KubeRef, selectionOf } from '../../ports/kube.ts';
 import { type Gap, type Informer, informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
@@ -26,16 +25,11 @@ export interface InstallationStore extends Pick<Informer, 'gap' | 'onGap' | 'run
   readonly onChange: (handler: (hosts: readonly InstallingHost[]) => void) => void;
 }
 
-interface StoreScope {
-  readonly inventory: Pick<Inventory, 'follow'>;
-  readonly clock: Pick<Clock, 'elapsed'>;
-}
-
 const none: readonly InstallingHost[] = [];
 
 /** Follows the cluster at the service; it has a gap until the view is `enough`: a first answer, unless given. */
 export function installationStore(
-  { inventory, clock }: StoreScope,
+  { inventory, clock }: Pick<InstallationScope, 'inventory' | 'clock'>,
   enough = ({ cluster }: InstallationView): boolean => cluster !== undefined,
 ): InstallationStore {
   const changed: ((hosts: readonly InstallingHost[]) => void)[] = [];
