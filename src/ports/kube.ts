@@ -184,8 +184,8 @@ export interface Kube {
   readonly removeAll: (selection: KubeSelection, signal: AbortSignal) => Promise<void>;
   /**
    * Asks that a pod leaves its node (policy/v1 Eviction), if it is still the one with this uid; no error when it is gone.
-   * The pod ends in its own time.
-   * @throws AgentError `kube.disruption-budget` at once, with the budget's name; `kube.conflict` for another pod of that name
+   * The pod ends in its own time. It is asked once, whatever the answer.
+   * @throws AgentError `kube.disruption-budget` with the budget's name; `kube.conflict` for another pod of that name; `kube.*`
    */
   readonly evict: (
     pod: { readonly namespace: string; readonly name: string; readonly uid: string },

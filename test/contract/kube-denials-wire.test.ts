@@ -311,4 +311,22 @@ describe('an eviction', () => {
       deleteOptions: { preconditions: { uid: 'u' } },
     });
   });
+
+  it.each([
+    [429, 'admission webhook "eviction.example.com" denied the request: moves the machine first'],
+    [500, 'This pod has more than one PodDisruptionBudget'],
+    [403, 'unable to create new content in namespace n because it is being terminated'],
+    [503, 'etcd leader changed'],
+  ])(
+    'that is answered with %i is not asked again: whoever drains decides that',
+    async (code, message) => {
+      stand.server.answering(status(code, { message }));
+      const pod = { namespace: 'n', name: 'p', uid: 'u' };
+      const kube = stand.cluster({ clock: quickClock(1000) });
+      await expect(kube.evict(pod, live)).rejects.toMatchObject({
+        message: expect.stringContaining(message) as string,
+      });
+      expect(stand.asked()).toHaveLength(1);
+    },
+  );
 });

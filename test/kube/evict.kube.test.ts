@@ -54,6 +54,17 @@ it('evicts a pod once its budget lets it go, and never another of its name', asy
     code: 'kube.disruption-budget',
     message: expect.stringContaining(budget.name) as string,
   });
+  const second = { ...budget, name: 'others' };
+  await rig.client.apply(budgets, {
+    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+    metadata: { name: second.name, namespace },
+    spec: { minAvailable: 0, selector: { matchLabels: { app: 'kept' } } },
+  });
+  await expect(cluster.evict({ namespace, name: 'kept', uid }, live)).rejects.toMatchObject({
+    code: 'kube.failed',
+    message: expect.stringContaining('more than one PodDisruptionBudget') as string,
+  });
+  await rig.client.remove(second);
   await allow(1);
   const another = '00000000-0000-4000-8000-000000000000';
   await expect(

@@ -109,6 +109,13 @@ export const adapterMutants: MutantsByFile = {
     },
     { means: 'a lock is not given back', from: 'running.stdin?.end();', to: 'return;' },
   ],
+  'src/adapters/kube/kube.ts': [
+    {
+      means: 'a pod is evicted from a node that somebody has uncordoned since it was looked at',
+      from: 'throw isApiError(error) ? error.failure : error;',
+      to: 'throw error;',
+    },
+  ],
   'src/adapters/http/exchange.ts': [
     {
       means: 'a download that ends early is taken for whole',

@@ -60,8 +60,7 @@ export function errorOfAnswer({ what, status, text, retryAfter }: BadAnswer): Ap
   });
   const asked = said.retryAfter ?? retryAfter ?? 0;
   return new ApiError(failure, {
-    // Who evicts decides when to try again.
-    worth: said.isByBudget ? 'none' : worthOf(status),
+    worth: worthOf(status),
     notBefore: Math.min(asked, longestAskedFor),
     isUncertain: status >= 500,
     isAboutCredentials: status === 401,

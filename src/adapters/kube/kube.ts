@@ -108,7 +108,13 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     removeAll: (selection, signal) =>
       remove(cluster, signal, { method: 'DELETE', path: selectionPath(selection, inBackground) }),
     evict: async (pod, signal) => {
-      await unlessMissing(write(cluster, signal, evictionOf(pod)), undefined);
+      // Who evicts looks at the node again before it asks again: another may have uncordoned it.
+      const asked = call(cluster, signal, (server, { signal: inner }) =>
+        server.ask(evictionOf(pod), inner, readObject).catch((error: unknown) => {
+          throw isApiError(error) ? error.failure : error;
+        }),
+      );
+      await unlessMissing(asked, undefined);
     },
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
