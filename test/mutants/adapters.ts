@@ -109,13 +109,6 @@ export const adapterMutants: MutantsByFile = {
     },
     { means: 'a lock is not given back', from: 'running.stdin?.end();', to: 'return;' },
   ],
-  'src/adapters/kube/kube.ts': [
-    {
-      means: 'a pod is evicted from a node that somebody has uncordoned since it was looked at',
-      from: 'throw isApiError(error) ? error.failure : error;',
-      to: 'throw error;',
-    },
-  ],
   'src/adapters/http/exchange.ts': [
     {
       means: 'a download that ends early is taken for whole',
@@ -426,6 +419,11 @@ export const adapterMutants: MutantsByFile = {
     },
   ],
   'src/adapters/kube/kube.ts': [
+    {
+      means: 'a pod is evicted from a node that somebody has uncordoned since it was looked at',
+      from: 'throw isApiError(error) ? error.failure : error;',
+      to: 'throw error;',
+    },
     {
       means: "another's object is taken for one that we made",
       from: 'if (!holds(there, object)) throw error;',
