@@ -107,15 +107,7 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     remove: ({ uid, ...ref }, signal) => remove(cluster, signal, removalOf(objectPath(ref), uid)),
     removeAll: (selection, signal) =>
       remove(cluster, signal, { method: 'DELETE', path: selectionPath(selection, inBackground) }),
-    evict: async (pod, signal) => {
-      // Who evicts looks at the node again before it asks again: another may have uncordoned it.
-      const asked = call(cluster, signal, (server, { signal: inner }) =>
-        server.ask(evictionOf(pod), inner, readObject).catch((error: unknown) => {
-          throw isApiError(error) ? error.failure : error;
-        }),
-      );
-      await unlessMissing(asked, undefined);
-    },
+    evict: (pod, signal) => evict(cluster, pod, signal),
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
       const path = withQuery(log, { container, sinceSeconds });
@@ -142,14 +134,27 @@ const keepOf =
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
 
-const evictionOf = ({ namespace, name, uid }: Parameters<Kube['evict']>[0]): ApiRequest => ({
-  method: 'POST',
-  path: objectPath({ kind: pods, namespace, name }, 'eviction'),
-  body: jsonBody({
-    ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
-    deleteOptions: { preconditions: { uid } },
-  }),
-});
+/** Who evicts looks at the node again before it asks again: another may have uncordoned it. */
+async function evict(
+  cluster: Cluster,
+  { namespace, name, uid }: Parameters<Kube['evict']>[0],
+  signal: AbortSignal,
+): Promise<void> {
+  const eviction = {
+    method: 'POST',
+    path: objectPath({ kind: pods, namespace, name }, 'eviction'),
+    body: jsonBody({
+      ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+      deleteOptions: { preconditions: { uid } },
+    }),
+  } as const;
+  const asked = call(cluster, signal, (server, { signal: inner }) =>
+    server.ask(eviction, inner, readObject).catch((error: unknown) => {
+      throw isApiError(error) ? error.failure : error;
+    }),
+  );
+  await unlessMissing(asked, undefined);
+}
 
 const patchTypes = {
   merge: 'application/merge-patch+json',
