@@ -1,6 +1,6 @@
 #!/bin/bash
-# usage: debian-root.sh OUT.tar
-# Makes a root file system of Debian trixie with a shell and the certificates of the public authorities, without apt,
+# usage: debian-root.sh OUT
+# Makes OUT/root.tar, a root file system of Debian trixie with a shell and the certificates of the public authorities, without apt,
 # documentation and languages.
 set -euo pipefail
 mmdebstrap --mode=root --variant=essential --format=tar \
@@ -10,4 +10,4 @@ mmdebstrap --mode=root --variant=essential --format=tar \
   --dpkgopt='path-exclude=/usr/share/man/*' \
   --dpkgopt='path-exclude=/usr/share/locale/*' \
   --customize-hook='rm -f "$1/etc/hostname" "$1/etc/resolv.conf"' \
-  trixie "$1" "$("$(dirname "$0")/mirror.sh" trixie)"
+  trixie "$1/root.tar" "$("$(dirname "$0")/mirror.sh" trixie)"

@@ -1,12 +1,12 @@
 #!/bin/bash
-# usage: live-tree.sh ARCHIVE COREOS_INSTALLER OSTREE_CONTAINER OUT
+# usage: live-tree.sh OUT ARCHIVE COREOS_INSTALLER OSTREE_CONTAINER
 # Makes OUT/tree, the live system, and OUT/vmlinuz and OUT/initrd.img to start it with.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-tree=$4/tree out=$4
-"$here/unpack.sh" "$1" "$tree" "$here/live/tree"
-install -m 0755 "$2" "$tree/usr/bin/coreos-installer"
-install -D -m 0755 "$3" "$tree/usr/libexec/libostree/ext/ostree-container"
+tree=$1/tree out=$1
+"$here/unpack.sh" "$2" "$tree" "$here/live/tree"
+install -m 0755 "$3" "$tree/usr/bin/coreos-installer"
+install -D -m 0755 "$4" "$tree/usr/libexec/libostree/ext/ostree-container"
 mkdir -p "$tree"/{opt,tmp,etc/pki,var/log/journal}
 chmod 1777 "$tree/tmp"
 echo live > "$tree/etc/hostname"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# usage: network-live.sh ARCHIVE COREOS_INSTALLER OSTREE_CONTAINER OUT
+# usage: network-live.sh OUT ARCHIVE COREOS_INSTALLER OSTREE_CONTAINER
 # Makes the live system as a network start has it: OUT/vmlinuz, OUT/initramfs.img, which runs Ignition, and OUT/rootfs.img.
 # It is that of live-tree.sh without its job, and with podman, its generator of units, and drivers of SCSI disks.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-out=$4 tree=$4/tree more=$4/more
-"$here/live-tree.sh" "$1" "$2" "$3" "$out"
+out=$1 tree=$1/tree more=$1/more
+"$here/live-tree.sh" "$@"
 mmdebstrap --mode=root --variant=extract --aptopt='APT::Install-Recommends "false"' \
   --include=podman,crun,ignition,linux-image-cloud-amd64 trixie "$more" "$("$here/mirror.sh" trixie)"
 

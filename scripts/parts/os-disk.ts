@@ -11,10 +11,10 @@ import {
 import { join } from 'node:path';
 import { addExt4, coreosPartitions, createImage, mebibyte } from './coreos-disk.ts';
 import { osFile } from './os-files.ts';
-import { osImage } from './os-image.ts';
 import { osRootfs } from './os-rootfs.ts';
 import { ostreeContainer } from './ostree-container.ts';
 import type { BuildSite, CachedPart } from './part.ts';
+import { osImage } from './scripted.ts';
 
 /** Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
 const sizes = { diskMiB: 768, espMiB: 32, bootMiB: 192, sectorBytes: 512 } as const;
@@ -50,23 +50,16 @@ async function deploy(site: BuildSite): Promise<void> {
   await site.log.run({
     argv: [osFile('unpack.sh'), join(site.input(osRootfs), 'os.tar.zst'), tree],
   });
+  const container = join(site.input(ostreeContainer), 'bin', 'ostree-container');
   const folders = {
     '/run/os': osFile('.'),
     '/disk': sysroot,
     '/image': join(site.input(osImage), 'oci'),
-    '/usr/libexec/libostree/ext/ostree-container': join(
-      site.input(ostreeContainer),
-      'bin',
-      'ostree-container',
-    ),
+    '/usr/libexec/libostree/ext/ostree-container': container,
   };
-  const binds = Object.entries(folders).flatMap(([target, source]) => [
-    '--bind',
-    `${source}=${target}`,
-  ]);
-  await site.log.run({
-    argv: [osFile('in-root.sh'), tree, ...binds, '--', '/run/os/deploy.sh', '/disk', '/image'],
-  });
+  const binds = Object.entries(folders).flatMap(([to, from]) => ['--bind', `${from}=${to}`]);
+  const deploying = ['/run/os/deploy.sh', '/disk', '/image'];
+  await site.log.run({ argv: [osFile('in-root.sh'), tree, ...binds, '--', ...deploying] });
 }
 
 async function addRoot(site: BuildSite): Promise<void> {

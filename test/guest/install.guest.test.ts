@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { liveRoot, qemu } from '../../scripts/parts/guest.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
-import { osImage } from '../../scripts/parts/os-image.ts';
-import { imageRegistry } from '../../scripts/parts/servers.ts';
+import { imageRegistry, liveRoot, osImage, qemu } from '../../scripts/parts/scripted.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { LabRun } from '../lab/run-lab.ts';
 import {

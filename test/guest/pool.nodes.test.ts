@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { qemu } from '../../scripts/parts/guest.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
-import { osImage } from '../../scripts/parts/os-image.ts';
-import { imageRegistry } from '../../scripts/parts/servers.ts';
+import { imageRegistry, osImage, qemu } from '../../scripts/parts/scripted.ts';
 import { clusterParts } from '../../scripts/rig.ts';
 import { linesOf } from './install/report-lines.ts';
 import { isAway, type SeenNode } from './nodes/pool-record.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { liveRoot, qemu } from '../../scripts/parts/guest.ts';
+import { liveRoot, qemu } from '../../scripts/parts/scripted.ts';
 import { jobResult, startLiveGuest } from './rig/live-guest.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 

@@ -24,7 +24,7 @@ import {
 import type { Bom } from '../../scripts/image/sbom.ts';
 import { type FurtherArchitecture, furtherArchitectures } from '../../scripts/parts/agent-image.ts';
 import { ensurePart } from '../../scripts/parts/ensure.ts';
-import { furtherImages } from '../../scripts/parts/further-images.ts';
+import { furtherImages } from '../../scripts/parts/scripted.ts';
 
 const top = join(import.meta.dirname, '../..');
 const store = openContainerStore();

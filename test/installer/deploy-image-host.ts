@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { liveRoot } from '../../scripts/parts/guest.ts';
+import { liveRoot } from '../../scripts/parts/scripted.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { takeLock } from '../../src/adapters/host/host-lock.ts';
 import {

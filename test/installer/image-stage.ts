@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { partFolder } from '../../scripts/parts/part.ts';
-import { imageRegistry } from '../../scripts/parts/servers.ts';
+import { imageRegistry } from '../../scripts/parts/scripted.ts';
 import { passwordLine } from '../../src/layering/registry/credentials.ts';
 import { registrySettings } from '../../src/layering/registry/staging-registry.ts';
 import { makeCertificates } from '../contract/real/http-server.ts';

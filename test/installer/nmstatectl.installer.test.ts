@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { networkManager } from '../../scripts/parts/network-manager.ts';
+import { networkManager } from '../../scripts/parts/scripted.ts';
 import { nmstatectl } from '../../scripts/parts/nmstatectl.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { localHost } from '../../src/adapters/host/local-host.ts';

@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 import { closeSync, openSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { oldUserland, oldUserlandTree } from '../../scripts/parts/old-userland.ts';
+import { ensurePart } from '../../scripts/parts/ensure.ts';
+import { oldUserland } from '../../scripts/parts/scripted.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { checkDisk } from '../../src/steps/disk/check.ts';
 import { cleanDisk } from '../../src/steps/disk/clean.ts';
@@ -25,9 +25,9 @@ let live: LiveHost;
 let disk: LoopDisk;
 
 beforeAll(async () => {
-  await ensureParts([oldUserland]);
+  const userland = await ensurePart(oldUserland);
   folder = createTestFolder('old-userland');
-  live = await startLiveHost(join(folder.path, 'live'), oldUserlandTree());
+  live = await startLiveHost(join(folder.path, 'live'), join(userland, 'tree'));
 }, 600_000);
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { partFolder } from '../../scripts/parts/part.ts';
-import { s3Server } from '../../scripts/parts/servers.ts';
+import { s3Server } from '../../scripts/parts/s3-server.ts';
 import { freePort } from '../../mocks/kube/program.ts';
 
 /** A real S3 server over a folder of its own. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { osImage } from '../../../scripts/parts/os-image.ts';
+import { osImage } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { addLayer } from '../../installer/layered-image.ts';
 import { breakAfter, type BrokenWay } from '../rig/broken-way.ts';

@@ -10,10 +10,8 @@ import { runLayerLint } from '../../../src/cli/lint.ts';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
-import { liveRoot, qemu } from '../../../scripts/parts/guest.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
-import { osImage } from '../../../scripts/parts/os-image.ts';
-import { imageRegistry } from '../../../scripts/parts/servers.ts';
+import { imageRegistry, liveRoot, osImage, qemu } from '../../../scripts/parts/scripted.ts';
 import { clusterParts, kubeParts } from '../../../scripts/rig.ts';
 
 const guestParts = [osDisk, qemu, liveRoot, agentImageBase()];

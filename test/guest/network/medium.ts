@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { coreosInstaller } from '../../../scripts/parts/coreos-installer.ts';
-import { networkLive } from '../../../scripts/parts/network-live.ts';
+import { networkLive } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { createLiveIso } from '../../support/live-media.ts';
 import { example, machineArguments, type NetworkSite } from './network-site.ts';

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
-import { networkLive } from '../../../scripts/parts/network-live.ts';
+import { networkLive } from '../../../scripts/parts/scripted.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { pointerConfig } from '../install/ignition.ts';

@@ -4,7 +4,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bundlePath } from '../../../scripts/bundle.ts';
-import { osImage } from '../../../scripts/parts/os-image.ts';
+import { osImage } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { startRig } from '../../../scripts/rig.ts';
 import { machineConfigPools, machineOSConfigs } from '../../../src/cluster/kinds.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { qemuProgram } from '../../../scripts/parts/guest.ts';
+import { qemuProgram } from '../../../scripts/parts/scripted.ts';
 import { type GuestFiles, type GuestShape, qemuArguments } from './qemu-argv.ts';
 import { GuestError, openSerialLog, type SerialLog } from './serial-log.ts';
 

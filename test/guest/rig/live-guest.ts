@@ -1,6 +1,6 @@
 import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { liveRoot } from '../../../scripts/parts/guest.ts';
+import { liveRoot } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { createFolderDisk } from './disks.ts';
 import { type Guest, startGuest } from './guest.ts';

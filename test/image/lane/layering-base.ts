@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContainerStore } from '../../../scripts/image/agent-image.ts';
-import { debianRoot } from '../../../scripts/parts/debian-root.ts';
+import { debianRoot } from '../../../scripts/parts/scripted.ts';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 
 /** `jq .spec.config FILE`: the object behind that name, with whatever is in it. */

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
-import { imageRegistry } from '../../../scripts/parts/servers.ts';
+import { imageRegistry } from '../../../scripts/parts/scripted.ts';
 import {
   authorityFiles,
   certificateCommands,

@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: image.sh OUT ARCHIVE OSTREE_CONTAINER REPO
+# usage: os-image.sh OUT ARCHIVE OSTREE_CONTAINER REPO
 # Makes OUT/oci, the commit of Lab CoreOS as a container image "base": what a release of a cluster has for its nodes.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: commit.sh OUT ARCHIVE OSTREE_CONTAINER
+# usage: os-commit.sh OUT ARCHIVE OSTREE_CONTAINER
 # Makes OUT/repo with the commit of Lab CoreOS, and its kernel and initramfs beside it.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
