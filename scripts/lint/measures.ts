@@ -45,7 +45,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 const bounds: Readonly<Record<string, Partial<RoomSize>>> = {
   src: { files: sum(0), lines: sum(1) },
   mocks: { lines: 16_995 },
-  scripts: { lines: 7_040 },
+  scripts: { lines: 6_930 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),
