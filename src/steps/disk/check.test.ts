@@ -103,6 +103,19 @@ describe('disk/check', () => {
     expect(clock.now()).toBe(10_000);
   });
 
+  it('passes with old partitions on a disk that an array has as a whole', async () => {
+    const parts = [partition('sda1'), partition('sda2')];
+    const disk = blockDevice('sda', {}, [
+      ...parts,
+      blockDevice('md126', {}, [partition('md126p1')]),
+    ]);
+    const host = hostWith(disk);
+    await runStep(checkDisk, { host, facts });
+    expect(host.ran.filter(([program]) => program === 'wipefs')).toEqual([
+      openAloneArgv('/dev/md126p1'),
+    ]);
+  });
+
   it.each([
     ['while the kernel still has it for a moment', 'Device or resource busy', 5_000],
     ['although wipefs cannot read it', 'Input/output error', 300_000],

@@ -1,6 +1,6 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
-import { withDescendants, type BlockDevice } from './block-devices.ts';
+import { isPartition, withDescendants, type BlockDevice } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
@@ -91,9 +91,16 @@ async function readHidden(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
   disk: BlockDevice,
 ): Promise<readonly string[]> {
-  const shownFree = withDescendants(disk).filter(
-    ({ sizeBytes, children, mountpoints }) =>
-      sizeBytes > 0 && children.length + mountpoints.length === 0,
+  const all = withDescendants(disk);
+  // Who has a whole disk, as an array or LVM, has its partitions too.
+  const taken = all
+    .filter(({ children }) => !children.every(isPartition))
+    .flatMap(({ children }) => children);
+  const shownFree = all.filter(
+    (one) =>
+      one.sizeBytes > 0 &&
+      one.children.length + one.mountpoints.length === 0 &&
+      !(isPartition(one) && taken.some(({ kname }) => kname === one.kname)),
   );
   for (const { path } of shownFree) {
     try {
