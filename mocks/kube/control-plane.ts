@@ -55,7 +55,7 @@ export async function startControlPlane(
     etcd,
     /** A client of somebody, without a user one that may do everything, at an address that may change. */
     clientFor: async (url: () => string, user?: KubeUser): Promise<KubeClient> =>
-      openAs(ours, url, user === undefined ? admin : await pki.issueFor(user)),
+      openAs(ours, url, user && (await pki.issueFor(user))),
     /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of another cluster. */
     addServer: (name: string, etcdPrefix?: string): Promise<ApiServer> =>
       addServer(ours, name, etcdPrefix),
@@ -76,8 +76,7 @@ export async function startControlPlane(
     /** Whether servers know the authority of administrators; waits until the one at the address goes by it. */
     trustAdmins: async (isTrusted: boolean, server: string): Promise<void> => {
       await writeFile(keys.clientCas, clientCas(pki, isTrusted));
-      const asAdmin = { ...ours, admin: await pki.issueForAdmin(administrator) };
-      const client = openAdminClient(asAdmin, () => server);
+      const client = openAs(ours, () => server, await pki.issueForAdmin(administrator));
       while ((await isKnown(client)) !== isTrusted) await pause(TRUST_POLL_MILLIS);
     },
     /** Ends everything at once, etcd last. */
@@ -123,10 +122,8 @@ async function isKnown(client: KubeClient): Promise<boolean> {
 const clientCas = ({ ca, adminCa }: Pki, areAdminsTrusted: boolean): string =>
   `${ca.certificate}\n${areAdminsTrusted ? `${adminCa.certificate}\n` : ''}`;
 
-const openAdminClient = (ours: Ours, url: () => string): KubeClient =>
-  openAs(ours, url, ours.admin);
-
-function openAs({ pki, ends }: Ours, url: () => string, user: PemPair): KubeClient {
+/** A client of somebody, or of the first administrator. */
+function openAs({ pki, ends, admin }: Ours, url: () => string, user = admin): KubeClient {
   const client = openClient({ url, ca: pki.ca.certificate, user });
   ends.push(client.close);
   return client;
@@ -136,7 +133,7 @@ async function addServer(ours: Ours, name: string, etcdPrefix?: string): Promise
   const { binaries, folder, keys, etcd, ends, audit } = ours;
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
-  const client = openAdminClient(ours, () => url);
+  const client = openAs(ours, () => url);
   const control = controlProgram({
     name,
     program: join(binaries, 'kube-apiserver'),
@@ -169,7 +166,7 @@ async function addControllerManager(
   });
   const content = renderKubeconfig({ server: server.url, ca: pki.ca.certificate, user });
   await writeFile(kubeconfig, content, { mode: 0o600 });
-  const probe = openAdminClient(ours, () => `https://127.0.0.1:${port}`);
+  const probe = openAs(ours, () => `https://127.0.0.1:${port}`);
   const control = controlProgram({
     name,
     program: join(binaries, 'kube-controller-manager'),

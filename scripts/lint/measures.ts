@@ -44,7 +44,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** The most that each folder may have; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Partial<RoomSize>>> = {
   src: { files: sum(0), lines: sum(1) },
-  mocks: { lines: 16_995 },
+  mocks: { lines: 16_992 },
   scripts: { lines: 6_930 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
