@@ -59,7 +59,8 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
 
 /** Opens the file after its last good line, cutting off what follows it. */
 async function openAtEnd(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true });
+  // Node says ENOENT of a folder that a file system refuses, whatever the reason: the second try has it.
+  await mkdir(dirname(path), { recursive: true }).catch(() => mkdir(dirname(path)));
   const { bytes } = await goodPart(path);
   const file = await openOurs(path);
   const { size } = await file.stat();

@@ -12,6 +12,7 @@ import {
   imports,
   interpose,
   onceRan,
+  readOnly,
   runUnder,
   writeIn,
 } from './faulty-run.ts';
@@ -68,6 +69,7 @@ const setUpFaults: Readonly<Record<string, readonly [number, string, Fault]>> = 
     { before: (host) => writeIn(host, 'opt/install-dir') },
   ],
   'a journal on a full disk': [4, 'journal.not-kept', { before: (host) => fullBut(host, 0) }],
+  'a journal on a read-only disk': [4, 'journal.not-kept: .*: EROFS', { before: readOnly }],
 };
 
 const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {

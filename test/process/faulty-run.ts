@@ -67,6 +67,14 @@ export function fullBut(host: SingleHost, kib: number): () => void {
   return () => execFileSync('umount', [opt]);
 }
 
+/** A file system that takes nothing. */
+export function readOnly(host: SingleHost): () => void {
+  const opt = optOf(host);
+  mkdirSync(opt, { recursive: true });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', opt]);
+  return () => execFileSync('umount', [opt]);
+}
+
 /** Runs a line of shell in the place of a command, before it; `$PPID` is the agent. */
 export function interpose({ nsenter }: SingleHost, command: string, line: string): void {
   renameSync(nsenter, `${nsenter}.real`);
