@@ -5,6 +5,8 @@ export interface RelaySource {
   readonly url: string;
   /** Of the stored file, lower-case hexadecimal. */
   readonly sha256?: string;
+  /** Follow no redirect to plain http. */
+  readonly tlsOnly?: boolean;
 }
 
 /** How far the handing on has come; of the last request when there were several. */

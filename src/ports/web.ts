@@ -9,6 +9,8 @@ export interface WebRequest {
   readonly ca?: string;
   /** Trust `ca` alone and use no proxy: the rule for a machine-config-server. */
   readonly caOnly?: boolean;
+  /** Follow no redirect to plain http: nothing but TLS verifies what comes. */
+  readonly tlsOnly?: boolean;
   /** Bytes of a larger file, `[from, to]` inclusive, by a Range header. */
   readonly range?: readonly [number, number];
 }

@@ -131,6 +131,16 @@ describe('the web', () => {
     },
   );
 
+  it('follows no redirect to plain http where only TLS verifies what comes', async () => {
+    const location = `${server.url}/page`;
+    server.answering((_, response) => void response.writeHead(302, { location }).end());
+    const page = real().open(`${server.url}/a`, { signal, tlsOnly: true });
+    await expect(page).rejects.toMatchObject({
+      ...{ code: 'web.refused', kind: 'remote' },
+      message: `${server.url}/a redirects to plain http, where nothing verifies it`,
+    });
+  });
+
   it('sends a user with a percent sign that begins no escape as it stands', async () => {
     server.answering(pages);
     await real().open(server.url.replace('//', '//a%zz:p%20q@'), { signal });

@@ -92,17 +92,19 @@ async function follow(client: HttpClient, start: URL, request: WebRequest): Prom
       return take(url, answer, request);
     }
     await drain(answer.body);
-    url = redirected(url, location);
+    url = redirected(url, location, request);
   }
   throw webFailure('web.refused', `${shownUrl(start)} redirects too often`, {
     context: { url: shownUrl(start) },
   });
 }
 
-function redirected(from: URL, location: string): URL {
+function redirected(from: URL, location: string, { tlsOnly = false }: WebRequest): URL {
   const to = URL.parse(location, from.href);
-  if (to !== null && /^https?:$/.test(to.protocol)) return to;
-  throw webFailure('web.refused', `${shownUrl(from)} redirects to what is no http address`, {
+  const isPlain = to?.protocol === 'http:';
+  if (to?.protocol === 'https:' || (isPlain && !tlsOnly)) return to;
+  const what = isPlain ? 'plain http, where nothing verifies it' : 'what is no http address';
+  throw webFailure('web.refused', `${shownUrl(from)} redirects to ${what}`, {
     context: { url: shownUrl(from) },
   });
 }

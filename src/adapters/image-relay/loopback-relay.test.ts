@@ -147,6 +147,17 @@ describe('the image relay', () => {
     expect(relay.outcome()).toMatchObject({ resumed: 3, sha256 });
   });
 
+  it('takes the image by TLS alone where it is to, after each cut too', async () => {
+    const cutting = cuttingWeb(1024 * 1024, { hasRanges: true });
+    const asked: unknown[] = [];
+    const open: Web['open'] = (address, request) => {
+      asked.push(request.tlsOnly);
+      return cutting.open(address, request);
+    };
+    await relayOf({ open }, { tlsOnly: true }).ask(path);
+    expect(asked).toEqual([true, true, true, true]);
+  });
+
   it.each<[string, { isLengthKnown: boolean; refuses: boolean }]>([
     ['ignores ranges', { isLengthKnown: true, refuses: false }],
     ['refuses ranges', { isLengthKnown: true, refuses: true }],

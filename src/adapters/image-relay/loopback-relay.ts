@@ -161,7 +161,7 @@ const heldBytes = 1024 * 1024;
 /** One request for the image. */
 interface HandingOn {
   readonly source: RelaySource;
-  readonly read: Omit<ResumingRead, 'onResume' | 'url'>;
+  readonly read: Omit<ResumingRead, 'onResume' | 'url' | 'tlsOnly'>;
   readonly response: ServerResponse;
   readonly report: (change: Partial<RelayOutcome>) => void;
 }
@@ -172,14 +172,15 @@ async function handOn({ source, read, response, report }: HandingOn): Promise<vo
   let bytes = 0;
   let resumed = 0;
   try {
-    const opened = await read.web.open(source.url, { signal: read.signal });
+    const { tlsOnly = false } = source;
+    const opened = await read.web.open(source.url, { signal: read.signal, tlsOnly });
     response.writeHead(200, {
       'content-type': 'application/octet-stream',
       ...(opened.bytes === undefined ? {} : { 'content-length': opened.bytes }),
     });
     const body = resumingBody(opened, {
       ...read,
-      url: source.url,
+      ...{ url: source.url, tlsOnly },
       onResume: () => report({ resumed: ++resumed }),
     });
     const counted = hashed(body, (chunk) => {
@@ -231,6 +232,7 @@ interface ResumingRead {
   readonly web: Web;
   readonly clock: Clock;
   readonly url: string;
+  readonly tlsOnly: boolean;
   readonly signal: AbortSignal;
   /** Told each time the source is taken up again. */
   readonly onResume: () => void;
@@ -274,10 +276,10 @@ async function openAt(
   at: number,
   total: number | undefined,
 ): Promise<{ readonly download: Download; readonly skip: number }> {
-  const { web, url, signal } = read;
+  const { web, url, signal, tlsOnly } = read;
   if (at > 0 && total !== undefined) {
     try {
-      const download = await web.open(url, { signal, range: [at, total - 1] });
+      const download = await web.open(url, { signal, tlsOnly, range: [at, total - 1] });
       const { bytes, wholeBytes } = download;
       // A server without ranges may answer with the whole file.
       if (wholeBytes === undefined && bytes !== total - at)
@@ -287,7 +289,7 @@ async function openAt(
       if (!givesWholeFilesOnly(error)) throw error;
     }
   }
-  const download = await web.open(url, { signal });
+  const download = await web.open(url, { signal, tlsOnly });
   return { download: unchanged(download, download.bytes, total), skip: at };
 }
 

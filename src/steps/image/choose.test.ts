@@ -333,6 +333,21 @@ describe('image/choose', () => {
     expect(JSON.stringify([value, events])).not.toMatch(/s3cretpw|abc/);
   });
 
+  it.each<[string, object, readonly boolean[]]>([
+    ['has no digest', { image: { url } }, [true]],
+    ['has one', { image: { url, sha256 } }, [false]],
+    ['need not be verified', { image: { url, allowUnverified: true } }, [false]],
+    ['comes with a service', { image: { url }, service: { url: 'https://svc' } }, [false]],
+    ['is in a stream', { image: { stream: 'https://m.example/s.json' } }, [true, false]],
+  ])(
+    'takes an image by TLS alone where nothing else verifies it: one that %s',
+    async (...[, config, only]) => {
+      const web = fakeWeb().with(url, image).with('https://m.example/s.json', stream);
+      await runStep(chooseImage, { config, facts, host: hostWithFile(), web });
+      expect(web.opened.map(({ tlsOnly }) => tlsOnly)).toEqual(only);
+    },
+  );
+
   it('fails while the disk is whole when the URL cannot be read', async () => {
     await expect(chosen({ url }, { web: fakeWeb() })).rejects.toMatchObject({
       code: 'web.refused',

@@ -37,7 +37,7 @@ import {
 import { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
-import { findInStream, type StreamImage } from './stream.ts';
+import { findInStream, needsVerifying, type StreamImage } from './stream.ts';
 import { readArchitecture, readTextOr, unreadableOutput } from '../host-commands.ts';
 
 /**
@@ -141,7 +141,8 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
   const stream = valueOf(uses, 'stream');
   if (path !== undefined) await checkFile(search, path);
   if (url !== undefined) {
-    refuseUnfit(await sampleUrl(web, url, signal), { origin: shownUrl(url), disk });
+    const sample = await sampleUrl(web, url, { signal, tlsOnly: needsVerifying(scope.config) });
+    refuseUnfit(sample, { origin: shownUrl(url), disk });
   }
   if (stream !== undefined) {
     const base = valueOf(uses, 'stream-base-url') ?? streams;
@@ -245,7 +246,9 @@ async function findUrl(
   const shown = String(url);
   const source = stored === undefined ? 'config' : 'stream';
   const sha256 = scope.config.image.sha256 || (stored ?? '');
-  refuseUnfit(await sampleUrl(scope.web, url.reveal(), scope.signal), { origin: shown, disk });
+  const tlsOnly = stored === undefined && needsVerifying(scope.config);
+  const sample = await sampleUrl(scope.web, url.reveal(), { signal: scope.signal, tlsOnly });
+  refuseUnfit(sample, { origin: shown, disk });
   return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
 }
 

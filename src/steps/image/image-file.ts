@@ -4,7 +4,7 @@ import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { AgentError } from '../../model/failure.ts';
 import { imageRelayFailure } from '../../ports/image-relay.ts';
 import type { Download } from '../../ports/inventory.ts';
-import type { Web } from '../../ports/web.ts';
+import type { Web, WebRequest } from '../../ports/web.ts';
 import { readBytes, unreadableOutput } from '../host-commands.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { imageFailure } from './failures.ts';
@@ -174,12 +174,16 @@ function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): U
 }
 
 /** Reads what shows of an image at a URL whether it fits, and no more where the server knows ranges. */
-export async function sampleUrl(web: Web, url: string, signal: AbortSignal): Promise<ImageSample> {
-  const { body, bytes, wholeBytes } = await openHead(web, url, signal);
+export async function sampleUrl(
+  web: Web,
+  url: string,
+  request: Pick<WebRequest, 'signal' | 'tlsOnly'>,
+): Promise<ImageSample> {
+  const { body, bytes, wholeBytes } = await openHead(web, url, request);
   const head = await firstOf(body);
   if (wholeBytes === undefined || !isXz(head)) return { head, bytes: wholeBytes ?? bytes };
   const range = [tailFrom(wholeBytes), wholeBytes - 1] as const;
-  const { body: tail } = await web.open(url, { signal, range });
+  const { body: tail } = await web.open(url, { ...request, range });
   return { head, bytes: wholeBytes, tail: await firstOf(tail) };
 }
 
@@ -195,14 +199,14 @@ async function firstOf(body: Download['body']): Promise<Uint8Array> {
 }
 
 /** A server that knows no ranges sends the whole file, of which only the beginning is read. */
-async function openHead(web: Web, url: string, signal: AbortSignal): Promise<Download> {
+async function openHead(web: Web, url: string, request: WebRequest): Promise<Download> {
   try {
-    const { bytes: _, ...part } = await web.open(url, { signal, range: [0, headBytes - 1] });
+    const { bytes: _, ...part } = await web.open(url, { ...request, range: [0, headBytes - 1] });
     return part;
   } catch (error) {
     const isWholeOnly = error instanceof AgentError && error.context['status'] === 200;
     if (!isWholeOnly) throw error;
-    return web.open(url, { signal });
+    return web.open(url, request);
   }
 }
 

@@ -5,7 +5,7 @@ import { imageFailure } from './failures.ts';
 import type { RelayOutcome } from '../../ports/image-relay.ts';
 import type { StepScope } from '../step.ts';
 import type { ChosenImage } from './facts.ts';
-import { findInStream } from './stream.ts';
+import { findInStream, needsVerifying } from './stream.ts';
 import { verifyFile } from './image-file.ts';
 import type { WriterSource } from './writer.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
@@ -33,10 +33,10 @@ export function chooseImageSource(
   config: Config,
   uses: readonly WriterUse[] = usesIn(config.image.writerArgs),
 ): ImageRequest {
-  const { image, service } = config;
+  const { image } = config;
   const request = requestOf(image, uses);
   const unverified = whyUnverified(config, request, uses);
-  if (unverified !== undefined && service.url.isEmpty && !image.allowUnverified) {
+  if (unverified !== undefined && needsVerifying(config)) {
     throw imageFailure('image.unverified', `nothing verifies the image: ${unverified}`, {
       context: { source: request.kind },
     });
@@ -168,10 +168,8 @@ export async function openSource(
   if (image.kind === 'url') {
     const { sha256 } = image;
     const url = await wholeUrl(scope, { image, sectorBytes });
-    const relay = await imageRelay.serve(
-      { url, ...(sha256 === undefined ? {} : { sha256 }) },
-      { signal },
-    );
+    const guard = sha256 === undefined ? { tlsOnly: needsVerifying(scope.config) } : { sha256 };
+    const relay = await imageRelay.serve({ url, ...guard }, { signal });
     onExit(relay.close, 'always');
     return {
       source: { kind: 'url', url: relay.url },

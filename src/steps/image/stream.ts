@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Config } from '../../config/schema.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import type { SecretUrl } from '../../lib/secret-url.ts';
@@ -119,14 +120,18 @@ export async function findInStream(
   return { ...imageInStream(stream, { architecture, sectorBytes }), architecture };
 }
 
+/** Whether an image without a digest must come by https, all the way. */
+export const needsVerifying = ({ image, service }: Config): boolean =>
+  service.url.isEmpty && !image.allowUnverified && image.sha256 === '';
+
 async function readStream(
-  { host, web, signal }: StepScope<'host' | 'web'>,
+  { host, web, signal, config }: StepScope<'host' | 'web'>,
   place: SecretUrl,
 ): Promise<string> {
   const location = place.reveal();
   if (!/^https?:\/\//.test(location))
     return readTextOr({ host, signal }, location, imageFileMissing);
-  const { body, origin } = await web.open(location, { signal });
+  const { body, origin } = await web.open(location, { signal, tlsOnly: needsVerifying(config) });
   const bytes = await readUpTo(body, largestBytes);
   if (bytes !== undefined) return bytes.toString('utf8');
   throw imageFailure('image.stream-unreadable', `${shownUrl(origin)} sends more than 16 MiB`, {

@@ -99,7 +99,7 @@ describe('image/write', () => {
       imageRelay,
     };
     await runStep(writeImage, run);
-    expect(served).toEqual([{ url: location }]);
+    expect(served).toEqual([{ url: location, tlsOnly: true }]);
     host.withFile('/s.json', streamOf('https://m.example/newer.raw.gz?sig=abc'));
     const { failure } = await tryStep(writeImage, run);
     expect(failure).toMatchObject({ code: 'image.stream-changed' });
