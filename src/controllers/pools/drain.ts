@@ -135,7 +135,7 @@ export function drainController(
       const view: DrainView = {
         node,
         isInherited: ofOperator.get(name) === requestOf(node),
-        ...(await podsToLeave(scope, { node, drain, stores }, signal)),
+        ...(await podsToLeave(scope, { node, drain, all: stores.nodes.all() }, signal)),
       };
       const fresh = async (): Promise<DrainView | undefined> => {
         const now = await readAgain(kube, { ref: { kind: nodeKind, name }, seen: node }, signal);
@@ -173,17 +173,17 @@ interface Leaving {
   readonly node: KubeObject;
   /** Undefined where the end of a drain is asked for. */
   readonly drain: Drain | undefined;
-  readonly stores: PoolStores;
+  /** All nodes of the cluster. */
+  readonly all: readonly KubeObject[];
 }
 
 /** The pods that have to leave a cordoned node, and those that are to be evicted now. */
 async function podsToLeave(
   scope: PoolScope,
-  { node, drain, stores }: Leaving,
+  { node, drain, all }: Leaving,
   signal: AbortSignal,
 ): Promise<Pick<DrainView, 'leaving' | 'due'>> {
   if (drain === undefined || !isCordoned(node)) return { leaving: [], due: [] };
-  const all = stores.nodes.all();
   const leaving = await leavingPods(scope, { node, drain, all }, signal);
   const due = leaving.filter(({ metadata: { uid = '', deletionTimestamp } }) => {
     const { until = 0 } = drain.blocked.get(uid) ?? {};
@@ -195,11 +195,7 @@ async function podsToLeave(
 /** What comes to a cordoned node tolerates that, and would come again after each eviction: it is left out. */
 async function leavingPods(
   { kube, namespace }: PoolScope,
-  {
-    node,
-    drain,
-    all,
-  }: { readonly node: KubeObject; readonly drain: Drain; readonly all: readonly KubeObject[] },
+  { node, drain, all }: Leaving & { readonly drain: Drain },
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const fieldSelector = `spec.nodeName=${node.metadata.name}`;
