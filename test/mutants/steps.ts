@@ -291,6 +291,13 @@ export const stepMutants: MutantsByFile = {
       to: 'const lacking = new Set([...lacks.write.slice(99)',
     },
   ],
+  'src/layering/roll-out/choose-node.ts': [
+    {
+      means: 'a node that somebody has cordoned is drained and rebooted',
+      from: '(isDone(node) && !isCordoned(node))',
+      to: 'isDone(node)',
+    },
+  ],
   'src/layering/roll-out/node-state.ts': [
     {
       means: 'a node that cannot be changed counts as one that is well',

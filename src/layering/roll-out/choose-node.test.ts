@@ -139,6 +139,18 @@ describe('chooseNode', () => {
       [node('a', { ...working, desired: '3' }), node('b', done)],
       undefined,
     ],
+    ['none that somebody has cordoned', [node('a', { isCordoned: true }), node('b')], undefined],
+    [
+      'another than a cordoned one',
+      [node('a', { isCordoned: true }), node('b')],
+      'b',
+      { maxUnavailable: 2 },
+    ],
+    [
+      'a degraded one that its drain has cordoned',
+      [node('a', { state: 'Degraded', isCordoned: true })],
+      'a',
+    ],
     ['none without an agent', [node('a', { state: '' })], undefined],
   ])('chooses %s', (...[, nodes, expected, spec, name = 'worker']) => {
     const choice = chooseNode({ pool: pool(name, spec), nodes, target });

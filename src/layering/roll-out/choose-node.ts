@@ -1,6 +1,13 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, nodeKeys, partOf } from '../api/cluster-object.ts';
-import { desiredOf, isDone, isSameTarget, ownLimit, unavailableReason } from './node-state.ts';
+import {
+  desiredOf,
+  isCordoned,
+  isDone,
+  isSameTarget,
+  ownLimit,
+  unavailableReason,
+} from './node-state.ts';
 import type { RollOutTarget } from './target.ts';
 
 /** A pool at the moment of a choice. */
@@ -16,9 +23,12 @@ export interface PoolNodes {
 /** The node that changes next, or why none does; without a reason every node has the target as its desired state. */
 export type NodeChoice = { readonly node: KubeObject } | { readonly waitsFor: string | undefined };
 
-/** A node at work ends that first; one without an agent would never begin. A degraded one may be given what helps it. */
+/**
+ * A node at work ends that first; one without an agent would never begin. What somebody has cordoned is left alone, as the operator
+ * does (machine-config-operator 7ff337a4, `getAllCandidateMachines`). A degraded one may be given what helps it.
+ */
 const mayChange = (node: KubeObject): boolean =>
-  isDone(node) || annotationOf(node, nodeKeys.state) === 'Degraded';
+  (isDone(node) && !isCordoned(node)) || annotationOf(node, nodeKeys.state) === 'Degraded';
 
 const zone = 'topology.kubernetes.io/zone';
 

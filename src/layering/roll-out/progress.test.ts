@@ -163,9 +163,11 @@ describe('what a node waits for', () => {
       },
     };
     const cordoned = { ...nodeObject('m2', 'master', done), spec: { unschedulable: true } };
-    const { nodes } = poolProgress('master', rollOutCluster({}, { nodes: [restarted, cordoned] }));
-    expect(nodes.map(({ waitsFor }) => waitsFor)).toEqual([
+    const open = { ...nodeObject('m3', 'master', { ...done, ...old }), spec: cordoned.spec };
+    const cluster = rollOutCluster({}, { nodes: [restarted, cordoned, open] });
+    expect(poolProgress('master', cluster).nodes.map(({ waitsFor }) => waitsFor)).toEqual([
       'not Ready for 3 min',
+      'cordoned by somebody',
       'cordoned by somebody',
     ]);
   });

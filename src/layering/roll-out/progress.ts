@@ -174,7 +174,7 @@ function turnText(node: KubeObject, { status, snapshot, nextBuild, found, runner
   if (busy.length >= limit && !busy.includes(node.metadata.name)) {
     return `maxUnavailable ${limit}: first ${shortList(busy)}`;
   }
-  return 'to be chosen';
+  return cordonText(node) || 'to be chosen';
 }
 
 const mostNames = 3;
