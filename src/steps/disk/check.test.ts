@@ -145,7 +145,7 @@ describe('disk/check', () => {
 
   it('leaves the judgement to the writer when partitions are kept', async () => {
     const agent = { mountpoints: ['/run/media/iso'], partLabel: 'agentdata' };
-    const live = blockDevice('sda', {}, [partition('sda5', agent)]);
+    const live = blockDevice('sda', {}, [partition('sda5', agent), partition('sda6')]);
     const { notes } = await runStep(checkDisk, {
       host: hostWith(live)
         .on(tableArgv('/dev/sda'))
