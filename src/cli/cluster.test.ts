@@ -21,11 +21,8 @@ describe('the kubeconfig of a pod', () => {
       { KUBERNETES_SERVICE_HOST: '172.30.0.1', KUBERNETES_SERVICE_PORT: '6443' },
       'https://172.30.0.1:6443',
     ],
-    [
-      { KUBERNETES_SERVICE_HOST: 'fd02::1', KUBERNETES_SERVICE_PORT: '443' },
-      'https://[fd02::1]:443',
-    ],
-    [{ KUBERNETES_SERVICE_HOST: 'api-int.c.example' }, 'https://api-int.c.example:443'],
+    [{ KUBERNETES_SERVICE_HOST: 'fd02::1', KUBERNETES_SERVICE_PORT: '443' }, 'https://[fd02::1]'],
+    [{ KUBERNETES_SERVICE_HOST: 'api-int.c.example' }, 'https://api-int.c.example'],
   ])('of %j leads to %s', async (environment, server) => {
     const read = await commandCredentials(environment, undefined, directory);
     const access = readKubeconfig(await read());
