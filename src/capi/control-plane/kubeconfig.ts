@@ -19,7 +19,7 @@ import {
 } from './view.ts';
 import type { Guests } from './guest.ts';
 import type { ControlPlaneScope } from './perform.ts';
-import { createOnce, isControlledBy, refOf, secretData } from '../objects.ts';
+import { createOnce, isControlledBy, placed, refOf, secretData } from '../objects.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 
 interface RenewScope extends ControlPlaneScope, Pick<Ports, 'random'> {}
@@ -90,7 +90,7 @@ async function renew(
   if (certificate === undefined) {
     note(
       'warn',
-      'the cluster signs no certificate for its kubeconfig; it keeps the one that it has',
+      `the cluster of control plane ${placed(view.controlPlane)} signs no certificate for its kubeconfig; it keeps the one that it has`,
     );
     return { after: askAgain };
   }
