@@ -176,8 +176,13 @@ export const adapterMutants: MutantsByFile = {
     },
     {
       means: 'a redirect to another scheme is followed',
-      from: 'to !== null && /^https?:$/.test(to.protocol)',
+      from: "to?.protocol === 'https:' || (isPlain && !tlsOnly)",
       to: 'to !== null',
+    },
+    {
+      means: 'a redirect to plain http is followed where only TLS verifies what comes',
+      from: '(isPlain && !tlsOnly)',
+      to: 'isPlain',
     },
   ],
   'src/adapters/http/retry.ts': [
