@@ -22,15 +22,10 @@ export const isDraining = (node: KubeObject): boolean => {
   return wanted.startsWith('drain-') && wanted !== annotationOf(node, nodeKeys.lastAppliedDrain);
 };
 
-/**
- * The pods of a node that a drain removes, and that no budget lets go now.
- */
+/** The pods of a node that a drain removes, and that no budget lets go now. */
 export function drainBlockers(
   node: string,
-  {
-    pods,
-    budgets,
-  }: { readonly pods: readonly KubeObject[]; readonly budgets: readonly KubeObject[] },
+  { pods, budgets }: Readonly<Record<'pods' | 'budgets', readonly KubeObject[]>>,
 ): readonly DrainBlocker[] {
   return pods
     .filter((pod) => textAt(pod, 'spec', 'nodeName') === node && mustLeave(pod))

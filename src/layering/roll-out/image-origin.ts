@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, countAt, partOf, textAt } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, countAt, listAt, textAt } from '../api/cluster-object.ts';
 import { buildKeys, builtFromKey } from '../api/os-build.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
@@ -125,10 +125,9 @@ export const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): bool
 
 function podText(pod: KubeObject | undefined): string {
   if (pod === undefined) return '';
-  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((list) => {
-    const found = partOf(pod, 'status', list);
-    return Array.isArray(found) ? (found as readonly KubeObject[]) : [];
-  });
+  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap(
+    (list) => listAt(pod, 'status', list) as readonly KubeObject[],
+  );
   const why = statuses
     .map((one) => textAt(one, 'state', 'waiting', 'reason'))
     .find((one) => one !== '');

@@ -184,10 +184,8 @@ const shortList = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, mostNames).join(', ')} and ${names.length - mostNames} more`;
 
-type Unadvised = Omit<PoolProgress, 'actions'>;
-
 function actionsOf(
-  progress: Unadvised,
+  progress: Omit<PoolProgress, 'actions'>,
   { nodes, machineConfigPool }: PoolSnapshot,
   blocked: readonly KubeObject[],
 ): readonly string[] {
