@@ -28,15 +28,11 @@ import { emitRetries, openService } from './service.ts';
 import { known, openWatchers, type Watchers } from './watchers.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */
-export interface RunWorld extends AsyncDisposable {
+export interface RunWorld extends AsyncDisposable, Pick<Watchers, 'showStatus' | 'flush'> {
   /** All but the reports, which need the role of the run. */
   readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
   readonly mask: Mask;
-  /** Shows the status of the run, JSON, to who watches it from elsewhere. */
-  readonly showStatus: (text: string) => void;
-  /** Sends what watchers of the run have not got yet; resolves after two seconds at the latest. */
-  readonly flush: () => Promise<void>;
 }
 
 /** Of who only checks: an installation has time. */

@@ -98,12 +98,9 @@ const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
   Object.hasOwn(secretFiles, key);
 
 function inlineSecret(key: keyof typeof secretFiles, origin: string): AgentError {
-  return configFailure(
-    'config.inline-secret',
-    `${origin}: ${key} is a secret, which a configuration file must not hold`,
-    {
-      hint: `write it to a file of its own and name that file in ${secretFiles[key]}`,
-      context: { setting: key },
-    },
-  );
+  const what = `${origin}: ${key} is a secret, which a configuration file must not hold`;
+  return configFailure('config.inline-secret', what, {
+    hint: `write it to a file of its own and name that file in ${secretFiles[key]}`,
+    context: { setting: key },
+  });
 }

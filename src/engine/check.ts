@@ -202,7 +202,7 @@ type Answers = ReadonlyMap<string, boolean>;
  */
 function combinations<W extends World>(role: Role<W>): readonly Answers[] {
   const givers = everyStep(role).flatMap(({ step }) =>
-    (step.gives as unknown) === undefined ? [] : [step.when],
+    nameGiven(step) === undefined ? [] : [step.when],
   );
   const orders = role.steps.map((item) => (isLanes(item) ? item.inTurn : undefined));
   const names = new Set(
@@ -239,10 +239,10 @@ const takesPart = <Config>(when: Condition<Config> | undefined, answers: Answers
 function checkFlow<W extends World>(role: Role<W>, answers: Answers): void {
   const known = new Set<string>();
   const giveOf = (step: AnyStep<W>): void => {
-    const gives = step.gives as { readonly name: string } | undefined;
+    const gives = nameGiven(step);
     if (gives === undefined) return;
-    if (known.has(gives.name)) throw broken(role, step.id, `${gives.name} is given twice`);
-    known.add(gives.name);
+    if (known.has(gives)) throw broken(role, step.id, `${gives} is given twice`);
+    known.add(gives);
   };
   for (const item of role.steps) {
     const stuck = scheduleItem(item, { known, giveOf, answers });
@@ -251,7 +251,7 @@ function checkFlow<W extends World>(role: Role<W>, answers: Answers): void {
     }
   }
   for (const step of [...(role.follow ?? []), ...(role.always ?? [])]) {
-    if ((step.gives as unknown) !== undefined) {
+    if (nameGiven(step) !== undefined) {
       throw broken(role, step.id, 'only the main line gives facts');
     }
     const missing = takesPart(step.when, answers) ? firstMissing(step, known) : undefined;
@@ -316,10 +316,8 @@ const needsOf = <W extends World>(step: AnyStep<W>): readonly AnyFact[] =>
 
 /** Nobody waits for a fact that may never come: whatever gives it is done before, or left out. */
 function checkOptionalNeeds<W extends World>(role: Role<W>): void {
-  const gives = ({ gives }: AnyStep<W>): readonly string[] =>
-    (gives as unknown) === undefined ? [] : [(gives as AnyFact).name];
-  const everywhere = new Set(mainLine(role).flatMap(({ step }) => gives(step)));
-  const before = new Set<string>();
+  const everywhere = new Set(mainLine(role).map(({ step }) => nameGiven(step)));
+  const before = new Set<string | undefined>();
   const checkInOrder = (steps: readonly AnyStep<W>[]): void => {
     const known = new Set(before);
     for (const step of steps) {
@@ -328,12 +326,12 @@ function checkOptionalNeeds<W extends World>(role: Role<W>): void {
       );
       if (late !== undefined)
         throw broken(role, step.id, `${late.name} is given beside it or after it`);
-      for (const name of gives(step)) known.add(name);
+      known.add(nameGiven(step));
     }
   };
   for (const item of role.steps) {
     const lists = isLanes(item) ? Object.values(item.lanes) : [[item]];
     lists.forEach(checkInOrder);
-    for (const name of lists.flat().flatMap(gives)) before.add(name);
+    for (const step of lists.flat()) before.add(nameGiven(step));
   }
 }

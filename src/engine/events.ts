@@ -129,21 +129,14 @@ export type RunEventBody =
       readonly message: string;
       readonly fields: FailureContext;
     })
-  | {
-      readonly type: 'command.started';
-      readonly argv: readonly string[];
-    }
+  | { readonly type: 'command.started'; readonly argv: readonly string[] }
   | {
       readonly type: 'command.finished';
       readonly argv: readonly string[];
       readonly exitCode: number | undefined;
       readonly duration: Millis;
     }
-  | {
-      readonly type: 'report.sent';
-      readonly stage: Stage;
-      readonly info: string;
-    }
+  | { readonly type: 'report.sent'; readonly stage: Stage; readonly info: string }
   | {
       readonly type: 'report.dropped';
       readonly stage: Stage;

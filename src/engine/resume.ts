@@ -1,7 +1,7 @@
 import { isActive } from './condition.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from './journal.ts';
 import { mainLine, type Role } from './role.ts';
-import type { Rerun, World } from './step.ts';
+import type { AnyStep, World } from './step.ts';
 
 /** The last thing a journal says of a step. */
 export type StepRecord =
@@ -51,12 +51,7 @@ const runsAgain = (past: Past, freshUntil: string | readonly string[] | undefine
   freshUntil !== undefined && ![freshUntil].flat().some((id) => past.has(id));
 
 /** What a step says about being run again. */
-interface RerunRules {
-  readonly id: string;
-  readonly rerun?: Rerun;
-  readonly leaves?: boolean;
-  readonly freshUntil?: string | readonly string[];
-}
+type RerunRules = Pick<AnyStep<World>, 'id' | 'rerun' | 'leaves' | 'freshUntil'>;
 
 /**
  * The table of resuming: what the journal says against what the step allows. A step that leaves the

@@ -77,6 +77,7 @@ function give<W extends World>(context: RunContext<W>, step: AnyStep<W>, value: 
 interface Execution {
   readonly needs: Needs;
   readonly signal: AbortSignal;
+  /** Probe first whether an earlier run had finished this step. */
   readonly probesFirst: boolean;
 }
 
@@ -166,14 +167,6 @@ async function gather<W extends World>(
 /** The values of the facts that a step needs, by the step's own names. */
 type Needs = Readonly<Record<string, unknown>>;
 
-/** What the attempts of one step share. */
-interface Attempts {
-  readonly needs: Needs;
-  readonly signal: AbortSignal;
-  /** Probe first whether an earlier run had finished this step. */
-  readonly probesFirst: boolean;
-}
-
 /** The stage a step stands on, and the text beside it. */
 const stageOf = <W extends World>(
   step: AnyStep<W>,
@@ -191,7 +184,7 @@ const stageOf = <W extends World>(
 async function runAttempts<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
-  { needs, signal, probesFirst }: Attempts,
+  { needs, signal, probesFirst }: Execution,
 ): Promise<unknown> {
   const { step } = placed;
   if (probesFirst) {
@@ -294,28 +287,24 @@ function scopeOf<W extends World>(
   placed: PlacedStep<W>,
   { signal, undo }: AttemptOwn,
 ): Scope<W, keyof W['ports']> {
+  const { config, emit, hide, mask } = context;
   const who = about(placed);
   const named = Object.fromEntries(placed.step.uses.map((port) => [port, context.ports[port]]));
   return {
     ...(named as W['ports']),
-    config: context.config,
-    signal,
+    ...{ config, signal, hide, mask, onExit: undo.push },
     progress: (progress) => {
-      context.emit({ type: 'step.progress', ...who, progress });
+      emit({ type: 'step.progress', ...who, progress });
     },
     alive: (doing) => {
       const text = doing === undefined ? {} : { doing };
-      context.emit({ type: 'step.alive', ...who, ...text });
+      emit({ type: 'step.alive', ...who, ...text });
     },
     until: untilOf(context.clock, orHalted(context, signal), {
-      updated: (update) => context.emit({ type: 'wait.updated', ...who, ...update }),
-      finished: (end) => context.emit({ type: 'wait.finished', ...who, ...end }),
+      updated: (update) => emit({ type: 'wait.updated', ...who, ...update }),
+      finished: (end) => emit({ type: 'wait.finished', ...who, ...end }),
     }),
-    note: (level, message, fields = {}) =>
-      context.emit({ type: 'note', ...who, level, message, fields }),
-    hide: context.hide,
-    mask: context.mask,
-    onExit: undo.push,
+    note: (level, message, fields = {}) => emit({ type: 'note', ...who, level, message, fields }),
   };
 }
 

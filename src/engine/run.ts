@@ -47,7 +47,7 @@ export type RunOutcome = 'finished' | 'left the host';
  * @throws AgentError the first failure; or the signal's reason when it was stopped from outside
  */
 export async function runRole<W extends World>(options: RunOptions<W>): Promise<RunOutcome> {
-  const { role, clock, signal } = options;
+  const { role, config, ports, clock, journal, signal, halt } = options;
   const emit = emitter(options);
   const since = clock.elapsed();
   const ended = (thrown: unknown): unknown =>
@@ -56,16 +56,10 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     throw ended(thrown);
   });
   const context: RunContext<W> = {
-    config: options.config,
-    ports: options.ports,
-    clock,
-    journal: options.journal,
-    past,
+    ...{ config, ports, clock, journal, past, emit, halt },
     facts: factStore(),
-    emit,
     beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
     mask: options.mask ?? ((text) => text),
-    halt: options.halt,
     hide: options.hide ?? (() => undefined),
   };
   emit({

@@ -57,11 +57,8 @@ function readMachineConfig(text: string): EncapsulatedMachineConfig {
   });
   if (!parsed.success) {
     const member = `spec.${parsed.error.issues[0]?.path.join('.') ?? ''}`;
-    throw ignitionFailure(
-      'ignition.encapsulated-invalid',
-      `encapsulated machine config has no usable ${member}`,
-      { context: { member } },
-    );
+    const what = `encapsulated machine config has no usable ${member}`;
+    throw ignitionFailure('ignition.encapsulated-invalid', what, { context: { member } });
   }
   const { osImageURL, kernelArguments } = parsed.data;
   return { osImageURL, kernelArguments: kernelArguments ?? [] };

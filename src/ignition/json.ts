@@ -48,11 +48,8 @@ function refuseOtherThanJson(text: string): void {
 }
 
 function notJson(line: number, column: number, problem: string): Error {
-  return ignitionFailure(
-    'ignition.not-json',
-    `ignition config is not JSON: line ${line}, column ${column}: ${problem}`,
-    { context: { line, column, problem } },
-  );
+  const what = `ignition config is not JSON: line ${line}, column ${column}: ${problem}`;
+  return ignitionFailure('ignition.not-json', what, { context: { line, column, problem } });
 }
 
 /** Where the first syntax error is. Lines and columns count from 1, columns in UTF-16 units. */

@@ -87,17 +87,8 @@ const schemeOf = (url: string): string =>
 const isHttp = (url: string): boolean => ['http', 'https'].includes(schemeOf(url));
 
 const unstriped = [
-  'raid1',
-  '1',
-  'mirror',
-  'raid4',
-  '4',
-  'raid5',
-  '5',
-  'raid6',
-  '6',
-  'raid10',
-  '10',
+  ...['raid1', '1', 'mirror', 'raid4', '4', 'raid5', '5'],
+  ...['raid6', '6', 'raid10', '10'],
 ];
 const striped = ['linear', 'raid0', '0', 'stripe'];
 

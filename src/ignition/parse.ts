@@ -136,13 +136,10 @@ function refuseErrorBody(root: JsonObject): void {
   const isError =
     (typeof code === 'number' || typeof code === 'string') && typeof text === 'string';
   if (!isError || membersNamed(root, 'ignition').length > 0) return;
-  throw ignitionFailure(
-    'ignition.error-body',
-    'ignition config is an error message of the service',
-    {
-      context: { code, reason: text.slice(0, REASON_LENGTH) },
-    },
-  );
+  const what = 'ignition config is an error message of the service';
+  throw ignitionFailure('ignition.error-body', what, {
+    context: { code, reason: text.slice(0, REASON_LENGTH) },
+  });
 }
 
 /**

@@ -33,13 +33,8 @@ export const inspectArgv = (image: string, authFile?: string): readonly string[]
 export function readInspected(stdout: string, image: string): RegistryImage {
   const parsed = Inspected.safeParse(jsonIn(stdout));
   if (!parsed.success) {
-    throw osFailure(
-      'os.image-unreachable',
-      `skopeo printed no readable configuration of ${image}`,
-      {
-        cause: parsed.error,
-      },
-    );
+    const what = `skopeo printed no readable configuration of ${image}`;
+    throw osFailure('os.image-unreachable', what, { cause: parsed.error });
   }
   const { Digest, Architecture, LayersData } = parsed.data;
   return {

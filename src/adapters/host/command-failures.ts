@@ -44,17 +44,14 @@ export function commandFailed(
       ? `was ended by ${end.killedBy ?? 'a signal'}`
       : `ended with exit code ${end.exitCode}`;
   const said = lastWords(story);
-  return hostFailure(
-    'command.failed',
-    `${programOf(story)} ${how}${said === '' ? '' : `: ${said}`}`,
-    {
-      context: {
-        ...contextOf(story),
-        ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
-        ...(end.killedBy === undefined ? {} : { signal: end.killedBy }),
-      },
+  const what = `${programOf(story)} ${how}${said === '' ? '' : `: ${said}`}`;
+  return hostFailure('command.failed', what, {
+    context: {
+      ...contextOf(story),
+      ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
+      ...(end.killedBy === undefined ? {} : { signal: end.killedBy }),
     },
-  );
+  });
 }
 
 /** `command.not-found`: the host has no such program. */

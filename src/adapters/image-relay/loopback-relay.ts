@@ -193,13 +193,10 @@ async function handOn({ source, read, response, report }: HandingOn): Promise<vo
       report({ sha256 });
       if (source.sha256 !== undefined && source.sha256 !== sha256) {
         const { origin } = opened;
-        throw imageRelayFailure(
-          'image.wrong-digest',
-          `${origin} has another sha256 than expected`,
-          {
-            context: { origin, expected: source.sha256, actual: sha256 },
-          },
-        );
+        const what = `${origin} has another sha256 than expected`;
+        throw imageRelayFailure('image.wrong-digest', what, {
+          context: { origin, expected: source.sha256, actual: sha256 },
+        });
       }
     };
     await pipeline(Readable.from(holdBack(counted, { bytes: heldBytes, check })), response);

@@ -198,13 +198,10 @@ function providersIn(text: string): readonly ProviderName[] {
   const names = providers.filter((name) => words.includes(name));
   const wrong = words.find((word) => !providers.some((name) => name === word));
   if (wrong === undefined) return names;
-  throw flagFailure(
-    'cli.bad-flag',
-    `--controllers: there is no provider ${JSON.stringify(wrong)}`,
-    {
-      hint: `write ${providers.join(', ')}, or both with a comma between`,
-    },
-  );
+  const what = `--controllers: there is no provider ${JSON.stringify(wrong)}`;
+  throw flagFailure('cli.bad-flag', what, {
+    hint: `write ${providers.join(', ')}, or both with a comma between`,
+  });
 }
 
 /** @throws AgentError `cli.bad-flag` */

@@ -212,9 +212,6 @@ function report(outcomes: readonly HostOutcome[]): void {
   if (first !== undefined) print(`next: bootwright logs read ${shellWord(first.path)}\n`);
   if (cause === undefined) return;
   const names = failed.map(({ host }) => host).join(', ');
-  throw cliFailure(
-    'cli.logs-not-collected',
-    `no logs of ${failed.length} of ${outcomes.length} hosts: ${names}`,
-    { cause },
-  );
+  const what = `no logs of ${failed.length} of ${outcomes.length} hosts: ${names}`;
+  throw cliFailure('cli.logs-not-collected', what, { cause });
 }

@@ -106,11 +106,10 @@ export function chooseBootstrapSource(config: Config): BootstrapSource {
   const [s3, service] = [fromS3(config), fromService(config)];
   const found = wanted === 's3' ? s3 : wanted === 'service' ? service : (s3 ?? service);
   if (found === undefined) {
-    throw bootstrapFailure(
-      'bootstrap.no-source',
-      `${fileName} needs the service or an object store, and neither is configured`,
-      { context: { source: wanted, settings: 'service.url, s3.endpoint, s3.bucket' } },
-    );
+    const what = `${fileName} needs the service or an object store, and neither is configured`;
+    throw bootstrapFailure('bootstrap.no-source', what, {
+      context: { source: wanted, settings: 'service.url, s3.endpoint, s3.bucket' },
+    });
   }
   return found;
 }

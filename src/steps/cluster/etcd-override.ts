@@ -90,11 +90,8 @@ async function override({ kube, signal }: StepScope<'kube'>, found: KubeObject):
   }
   const kept = await kube.get(etcdCluster, signal);
   if (kept !== undefined && isOverridden(kept) && recordedBefore(kept) !== undefined) return;
-  throw etcdFailure(
-    'cluster.etcd-not-overridden',
-    'etcd/cluster has no override after it was patched',
-    { context: { object: 'etcd/cluster' } },
-  );
+  const what = 'etcd/cluster has no override after it was patched';
+  throw etcdFailure('cluster.etcd-not-overridden', what, { context: { object: 'etcd/cluster' } });
 }
 
 const notRestored = (message: string): Error =>

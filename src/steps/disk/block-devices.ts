@@ -216,25 +216,9 @@ export function missingPartitions(
 
 /** Columns that every supported live image knows: PATH came with util-linux 2.33, MOUNTPOINTS with 2.37. */
 const columns = [
-  'NAME',
-  'KNAME',
-  'MAJ:MIN',
-  'TYPE',
-  'SIZE',
-  'LOG-SEC',
-  'RO',
-  'MOUNTPOINT',
-  'FSTYPE',
-  'LABEL',
-  'PARTLABEL',
-  'PARTTYPE',
-  'PARTUUID',
-  'SERIAL',
-  'WWN',
-  'MODEL',
-  'VENDOR',
-  'HCTL',
-  'ROTA',
+  ...['NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'LOG-SEC', 'RO', 'MOUNTPOINT'],
+  ...['FSTYPE', 'LABEL', 'PARTLABEL', 'PARTTYPE', 'PARTUUID'],
+  ...['SERIAL', 'WWN', 'MODEL', 'VENDOR', 'HCTL', 'ROTA'],
 ];
 
 /**

@@ -72,13 +72,8 @@ export const checkErase = (confirm: string | undefined) =>
     run: async (scope, { disk: target }) => {
       const { host, signal, note } = scope;
       if ((await readWriterSetup(scope)).keepsPartitions) {
-        throw diskFailure(
-          'disk.keeps-partitions',
-          `the settings keep partitions of ${target.path}`,
-          {
-            context: { disk: target.path },
-          },
-        );
+        const what = `the settings keep partitions of ${target.path}`;
+        throw diskFailure('disk.keeps-partitions', what, { context: { disk: target.path } });
       }
       const disks = await readDisks(host, target, signal);
       const { disk } = disks;

@@ -127,11 +127,10 @@ function physicalProblem({
     });
   }
   if (disk.sizeBytes >= neededBytes || isUnformatted(disk)) return undefined;
-  return diskFailure(
-    'disk.too-small',
-    `${disk.path} has ${disk.sizeBytes} bytes, at least ${neededBytes} are needed`,
-    { context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes } },
-  );
+  const what = `${disk.path} has ${disk.sizeBytes} bytes, at least ${neededBytes} are needed`;
+  return diskFailure('disk.too-small', what, {
+    context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes },
+  });
 }
 
 const isLive = (disk: BlockDevice, holder: Holder): AgentError =>

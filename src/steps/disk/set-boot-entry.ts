@@ -278,13 +278,10 @@ async function verify(scope: StepScope<'host'>, world: BootWorld): Promise<void>
     note('info', `the firmware boots entry ${own.number} first`, { path: own.path });
     return;
   }
-  throw diskFailure(
-    'boot.order-ignored',
-    `the boot order of the firmware is ${menu.order.join(', ')}`,
-    {
-      context: { own: own.number, order: menu.order.join(',') },
-    },
-  );
+  const what = `the boot order of the firmware is ${menu.order.join(', ')}`;
+  throw diskFailure('boot.order-ignored', what, {
+    context: { own: own.number, order: menu.order.join(',') },
+  });
 }
 
 /** What a piece of work gives, or the failure it ended with; a stop of the run passes through. */
@@ -323,11 +320,8 @@ const unmountEspArgv = ['umount', espMountPoint] as const;
 export function shimPath(directories: readonly string[], architecture: string): string {
   const vendor = vendors.find((name) => directories.includes(name));
   if (vendor === undefined) {
-    throw diskFailure(
-      'boot.no-loader',
-      `the EFI system partition has no boot loader of ${vendors.join(', ')}`,
-      { context: { directories: directories.join(' ') } },
-    );
+    const what = `the EFI system partition has no boot loader of ${vendors.join(', ')}`;
+    throw diskFailure('boot.no-loader', what, { context: { directories: directories.join(' ') } });
   }
   const file = architecture === 'aarch64' ? 'shimaa64.efi' : 'shimx64.efi';
   return `\\EFI\\${vendor}\\${file}`;

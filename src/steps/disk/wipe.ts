@@ -166,12 +166,7 @@ export function takedownArgvs(disk: BlockDevice): readonly (readonly string[])[]
  * the writer left there could take minutes, and a stopped run has seconds.
  */
 const zeroTableArgv = (disk: string): readonly string[] => [
-  'dd',
-  'if=/dev/zero',
-  `of=${disk}`,
-  'bs=1M',
-  'count=1',
-  'oflag=direct',
+  ...['dd', 'if=/dev/zero', `of=${disk}`, 'bs=1M', 'count=1', 'oflag=direct'],
 ];
 
 /** Partitions that a CoreOS disk boots from (coreos-assembler, `create_disk.sh`). */

@@ -122,22 +122,9 @@ const dropRefArgvs = [
 const initStaterootArgv = ['ostree', 'admin', 'stateroot-init', stateroot] as const;
 
 const deployArgv = (image: string): readonly string[] => [
-  'ostree',
-  'container',
-  'image',
-  'deploy',
-  '--stateroot',
-  stateroot,
-  '--sysroot',
-  '/',
-  '--authfile',
-  authFile,
-  '--karg',
-  firstBootArgument,
-  '--karg',
-  'ignition.platform.id=metal',
-  '--image',
-  image,
+  ...['ostree', 'container', 'image', 'deploy', '--stateroot', stateroot, '--sysroot', '/'],
+  ...['--authfile', authFile, '--karg', firstBootArgument],
+  ...['--karg', 'ignition.platform.id=metal', '--image', image],
 ];
 
 /** Makes a staged deployment the one that boots. */
@@ -159,14 +146,10 @@ function kargsArgv({ append, remove }: KernelArgumentChanges): readonly string[]
 function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[])[] {
   if (!copiesNetwork(writerArgs)) return [];
   const folder = valueOf(usesIn(writerArgs), 'network-dir') ?? networkFolder;
+  const content = folder.endsWith('/') ? folder : `${folder}/`;
   return [
     ['mkdir', '-p', '/boot/coreos-firstboot-network'],
-    [
-      'rsync',
-      '-av',
-      folder.endsWith('/') ? folder : `${folder}/`,
-      '/boot/coreos-firstboot-network/',
-    ],
+    ['rsync', '-av', content, '/boot/coreos-firstboot-network/'],
   ];
 }
 

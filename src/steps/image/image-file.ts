@@ -235,11 +235,10 @@ export function refuseUnfit(
   }
   // A DASD has no size until it is formatted.
   if (sizeBytes > 0 && imageBytes > sizeBytes) {
-    throw imageFailure(
-      'image.too-large',
-      `${origin} has at least ${imageBytes} bytes, the disk has ${sizeBytes}`,
-      { context: { origin, imageBytes, diskBytes: sizeBytes } },
-    );
+    const what = `${origin} has at least ${imageBytes} bytes, the disk has ${sizeBytes}`;
+    throw imageFailure('image.too-large', what, {
+      context: { origin, imageBytes, diskBytes: sizeBytes },
+    });
   }
   if (made === undefined || made === sectorBytes) return;
   throw imageFailure(

@@ -92,25 +92,13 @@ function deployFinalArgv({ os, source, platform, writerArgs }: Overwrite): reado
     ...os.kernelArguments.flatMap(splitArguments),
   ];
   return [
-    'ostree',
-    'container',
-    'image',
-    'deploy',
-    '--sysroot',
-    rootMount,
-    '--authfile',
-    source.authFile,
+    ...['ostree', 'container', 'image', 'deploy'],
+    ...['--sysroot', rootMount, '--authfile', source.authFile],
     ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
-    '--imgref',
-    `ostree-unverified-registry:${image}`,
+    ...['--imgref', `ostree-unverified-registry:${image}`],
     // What the node records, and pulls from later.
     ...(image === os.osImageURL ? [] : ['--target-imgref', target]),
-    '--karg',
-    platform,
-    '--karg',
-    firstBootArgument,
-    '--stateroot',
-    finalStateroot,
+    ...['--karg', platform, '--karg', firstBootArgument, '--stateroot', finalStateroot],
     ...extra.flatMap((argument) => ['--karg', argument]),
   ];
 }
@@ -156,13 +144,8 @@ export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): 
   const wrong = images.filter((found) => registryOf(found) === passing || found === source);
   if (images.includes(image) && wrong.length === 0) return;
   const found = [wrong, images].find((list) => list.length > 0)?.join(', ') ?? 'nothing';
-  throw imageFailure(
-    'image.wrong-origin',
-    `the disk would update from ${found} instead of ${image}`,
-    {
-      context: { found, image },
-    },
-  );
+  const what = `the disk would update from ${found} instead of ${image}`;
+  throw imageFailure('image.wrong-origin', what, { context: { found, image } });
 }
 
 const registryOf = (pullSpec: string): string => pullSpec.split('/')[0] ?? '';

@@ -103,11 +103,10 @@ export function refuseOtherRelease(image: NodeImage, host: NodeImageHost): void 
   const { pullSpec, architecture, line } = image;
   const wanted = goNames[host.architecture];
   if (architecture !== '' && wanted !== undefined && architecture !== wanted) {
-    throw imageFailure(
-      'image.wrong-architecture',
-      `node image ${pullSpec} is for ${architecture}, the host is ${host.architecture}`,
-      { context: { image: pullSpec, architecture, host: host.architecture } },
-    );
+    const what = `node image ${pullSpec} is for ${architecture}, the host is ${host.architecture}`;
+    throw imageFailure('image.wrong-architecture', what, {
+      context: { image: pullSpec, architecture, host: host.architecture },
+    });
   }
   if (line === undefined || host.line === undefined || compareLines(line, host.line) === 0) return;
   throw imageFailure(

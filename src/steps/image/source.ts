@@ -42,11 +42,8 @@ export function chooseImageSource(
     });
   }
   if (image.sha256 !== '' && (request.kind === 'live' || request.kind === 'writer-args')) {
-    throw imageFailure(
-      'image.digest-unusable',
-      `image.sha256 is set, and the image comes from ${placeOf(request)}`,
-      { context: { source: request.kind } },
-    );
+    const what = `image.sha256 is set, and the image comes from ${placeOf(request)}`;
+    throw imageFailure('image.digest-unusable', what, { context: { source: request.kind } });
   }
   return request;
 }
@@ -104,13 +101,8 @@ function firstSet({ file, url, stream }: Config['image']): 'file' | 'url' | 'str
 
 function needed<T extends string | SecretUrl>(key: 'file' | 'url' | 'stream', value: T): T {
   if (String(value) !== '') return value;
-  throw imageFailure(
-    'image.not-configured',
-    `image.source is ${key}, but image.${key} is not set`,
-    {
-      context: { key: `image.${key}` },
-    },
-  );
+  const what = `image.source is ${key}, but image.${key} is not set`;
+  throw imageFailure('image.not-configured', what, { context: { key: `image.${key}` } });
 }
 
 function placeOf(request: ImageRequest): string {
@@ -192,11 +184,10 @@ async function wholeUrl(
   if (image.source === 'config') return url.reveal();
   const found = await findInStream(scope, { location: stream, sectorBytes });
   if (shownUrl(found.url) === image.url) return found.url;
-  throw imageFailure(
-    'image.stream-changed',
-    `the stream now names ${shownUrl(found.url)} and not ${image.url}`,
-    { context: { chosen: image.url, now: shownUrl(found.url) } },
-  );
+  const what = `the stream now names ${shownUrl(found.url)} and not ${image.url}`;
+  throw imageFailure('image.stream-changed', what, {
+    context: { chosen: image.url, now: shownUrl(found.url) },
+  });
 }
 
 const direct = (source: WriterSource, sha256: string | undefined): OpenSource => ({

@@ -123,13 +123,8 @@ function checkRelayed(open: OpenSource): void {
   if (relayed === undefined) return;
   if (relayed.failure !== undefined) throw relayed.failure;
   if (relayed.sha256 !== undefined) return;
-  throw imageRelayFailure(
-    'image.cut',
-    `coreos-installer read ${relayed.bytes} bytes, not the whole image`,
-    {
-      context: { bytes: relayed.bytes },
-    },
-  );
+  const what = `coreos-installer read ${relayed.bytes} bytes, not the whole image`;
+  throw imageRelayFailure('image.cut', what, { context: { bytes: relayed.bytes } });
 }
 
 /** Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`). */

@@ -229,11 +229,10 @@ async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<v
   const { architecture } = readImageFacts(await ask(scope, registryConfigArgv(at)), at.image);
   const machine = goArchitecture(await readArchitecture(scope));
   if (architecture === machine) return;
-  throw imageFailure(
-    'image.wrong-architecture',
-    `${at.image} is for ${architecture}, the host is ${machine}`,
-    { context: { image: at.image, architecture, host: machine } },
-  );
+  const what = `${at.image} is for ${architecture}, the host is ${machine}`;
+  throw imageFailure('image.wrong-architecture', what, {
+    context: { image: at.image, architecture, host: machine },
+  });
 }
 
 const ask = async ({ host, signal }: FindScope, argv: readonly string[]): Promise<string> =>
@@ -242,9 +241,6 @@ const ask = async ({ host, signal }: FindScope, argv: readonly string[]): Promis
 /** @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull from */
 function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;
-  throw layeringFailure(
-    'layering.repository-unusable',
-    `${repository} is not HOST/[NAMESPACE/]NAME`,
-    { context: { repository } },
-  );
+  const what = `${repository} is not HOST/[NAMESPACE/]NAME`;
+  throw layeringFailure('layering.repository-unusable', what, { context: { repository } });
 }

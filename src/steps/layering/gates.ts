@@ -136,11 +136,8 @@ async function findNoStaging({ kube, signal }: StepScope<'kube'>, address: strin
     machineConfigs: configs ?? [],
   });
   if (found.length === 0) return;
-  throw layeringFailure(
-    'layering.staging-referenced',
-    `${found.length} references to ${address}: ${found.slice(0, 3).join('; ')}`,
-    { context: { registry: address } },
-  );
+  const what = `${found.length} references to ${address}: ${found.slice(0, 3).join('; ')}`;
+  throw layeringFailure('layering.staging-referenced', what, { context: { registry: address } });
 }
 
 /**

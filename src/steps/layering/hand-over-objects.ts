@@ -205,9 +205,6 @@ async function requireKept(
   const left = await kube.get(ref, signal);
   if (left !== undefined && isContained(wanted, left)) return left;
   const object = `${ref.kind.plural}/${ref.name}`;
-  throw layeringFailure(
-    'layering.not-kept',
-    `${object} is ${left === undefined ? 'missing' : 'not as it was written'}`,
-    { context: { object } },
-  );
+  const what = `${object} is ${left === undefined ? 'missing' : 'not as it was written'}`;
+  throw layeringFailure('layering.not-kept', what, { context: { object } });
 }

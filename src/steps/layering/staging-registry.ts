@@ -177,11 +177,10 @@ async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<
   const traces = tracesIn(...outputs);
   if (traces.length === 0) return;
   const shown = traces.map((path) => path.replace(mount, ''));
-  throw layeringFailure(
-    'layering.staging-left',
-    `files on the written disk refer to ${address}: ${shown.join(', ')}`,
-    { context: { address, found: traces.length } },
-  );
+  const what = `files on the written disk refer to ${address}: ${shown.join(', ')}`;
+  throw layeringFailure('layering.staging-left', what, {
+    context: { address, found: traces.length },
+  });
 }
 
 type RegistryScope = StepScope<'host' | 'clock' | 'random'>;

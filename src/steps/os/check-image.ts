@@ -94,11 +94,10 @@ async function inspect(
   const machine = goArchitecture(await readArchitecture(scope));
   if (found.architecture !== machine) {
     const { architecture } = found;
-    throw osFailure(
-      'os.wrong-architecture',
-      `${name.text} is made for ${architecture}, this host is ${machine}`,
-      { context: { image: architecture, host: machine } },
-    );
+    const what = `${name.text} is made for ${architecture}, this host is ${machine}`;
+    throw osFailure('os.wrong-architecture', what, {
+      context: { image: architecture, host: machine },
+    });
   }
   if (name.digest !== undefined) return found;
   const raw = await ask(scope, rawManifestArgv(name.text, auth?.path));
@@ -134,14 +133,11 @@ async function inspectOrFail(
 export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 'records'>): void {
   const { digest } = parseImageName(image);
   if (!records || digest !== undefined) return;
-  throw osFailure(
-    'os.bad-image-name',
-    `${JSON.stringify(image)} has no digest, which a record needs`,
-    {
-      hint: 'write HOST/PATH@sha256:DIGEST',
-      context: { image },
-    },
-  );
+  const what = `${JSON.stringify(image)} has no digest, which a record needs`;
+  throw osFailure('os.bad-image-name', what, {
+    hint: 'write HOST/PATH@sha256:DIGEST',
+    context: { image },
+  });
 }
 
 /** Checks that what is to be pulled fits, where its size is known. */
@@ -173,11 +169,8 @@ export async function checkFreeSpace(
   const needed = bytesForPull(missingBytes);
   if (free === undefined) throw unreadableOutput('df', 'free bytes', stdout);
   if (free >= needed) return;
-  throw osFailure(
-    'os.no-space',
-    `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`,
-    { context: { free, needed, pulled: missingBytes } },
-  );
+  const what = `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`;
+  throw osFailure('os.no-space', what, { context: { free, needed, pulled: missingBytes } });
 }
 
 const mebibytes = (bytes: number): number => Math.ceil(bytes / (1024 * 1024));

@@ -70,13 +70,10 @@ export const verifyRollback = nodeStep({
       scope.note('info', `${describe(next)} boots next`, { checksum: next.checksum });
       return nextBoot(status);
     }
-    throw osFailure(
-      'os.not-staged',
-      'the host will not boot the deployment that it is rolled back to',
-      {
-        context: { wanted: rollback.checksum, next: next?.checksum ?? 'nothing' },
-      },
-    );
+    const what = 'the host will not boot the deployment that it is rolled back to';
+    throw osFailure('os.not-staged', what, {
+      context: { wanted: rollback.checksum, next: next?.checksum ?? 'nothing' },
+    });
   },
 });
 

@@ -67,11 +67,10 @@ export const planRegistryGrowth = step({
     const disk = await readTarget(host, target, signal);
     const percent = freePercent(disk, needed);
     if (percent >= 1) return { kind: 'grow', freePercent: percent } as const;
-    throw registryFailure(
-      'registry.disk-too-small',
-      `${target.path} is too small for the registry data, which needs ${needed} bytes`,
-      { context: { disk: target.path, sizeBytes: disk.sizeBytes, bytesForRegistry: needed } },
-    );
+    const what = `${target.path} is too small for the registry data, which needs ${needed} bytes`;
+    throw registryFailure('registry.disk-too-small', what, {
+      context: { disk: target.path, sizeBytes: disk.sizeBytes, bytesForRegistry: needed },
+    });
   },
 });
 
