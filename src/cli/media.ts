@@ -125,7 +125,7 @@ export async function runMedia(call: MediaCall): Promise<number> {
   ]);
   const command = ['coreos-installer', isIso ? 'iso' : 'pxe', 'customize', ...networkArgv];
   for (const key of notInMedium) if (textIn(settings, key).startsWith('/')) noteMissing(key);
-  for (const { option, value } of writerFiles(config.image.writerArgs))
+  for (const { option, value } of writerFiles({ config, given: settings }))
     noteMissing(`image.writerArgs: --${option}: ${shownText(value)}`);
   const exitCode = await write(call.out, { command, input, ignition: medium.ignition });
   if (exitCode !== 0) return exitCode;

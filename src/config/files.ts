@@ -71,20 +71,28 @@ export async function requireFiles({
 
 const fileOptions = ['config-file', 'image-file', 'ignition-file', 'network-dir'];
 
-/** Options of `image.writerArgs` that name a file or a folder of the host, with that. */
-export const writerFiles = (args: readonly string[]): readonly WriterUse[] =>
-  readWriterArgs(args).uses.filter(({ option }) => fileOptions.includes(option));
+/** Settings, and the layer that gives them. */
+interface GivenConfig {
+  readonly config: Config;
+  readonly given: Layer;
+}
+
+/** Options of `image.writerArgs` that name a file or a folder of the host, with that; the folder of the network has a setting of its own. */
+export function writerFiles({ config, given }: GivenConfig): readonly WriterUse[] {
+  const folder = networkFolderOf(given)?.folder;
+  return readWriterArgs(config.image.writerArgs).uses.filter(
+    ({ option, value }) => fileOptions.includes(option) && value !== folder,
+  );
+}
 
 /** Says which of the files that settings name cannot be opened from here; those in `known` are said elsewhere. */
 export async function findUnopened(
-  { config, given }: { readonly config: Config; readonly given: Layer },
+  { config, given }: GivenConfig,
   known: ReadonlySet<unknown>,
 ): Promise<readonly string[]> {
-  const folder = networkFolderOf(given)?.folder;
-  const ofWriter = writerFiles(config.image.writerArgs).filter(({ value }) => value !== folder);
   const named = [
     ...(Object.keys(namesFile) as SettingKey[]).map((key) => [key, textIn(given, key)] as const),
-    ...ofWriter.map(({ value }) => ['image.writerArgs', value] as const),
+    ...writerFiles({ config, given }).map(({ value }) => ['image.writerArgs', value] as const),
   ].filter(([, path]) => path !== '' && !known.has(path) && !/^https?:/i.test(path));
   const unopened = named.map(async ([key, path]) => {
     const isOwn = namesFile[key] === 'own';
