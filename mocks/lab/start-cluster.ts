@@ -212,16 +212,22 @@ function jobStarter(
 }
 
 /**
- * Words that let a program see a mount of a kubelet, by which it knows its pod. Where a user may not have mounts of his own
- * there are none, and the next process of the same pod waits for the lease of the one before it.
+ * Words that let a program see the log that a kubelet mounts into each container, by which it knows its pod. Where a user may
+ * not have mounts of his own there is none, and the next process of the same pod waits for the lease of the one before it.
  */
 async function insidePod(home: string, podId: string): Promise<readonly string[]> {
   mayMount ??= spawnSync('unshare', ['-Urm', 'true']).status === 0;
   if (!mayMount) return [];
-  const folder = join(home, 'pods', podId, 'volumes');
-  await mkdir(folder, { recursive: true });
-  const script = 'mount --bind "$0" "$0" && exec "$@"';
-  return ['unshare', '-Urm', 'sh', '-c', script, folder];
+  const [log, dev] = [join(home, 'pods', podId, 'containers/controller/log'), join(home, 'dev')];
+  const binds = [
+    [log, join(dev, 'termination-log')],
+    ...['null', 'random', 'urandom'].map((name) => [`/dev/${name}`, join(dev, name)] as const),
+  ] as const;
+  await Promise.all([dirname(log), dev].map((folder) => mkdir(folder, { recursive: true })));
+  await Promise.all([log, ...binds.map(([, to]) => to)].map((file) => writeFile(file, '')));
+  const mounts = binds.map(([from, to]) => `mount --bind '${from}' '${to}'`);
+  const script = [...mounts, `mount --rbind '${dev}' /dev`, 'exec "$@"'].join(' && ');
+  return ['unshare', '-Urm', 'sh', '-c', script, 'sh'];
 }
 
 let mayMount: boolean | undefined;
