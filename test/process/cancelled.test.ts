@@ -32,8 +32,10 @@ async function install({ settings = {}, after, ...plan }: InstallPlan) {
   }
   const { exitCode } = await agent.ended;
   const programs = new Set(
-    // The logs of the failure ask the writer for its version.
-    host.machine.ran.flatMap(({ argv }) => (argv[1] === '--version' ? [] : [argv[0]])),
+    // The logs of the failure ask the writer for its version, and the check of the disk whether anybody has it.
+    host.machine.ran.flatMap(({ argv }) =>
+      ['--version', '--no-act'].some((word) => argv.includes(word)) ? [] : [argv[0]],
+    ),
   );
   const log = readFileSync(join(host.folder, 'agent.log'), 'utf8');
   return { exitCode, programs, log, installed: host.machine.installed };

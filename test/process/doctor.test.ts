@@ -46,7 +46,11 @@ describe('bootwright doctor', () => {
     expect(answer.exitCode).toBe(0);
     expect(host.machine.unknown).toEqual([]);
     expect(host.inventory.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
-    const programs = new Set(host.machine.ran.map(({ argv }) => argv[0]));
+    const { ran } = host.machine;
+    const programs = new Set(ran.map(({ argv }) => argv[0]));
+    expect(ran.filter(({ argv }) => argv[0] === 'wipefs').map(({ argv }) => argv)).toEqual([
+      ['wipefs', '--all', '--no-act', '/dev/sda'],
+    ]);
     expect([...programs].sort()).toEqual([
       'cat',
       'coreos-installer',
@@ -57,6 +61,7 @@ describe('bootwright doctor', () => {
       'test',
       'timedatectl',
       'uname',
+      'wipefs',
     ]);
   });
 
