@@ -131,10 +131,14 @@ describe('a page that is watched', () => {
     await using own = await served();
     const others = new AbortController();
     const events = `${own.server.url}events`;
-    for (let reader = 0; reader < 16; reader += 1) await fetch(events, { signal: others.signal });
+    const held: Response[] = [];
+    // A response that nobody holds is cancelled when garbage is collected.
+    for (let reader = 0; reader < 16; reader += 1)
+      held.push(await fetch(events, { signal: others.signal }));
     await using opened = await openPage(browser, own.server.url, desk);
     const gone = opened.page.getByText('does not answer');
     await gone.waitFor();
+    expect(held.map(({ ok }) => ok)).not.toContain(false);
     others.abort();
     await gone.waitFor({ state: 'hidden' });
   });
