@@ -218,7 +218,8 @@ function jobStarter(
 async function insidePod(home: string, podId: string): Promise<readonly string[]> {
   mayMount ??= spawnSync('unshare', ['-Urm', 'true']).status === 0;
   if (!mayMount) return [];
-  const [log, dev] = [join(home, 'pods', podId, 'containers/controller/log'), join(home, 'dev')];
+  const own = join(home, 'pods', podId);
+  const [log, dev] = [join(own, 'containers/controller/log'), join(own, 'dev')];
   const binds = [
     [log, join(dev, 'termination-log')],
     ...['null', 'random', 'urandom'].map((name) => [`/dev/${name}`, join(dev, name)] as const),

@@ -55,7 +55,7 @@ const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => al
 /** The most that each folder may have; a missing number is not bounded. */
 const bounds: Readonly<Record<string, Partial<Measures>>> = {
   src: { files: sum(0), lines: sum(1), importedOnce: 127, sharedNames: 7 },
-  mocks: { lines: 16_999 },
+  mocks: { lines: 17_000 },
   scripts: { lines: 6_971 },
   ...Object.fromEntries(
     Object.entries(rooms).map(([room, [files, lines]]) => [`src/${room}`, { files, lines }]),
