@@ -24,8 +24,8 @@ export interface PoolNodes {
 export type NodeChoice = { readonly node: KubeObject } | { readonly waitsFor: string | undefined };
 
 /**
- * A node at work ends that first; one without an agent would never begin. What somebody has cordoned is left alone, as the operator
- * does (machine-config-operator 7ff337a4, `getAllCandidateMachines`). A degraded one may be given what helps it.
+ * A node at work ends that first; one without an agent would never begin. None begins that somebody has cordoned, as with the operator
+ * (machine-config-operator 7ff337a4, `getAllCandidateMachines`). A degraded one may be given what helps it.
  */
 const mayChange = (node: KubeObject): boolean =>
   (isDone(node) && !isCordoned(node)) || annotationOf(node, nodeKeys.state) === 'Degraded';
