@@ -223,6 +223,11 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/check.ts': [
     {
+      means: 'partitions that coreos-installer does not keep are found after the first loss',
+      from: '    requireKeepable(target);\n',
+      to: '',
+    },
+    {
       means: 'a disk passes that the kernel gives to nobody else',
       from: 'if (!keepsPartitions) await waitUntilAlone(scope, target);',
       to: '',
@@ -401,6 +406,36 @@ export const diskMutants: MutantsByFile = {
     },
   ],
   'src/steps/disk/kept.ts': [
+    {
+      means: 'a GPT that only coreos-installer reads is taken for no table to keep anything of',
+      from: 'type === protectiveType',
+      to: "type === ''",
+    },
+    {
+      means: 'a partition of a higher number than the new table has is found after the first loss',
+      from: 'if (last > entries)',
+      to: 'if (last > 2 * entries)',
+    },
+    {
+      means: 'kept partitions with one GUID are found after the first loss',
+      from: 'if (twin !== undefined)',
+      to: 'if (bytes === 0)',
+    },
+    {
+      means: 'a kept partition over the second table is found after the first loss',
+      from: ' - entriesBytes - sectorBytes',
+      to: '',
+    },
+    {
+      means: 'numbers of an MBR are found not to be kept after the first loss',
+      from: "if (table.label === 'dos' && saved.some",
+      to: "if (table.label === 'x' && saved.some",
+    },
+    {
+      means: 'partitions of a DASD are found not to be kept after the first loss',
+      from: "if (target.name.startsWith('dasd'))",
+      to: "if (target.name === '')",
+    },
     {
       means: 'a kept partition at which the first boot stops is found after the first loss',
       from: "if (mismatches !== '')",

@@ -204,6 +204,18 @@ describe('disk/check', () => {
     expect(notes).toEqual(note === undefined ? [] : [expect.stringMatching(note)]);
   });
 
+  it('refuses partitions that coreos-installer would not keep', async () => {
+    const kept = [keptPartition(5, 'data', 9000), keptPartition(6, 'data', 9000)];
+    const { failure } = await tryStep(checkDisk, {
+      host: hostWith(blockDevice('sda'))
+        .on(tableArgv('/dev/sda'))
+        .prints(sfdiskOutput([5, 'data', 9000], [6, 'data', 9000])),
+      facts: { disk: { ...facts.disk, kept } },
+      config: { image: { writerArgs: ['--save-partlabel', 'data'] } },
+    });
+    expect(failure).toMatchObject({ code: 'disk.keep-refused' });
+  });
+
   it('refuses a kept partition with a file system that is labelled as that of the image', async () => {
     const old = partition('sda5', { label: 'root', partUuid: '9000-uuid' });
     const { failure } = await tryStep(checkDisk, {

@@ -117,6 +117,11 @@ export const diskFailures = {
     title: 'A partition that is to be kept is where the operating system goes',
     hint: 'keep only partitions behind those of the operating system (disk.keep, --save-partlabel, --save-partindex): by labels of their own, at 8 GiB or later; data that is before them must be copied elsewhere first',
   },
+  'disk.keep-refused': {
+    kind: 'input',
+    title: 'The install disk has partitions that coreos-installer cannot keep',
+    hint: 'correct the partition table of the disk (sgdisk --verify; new GUIDs by sgdisk --partition-guid, lower numbers by sgdisk --transpose), or copy the data elsewhere and keep none of its partitions',
+  },
   'disk.keep-changed': {
     kind: 'host',
     isFinal: true,

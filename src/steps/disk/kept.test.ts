@@ -7,7 +7,7 @@ import {
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { argsToKeep, readTable, refuseWipes, tableArgv } from './kept.ts';
+import { argsToKeep, readTable, refuseWipes, requireKeepable, tableArgv } from './kept.ts';
 import { espType } from './block-devices.ts';
 import type { KeptPartition } from './facts.ts';
 
@@ -49,11 +49,62 @@ describe('readTable', () => {
       expect(await readTable(host, disk, signal)).toEqual([]);
   });
 
+  it('refuses a GPT that sfdisk takes for the one partition of its protective MBR', async () => {
+    const partitions = [{ node: '/dev/sda1', start: 1, size: 262_143, type: 'ee' }];
+    const table = JSON.stringify({ partitiontable: { label: 'dos', partitions } });
+    const host = fakeHost().on(tableArgv('/dev/sda')).prints(table);
+    await expect(readTable(host, disk, signal)).rejects.toMatchObject({
+      code: 'disk.keep-refused',
+    });
+  });
+
   it('fails where the table cannot be read', async () => {
     const host = fakeHost().on(tableArgv('/dev/sda')).fails(1, 'sfdisk: cannot open /dev/sda');
     await expect(readTable(host, disk, signal)).rejects.toMatchObject({
       code: 'command.unreadable',
     });
+  });
+});
+
+describe('requireKeepable', () => {
+  const gibibyte = 1024 ** 3;
+  const data = keptPartition(5, 'data', 1024);
+  const logs = keptPartition(6, 'logs', 2048);
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => keptPartition(index + 1, '', 1024 * (index + 1)));
+  const require = (
+    kept: readonly KeptPartition[],
+    sizeBytes = 1000 * gibibyte,
+    sectorBytes = 512,
+  ) => requireKeepable({ path: '/dev/sda', sizeBytes, sectorBytes, kept });
+
+  it.each([
+    ['no partition', []],
+    ['one behind another', [logs, data]],
+    ['the last number of the table', [{ ...data, number: 128 }]],
+    ['as many as there is room for beside those of the image', many(124)],
+  ])('takes %s', (_, kept) => {
+    expect(() => require(kept)).not.toThrow();
+  });
+
+  it.each([
+    ['a number above 128', [{ ...data, number: 130 }], /number 130/],
+    ['more than there is room for beside those of the image', many(125), /number 129/],
+    ['two with one GUID', [data, { ...logs, partUuid: data.partUuid }], /5 and 6 have one GUID/],
+    ['one that reaches over another', [{ ...data, sizeBytes: gibibyte + 512 }, logs], /5 reaches/],
+    ['one without a size', [{ ...data, sizeBytes: 0 }], /5 reaches/],
+  ])('refuses %s', (_, kept, why) => {
+    expect(() => require(kept)).toThrow(why);
+  });
+
+  it.each([
+    [512, 33],
+    [4096, 5],
+  ])('leaves room for the second table in sectors of %i bytes', (sectorBytes, sectors) => {
+    const end = 2 * gibibyte + sectors * sectorBytes;
+    expect(() => require([data], end, sectorBytes)).not.toThrow();
+    expect(() => require([data], end + sectorBytes - 1, sectorBytes)).not.toThrow();
+    expect(() => require([data], end - sectorBytes, sectorBytes)).toThrow(/5 reaches/);
   });
 });
 

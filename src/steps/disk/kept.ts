@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Filesystem, Storage } from '../../ignition/types.ts';
+import { jsonIn } from '../../lib/json.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -18,45 +19,66 @@ import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-arg
 /** Prints the partition table that is on a disk, which a writer that was killed may not have shown to the kernel. */
 export const tableArgv = (path: string): readonly string[] => ['sfdisk', '--json', path];
 
-const SfdiskOutput = z.object({
-  partitiontable: z.object({
-    label: z.string(),
-    partitions: z
-      .array(
-        z.object({
-          node: z.string(),
-          /** In sectors of the disk. */
-          start: z.number(),
-          size: z.number(),
-          type: z.string().default(''),
-          uuid: z.string().default(''),
-          name: z.string().default(''),
-        }),
-      )
-      .default([]),
-  }),
+const SfdiskTable = z.object({
+  label: z.string(),
+  partitions: z
+    .array(
+      z.object({
+        node: z.string(),
+        /** In sectors of the disk. */
+        start: z.number(),
+        size: z.number(),
+        type: z.string().default(''),
+        uuid: z.string().default(''),
+        name: z.string().default(''),
+      }),
+    )
+    .default([]),
 });
+type SfdiskTable = z.infer<typeof SfdiskTable>;
+
+const SfdiskOutput = z.object({ partitiontable: SfdiskTable });
+
+type WithTable = Pick<TargetDisk, 'path' | 'sectorBytes'>;
 
 /**
  * The partitions in the GPT of a disk; none where it has none, as coreos-installer keeps no others (0.26,
  * `src/blockdev.rs`).
- * @throws AgentError `command.*`
+ * @throws AgentError `disk.keep-refused`, `command.*`
  */
-export async function readTable(
+export const readTable = async (
   host: Host,
-  { path, sectorBytes }: Pick<TargetDisk, 'path' | 'sectorBytes'>,
+  disk: WithTable,
   signal: AbortSignal,
-): Promise<readonly KeptPartition[]> {
+): Promise<readonly KeptPartition[]> => partitionsIn(await runSfdisk(host, disk, signal), disk);
+
+/** To sfdisk a GPT that it cannot read is the one partition of its protective MBR (UEFI specification, 5.2.3). */
+const protectiveType = 'ee';
+
+async function runSfdisk(
+  host: Host,
+  { path }: WithTable,
+  signal: AbortSignal,
+): Promise<SfdiskTable> {
   const { stdout, stderr } = await host.exec(tableArgv(path), {
     signal,
     limit: seconds(30),
     accept: [0, 1],
   });
-  if (stderr.includes('does not contain a recognized partition table')) return [];
-  const table = parseTable(stdout);
+  if (stderr.includes('does not contain a recognized partition table'))
+    return { label: '', partitions: [] };
+  const table = SfdiskOutput.safeParse(jsonIn(stdout)).data?.partitiontable;
   if (table === undefined) throw unreadableOutput('sfdisk', 'partition table', stdout || stderr);
-  if (table.label !== 'gpt') return [];
-  return table.partitions.map(({ node, start, size, type, uuid, name }) => ({
+  if (table.partitions.some(({ type }) => type === protectiveType))
+    throw isRefused(path, 'its GPT cannot be read, or is one for sectors of another size');
+  return table;
+}
+
+const partitionsIn = (
+  { label, partitions }: SfdiskTable,
+  { sectorBytes }: WithTable,
+): readonly KeptPartition[] =>
+  (label === 'gpt' ? partitions : []).map(({ node, start, size, type, uuid, name }) => ({
     number: Number(/(?<!\d)\d+$/.exec(node)?.[0]),
     label: name,
     partUuid: uuid.toLowerCase(),
@@ -66,19 +88,10 @@ export async function readTable(
     startBytes: start * sectorBytes,
     sizeBytes: size * sectorBytes,
   }));
-}
-
-function parseTable(stdout: string): z.infer<typeof SfdiskOutput>['partitiontable'] | undefined {
-  try {
-    return SfdiskOutput.parse(JSON.parse(stdout)).partitiontable;
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * The partitions that coreos-installer is to keep, as they are before the first write.
- * @throws AgentError `image.writer-config`, `command.*`
+ * @throws AgentError `image.writer-config`, `disk.keep-refused`, `command.*`
  */
 export async function findKept(
   scope: StepScope<'host'>,
@@ -87,11 +100,49 @@ export async function findKept(
 ): Promise<Pick<TargetDisk, 'kept'>> {
   const { saved } = await readWriterSetup(scope);
   if (saved.length === 0) return {};
-  const kept = savedAmong(saved, await readTable(scope.host, target, scope.signal)).map((one) => {
+  if (target.name.startsWith('dasd'))
+    throw isRefused(target.path, 'no partition of a DASD is kept');
+  const table = await runSfdisk(scope.host, target, scope.signal);
+  if (table.label === 'dos' && saved.some(({ option }) => option === 'save-partindex'))
+    throw isRefused(target.path, 'it has an MBR, of which no number is kept');
+  const kept = savedAmong(saved, partitionsIn(table, target)).map((one) => {
     const found = partitionsOf(disk).find(({ partUuid }) => partUuid === one.partUuid);
     return { ...one, content: found?.fsType ?? '', contentLabel: found?.label ?? '' };
   });
   return { kept };
+}
+
+const isRefused = (path: string, why: string): AgentError =>
+  diskFailure('disk.keep-refused', `${path}: ${why}`, { context: { path } });
+
+/** Entries of the table that coreos-installer writes, and their bytes (gptman 1.1, `GPTHeader::new_from`). */
+const entries = 128;
+const entriesBytes = entries * 128;
+
+/**
+ * Refuses partitions that coreos-installer would not keep: it finds out once additional disks are formatted, of a number above 128 even
+ * once the image is written (0.26, `src/blockdev.rs`; gptman 1.1, `check_partition_guids`, `check_partition_boundaries`).
+ * @throws AgentError `disk.keep-refused`
+ */
+export function requireKeepable({
+  path,
+  sizeBytes,
+  sectorBytes,
+  kept = [],
+}: Pick<TargetDisk, 'path' | 'sizeBytes' | 'sectorBytes' | 'kept'>): void {
+  const last = numbered(kept).at(-1)?.numbers.at(-1) ?? 0;
+  if (last > entries)
+    throw isRefused(path, `its last kept partition would have number ${last}, above ${entries}`);
+  const endBytes = sizeBytes - (sizeBytes % sectorBytes) - entriesBytes - sectorBytes;
+  const inOrder = kept.toSorted((one, other) => one.startBytes - other.startBytes);
+  for (const [index, { number, partUuid, startBytes, sizeBytes: bytes }] of inOrder.entries()) {
+    const nextBytes = inOrder[index + 1]?.startBytes ?? endBytes;
+    if (bytes <= 0 || startBytes + bytes > nextBytes)
+      throw isRefused(path, `kept partition ${number} reaches over another or over its disk`);
+    const twin = kept.find((one) => one.number !== number && one.partUuid === partUuid);
+    if (twin !== undefined)
+      throw isRefused(path, `kept partitions ${number} and ${twin.number} have one GUID`);
+  }
 }
 
 const gibibyte = 1024 ** 3;
