@@ -225,6 +225,9 @@ describe('a live system with an older userland', () => {
         context: { holders: expect.stringContaining(data) as string },
       });
     expect(live.ask('lsblk', '--noheadings', '--output', 'MOUNTPOINT', data).trim()).toBe('');
+    const image = { writerArgs: ['--save-partindex', '2'] };
+    const keeping = { ...how, config: { ...config, image } };
+    expect((await tryStep(checkDisk, keeping)).failure).toMatchObject({ code: 'disk.busy' });
     const { notes } = await runStep(formatExtraDisks, how);
     expect(notes.join()).toContain(`${extra.device} is held by something that lsblk does not show`);
     await runStep(cleanDisk, how);
@@ -238,6 +241,22 @@ describe('a live system with an older userland', () => {
     expect([data, extra.device].map(signatures)).toEqual(
       [1, 2].map(() => expect.stringContaining('precious') as string),
     );
+  });
+
+  it('takes nothing from a disk while a loop device has a partition of it', async () => {
+    partition(disk, '1GiB');
+    const data = `${disk.device}p1`;
+    live.ask('mkfs.ext2', '-q', '-L', 'precious', data);
+    const how = { ...run(), facts: { disk: await resolve() } };
+    const loop = live.ask('losetup', '--find', '--show', data).trim();
+    const { failure } = await tryStep(checkDisk, how);
+    await runStep(cleanDisk, how);
+    live.ask('losetup', '--detach', loop);
+    expect(failure).toMatchObject({
+      code: 'disk.busy',
+      context: { holders: `${loop} (loop) uses it` },
+    });
+    expect(signatures(data)).toContain('precious');
   });
 
   it('takes nothing from a disk of another size under the same name', async () => {

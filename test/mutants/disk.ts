@@ -159,6 +159,11 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/block-devices.ts': [
     {
+      means: 'a disk of which a loop device has a partition is cleaned, and cannot be written',
+      from: '(mounted.includes(backing) && !isMounted)',
+      to: '!isMounted',
+    },
+    {
       means: 'what is mounted by a loop device over the disk is lost',
       from: ', ...(loops.get(device.kname) ?? [])',
       to: '',
@@ -170,6 +175,16 @@ export const diskMutants: MutantsByFile = {
     },
   ],
   'src/steps/disk/guards.ts': [
+    {
+      means: 'a mounted partition that is to be kept is found after the first loss',
+      from: 'holdersIn(keepsPartitions ? partitionsOf(disk) : [disk])',
+      to: 'holdersIn(keepsPartitions ? [] : [disk])',
+    },
+    {
+      means: 'an appliance that runs from windows over its install disk is refused',
+      from: 'keepsPartitions ? partitionsOf(disk) : [disk]',
+      to: '[disk]',
+    },
     {
       means: 'a disk that is in use is erased',
       from: '  if (problem !== undefined) throw problem;\n',
@@ -212,7 +227,7 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a pool of ZFS that is imported is not seen',
-      from: '...poolsOn(disk).filter(({ pool }) => pools.includes(pool))',
+      from: '...all.flatMap(poolsOn).filter(({ pool }) => pools.includes(pool))',
       to: '',
     },
     {
@@ -229,13 +244,8 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'a disk passes that the kernel gives to nobody else',
-      from: 'if (!keepsPartitions) await waitUntilAlone(scope, target);',
+      from: 'await waitUntilAlone(scope, target);',
       to: '',
-    },
-    {
-      means: 'a disk with kept partitions is to be free of what is mounted elsewhere',
-      from: 'if (!keepsPartitions) await waitUntilAlone',
-      to: 'await waitUntilAlone',
     },
     {
       means: 'a second boot label is not looked for',

@@ -8,8 +8,8 @@ import { diskFailure } from './failures.ts';
 const foundNone = 32;
 
 /**
- * Every block device of the host, with every place where it is mounted; a loop device over another one, which lsblk does not
- * show below it, is below it where something of it is mounted.
+ * Every block device of the host, with every place where it is mounted. A loop device over another one, which lsblk does not
+ * show below it, is below it where something of it is mounted, or where it keeps more than a whole disk busy: of a partition the table.
  * @throws AgentError `disk.unreadable`, `command.*`
  */
 export async function readBlockDevices(
@@ -19,11 +19,12 @@ export async function readBlockDevices(
   const roots = await listBlockDevices(host, signal);
   const mounted = withMounts(roots, (await host.readText(mountinfo, signal)) ?? '');
   const loops = new Map<string, readonly BlockDevice[]>();
-  for (const loop of mounted.filter(({ type }) => type === 'loop')) {
-    if (withDescendants(loop).every(({ mountpoints }) => mountpoints.length === 0)) continue;
-    const backing = await host.readText(`/sys/block/${loop.kname}/loop/backing_file`, signal);
-    const { kname = '' } = deviceAt(mounted, backing?.trim() ?? '') ?? {};
-    loops.set(kname, [...(loops.get(kname) ?? []), loop]);
+  for (const loop of mounted.filter(({ type, sizeBytes }) => type === 'loop' && sizeBytes > 0)) {
+    const text = await host.readText(`/sys/block/${loop.kname}/loop/backing_file`, signal);
+    const backing = deviceAt(mounted, text?.trim() ?? '');
+    const isMounted = withDescendants(loop).some(({ mountpoints }) => mountpoints.length > 0);
+    if (backing === undefined || (mounted.includes(backing) && !isMounted)) continue;
+    loops.set(backing.kname, [...(loops.get(backing.kname) ?? []), loop]);
   }
   const complete = (device: BlockDevice): BlockDevice => ({
     ...device,

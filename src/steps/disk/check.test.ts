@@ -52,8 +52,9 @@ describe('disk/check', () => {
 
   it.each([
     ['/dev/sda', ['/mnt'], 'disk.busy'],
+    ['/dev/sda', [], undefined],
     ['/dev/sda1', ['/mnt'], 'disk.busy'],
-    ['/dev/sda1', [], undefined],
+    ['/dev/sda1', [], 'disk.busy'],
     ['/dev/sdb', ['/mnt'], undefined],
     ['/mnt/file.img', ['/mnt2'], undefined],
   ])('of a loop device over %s that is mounted on %j: %s', async (backing, mountpoints, code) => {
@@ -68,8 +69,10 @@ describe('disk/check', () => {
     else
       expect(failure).toMatchObject({
         code,
-        message: expect.stringContaining('/dev/loop1 is mounted on /mnt') as string,
-        hint: expect.stringContaining('umount /mnt; losetup --detach /dev/loop1') as string,
+        message: expect.stringContaining('/dev/loop1 (loop) uses it') as string,
+        hint: expect.stringContaining(
+          [...mountpoints.map((at) => `umount ${at}`), 'losetup --detach /dev/loop1'].join('; '),
+        ) as string,
       });
   });
 
@@ -143,19 +146,32 @@ describe('disk/check', () => {
     expect(notes).toHaveLength(1);
   });
 
-  it('leaves the judgement to the writer when partitions are kept', async () => {
-    const agent = { mountpoints: ['/run/media/iso'], partLabel: 'agentdata' };
-    const live = blockDevice('sda', {}, [partition('sda5', agent), partition('sda6')]);
-    const { notes } = await runStep(checkDisk, {
-      host: hostWith(live)
-        .on(tableArgv('/dev/sda'))
-        .prints(sfdiskOutput([5, 'agentdata', 9000]))
-        .on(['wipefs', rest])
-        .fails(1, 'Device or resource busy'),
-      facts,
-      config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
-    });
-    expect(notes).toEqual(['info: /dev/sda5 is mounted on /run/media/iso; it stays']);
+  const kept = (...children: readonly BlockDevice[]) => ({
+    host: hostWith(blockDevice('sda', {}, children))
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([5, 'agentdata', 9000])),
+    facts,
+    config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
+  });
+
+  it('lets the windows of an appliance stay when partitions are kept', async () => {
+    const medium = { name: 'agentboot', type: 'dm', mountpoints: ['/run/media/iso'] };
+    const { notes } = await runStep(
+      checkDisk,
+      kept(partition('sda5'), partition('sda6'), blockDevice('dm-0', medium)),
+    );
+    expect(notes).toEqual([
+      'info: /dev/mapper/agentboot is mounted on /run/media/iso; it stays',
+      'info: /dev/mapper/agentboot (dm) uses it; it stays',
+    ]);
+  });
+
+  it('is busy when a kept partition is mounted, elsewhere too', async () => {
+    const shown = kept(partition('sda5', { mountpoints: ['/data'] }));
+    expect((await tryStep(checkDisk, shown)).failure).toMatchObject({ code: 'disk.busy' });
+    const hidden = kept(partition('sda5'));
+    hidden.host.on(openAloneArgv('/dev/sda5')).fails(1, 'Device or resource busy');
+    expect((await tryStep(checkDisk, hidden)).failure).toMatchObject({ code: 'disk.busy' });
   });
 
   it.each([

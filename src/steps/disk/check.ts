@@ -61,7 +61,7 @@ export const checkDisk = step({
     const room = roomBefore(target);
     if (room !== undefined) note(room.level, room.says);
     await waitUntilClosed(scope, target);
-    if (!keepsPartitions) await waitUntilAlone(scope, target);
+    await waitUntilAlone(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
     warnOfOthers(scope, { roots, disk, emptied });

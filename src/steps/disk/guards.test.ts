@@ -22,6 +22,8 @@ const calm = { willBeCleaned: true, keepsPartitions: false };
 const volume = blockDevice('dm-0', { name: 'vg-a' });
 const withLvm = blockDevice('sda', {}, [partition('sda1', {}, [volume])]);
 const mounted = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/data'] })]);
+const medium = { name: 'agentboot', type: 'dm', mountpoints: ['/run/media/iso'] };
+const windowed = blockDevice('sda', {}, [partition('sda1'), blockDevice('dm-0', medium)]);
 const live = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/run/media/iso'] })]);
 
 describe('readinessOf', () => {
@@ -33,9 +35,11 @@ describe('readinessOf', () => {
     ['a disk without a medium', blockDevice('sda', { sizeBytes: 0 }), {}, 'disk.too-small'],
     ['read-only', blockDevice('sda', { isReadOnly: true }), {}, 'disk.read-only'],
     ['the live medium', live, {}, 'disk.is-live-medium'],
-    ['the live medium, partitions kept', live, { keepsPartitions: true }, undefined],
+    ['the live medium, partitions kept', live, { keepsPartitions: true }, 'disk.is-live-medium'],
+    ['LVM, partitions kept', withLvm, { keepsPartitions: true }, 'disk.busy'],
+    ['a window over it, partitions kept', windowed, { keepsPartitions: true }, undefined],
     ['mounted', mounted, {}, 'disk.busy'],
-    ['mounted, partitions kept', mounted, { keepsPartitions: true }, undefined],
+    ['mounted, partitions kept', mounted, { keepsPartitions: true }, 'disk.busy'],
     ['LVM, to be cleaned', withLvm, {}, undefined],
     ['LVM, not to be cleaned', withLvm, { willBeCleaned: false }, 'disk.busy'],
     ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],

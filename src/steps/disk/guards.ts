@@ -61,26 +61,29 @@ interface DiskReadiness {
 }
 
 /**
- * Decides on a disk. Leftovers that the cleanup takes down are remarks. With kept partitions every
- * holder is a remark: an appliance installs to the disk it was started from, over device-mapper
- * windows that do not keep the table busy; whether it is free is then for coreos-installer to say.
+ * Decides on a disk. Leftovers that the cleanup takes down are remarks. With kept partitions so is what uses the disk as a
+ * whole: an appliance installs to the disk it was started from, over device-mapper windows that do not keep the table busy.
+ * What uses a partition does, and coreos-installer refuses it (0.26, `get_busy_partitions`).
  */
 export function diskReadiness(state: DiskState): DiskReadiness {
   const { disk, willBeCleaned, keepsPartitions, pools = [] } = state;
-  const holders = [...holdersOf(disk), ...poolsOn(disk).filter(({ pool }) => pools.includes(pool))];
+  const holdersIn = (all: readonly BlockDevice[]): readonly Holder[] => [
+    ...all.flatMap(holdersOf),
+    ...all.flatMap(poolsOn).filter(({ pool }) => pools.includes(pool)),
+  ];
   const isHarmless = ({ kind }: Holder): boolean =>
-    keepsPartitions || (willBeCleaned && kind === 'leftover');
+    !keepsPartitions && willBeCleaned && kind === 'leftover';
+  const holders = holdersIn(keepsPartitions ? partitionsOf(disk) : [disk]);
   const harmful = holders.filter((holder) => !isHarmless(holder));
   const live = harmful.find(({ kind }) => kind === 'live');
   const problem =
     (live === undefined ? undefined : isLive(disk, live)) ??
     physicalProblem(state) ??
     (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful));
-  const remarks = holders
-    .filter(isHarmless)
-    .map(
-      (holder) => `${renderHolder(holder)}; ${keepsPartitions ? 'it stays' : 'it will be removed'}`,
-    );
+  const whole = { ...disk, children: disk.children.filter((one) => !isPartition(one)) };
+  const remarks = keepsPartitions
+    ? holdersIn([whole]).map((holder) => `${renderHolder(holder)}; it stays`)
+    : holders.filter(isHarmless).map((holder) => `${renderHolder(holder)}; it will be removed`);
   return { ...(problem === undefined ? {} : { problem }), remarks };
 }
 
