@@ -41,6 +41,9 @@ export interface Download {
   /** Of the whole file, where a part of it was asked for and the server says it. */
   readonly wholeBytes?: number;
   readonly contentType?: string;
+  /** What tells this version of the file from others (RFC 9110, 8.8), without the mark of a weak one. */
+  readonly etag?: string;
+  readonly lastModified?: string;
   /** Where it comes from, for people: no credentials in it. */
   readonly origin: string;
 }

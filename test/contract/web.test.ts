@@ -56,6 +56,15 @@ const subjects: readonly [string, () => Web][] = [
   ],
 ];
 
+it.each(['"1"', 'W/"1"'])('says which version a page is, by the ETag %s', async (etag) => {
+  server.answering((_, response) => {
+    response.writeHead(200, { etag, 'last-modified': 'Mon, 02 Nov 2026 00:00:00 GMT' }).end();
+  });
+  const page = await real().open(`${server.url}/page`, { signal });
+  expect(page).toMatchObject({ etag: '"1"', lastModified: 'Mon, 02 Nov 2026 00:00:00 GMT' });
+  await text(page.body);
+});
+
 describe.each(subjects)('%s keeps the contract of the web port', (_, make) => {
   it('opens a page as a stream', async () => {
     const page = await make().open(`${server.url}/page`, { signal });

@@ -170,6 +170,8 @@ export function downloadOf(answer: HttpResponse, { origin, signal }: BodyOrigin)
   const length = headerOf(answer.headers, 'content-length');
   const bytes = length === undefined || isEncoded ? undefined : Number(length);
   const contentType = headerOf(answer.headers, 'content-type');
+  const etag = headerOf(answer.headers, 'etag')?.replace(/^W\//, '');
+  const lastModified = headerOf(answer.headers, 'last-modified');
   // RFC 9110, 14.4.
   const whole = /^bytes \d+-\d+\/(\d+)$/.exec(headerOf(answer.headers, 'content-range') ?? '')?.[1];
   return {
@@ -178,6 +180,8 @@ export function downloadOf(answer: HttpResponse, { origin, signal }: BodyOrigin)
     ...(bytes === undefined ? {} : { bytes }),
     ...(whole === undefined ? {} : { wholeBytes: Number(whole) }),
     ...(contentType === undefined ? {} : { contentType }),
+    ...(etag === undefined ? {} : { etag }),
+    ...(lastModified === undefined ? {} : { lastModified }),
   };
 }
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { webFailure } from '../http/failures.ts';
 import { answering, loopbackRelay, pathOf, signatureUrl } from './loopback-relay.ts';
 import type { RelayOutcome, RelaySource } from '../../ports/image-relay.ts';
+import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
 import { downloadOf } from '../../../test/support/download.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -203,6 +204,30 @@ describe('the image relay', () => {
     const relay = relayOf(web);
     await relay.ask(path);
     expect(relay.outcome()).toMatchObject({ resumed: 1, ...outcome });
+  });
+
+  it.each<[string, Partial<Download>, Partial<Download>, Partial<RelaySource>, boolean]>([
+    ['another ETag', { etag: '"1"' }, { etag: '"2"' }, {}, false],
+    ['another time', { lastModified: 'Mon' }, { lastModified: 'Tue' }, {}, false],
+    ['no ETag any more', { etag: '"1"', lastModified: 'Mon' }, { lastModified: 'Mon' }, {}, true],
+    ['another ETag, where a digest decides', { etag: '"1"' }, { etag: '"2"' }, { sha256 }, true],
+  ])('tells by validators whether the rest is of the same file: %s', async (...given) => {
+    const [, before, now, source, isWhole] = given;
+    for (const hasRanges of [true, false]) {
+      const first = downloadOf(image, { cut: { after: 2_000_000, error: cut } });
+      const opened = [{ ...first, bytes: image.length, ...before }];
+      const web: Web = {
+        open: (_url, { range: [from] = [0] }) => {
+          const rest = image.subarray(hasRanges ? from : 0);
+          const next = { ...downloadOf(rest, { bytes: rest.length }), ...now };
+          return Promise.resolve(opened.pop() ?? next);
+        },
+      };
+      const relay = relayOf(web, source);
+      await relay.ask(path);
+      const outcome = isWhole ? { sha256 } : { failure: { code: 'image.cut' } };
+      expect(relay.outcome()).toMatchObject({ resumed: 1, ...outcome });
+    }
   });
 
   it('gives up when the source is cut again and again without a new byte', async () => {

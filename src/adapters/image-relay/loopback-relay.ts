@@ -161,7 +161,7 @@ const heldBytes = 1024 * 1024;
 /** One request for the image. */
 interface HandingOn {
   readonly source: RelaySource;
-  readonly read: Omit<ResumingRead, 'onResume' | 'url' | 'tlsOnly'>;
+  readonly read: Pick<ResumingRead, 'web' | 'clock' | 'signal'>;
   readonly response: ServerResponse;
   readonly report: (change: Partial<RelayOutcome>) => void;
 }
@@ -180,7 +180,7 @@ async function handOn({ source, read, response, report }: HandingOn): Promise<vo
     });
     const body = resumingBody(opened, {
       ...read,
-      ...{ url: source.url, tlsOnly },
+      ...{ url: source.url, tlsOnly, isVerified: source.sha256 !== undefined },
       onResume: () => report({ resumed: ++resumed }),
     });
     const counted = hashed(body, (chunk) => {
@@ -230,6 +230,8 @@ interface ResumingRead {
   readonly clock: Clock;
   readonly url: string;
   readonly tlsOnly: boolean;
+  /** A digest tells whether the parts are of one file. */
+  readonly isVerified: boolean;
   readonly signal: AbortSignal;
   /** Told each time the source is taken up again. */
   readonly onResume: () => void;
@@ -264,38 +266,54 @@ async function* resumingBody(opened: Download, read: ResumingRead): AsyncGenerat
     }
     await read.clock.sleep(firstPause * 2 ** (cuts - 1), read.signal);
     read.onResume();
-    next = await openAt(read, at, total);
+    next = await openAt(read, at, opened);
   }
 }
 
 async function openAt(
   read: ResumingRead,
   at: number,
-  total: number | undefined,
+  begun: Download,
 ): Promise<{ readonly download: Download; readonly skip: number }> {
   const { web, url, signal, tlsOnly } = read;
+  const total = begun.bytes;
+  const unchanged = (download: Download, bytes: number | undefined): Download => {
+    refuseOther(begun, { ...download, bytes }, read);
+    return download;
+  };
   if (at > 0 && total !== undefined) {
     try {
       const download = await web.open(url, { signal, tlsOnly, range: [at, total - 1] });
       const { bytes, wholeBytes } = download;
       // A server without ranges may answer with the whole file.
       if (wholeBytes === undefined && bytes !== total - at)
-        return { download: unchanged(download, bytes, total), skip: at };
-      return { download: unchanged(download, wholeBytes, total), skip: 0 };
+        return { download: unchanged(download, bytes), skip: at };
+      return { download: unchanged(download, wholeBytes), skip: 0 };
     } catch (error) {
       if (!givesWholeFilesOnly(error)) throw error;
     }
   }
   const download = await web.open(url, { signal, tlsOnly });
-  return { download: unchanged(download, download.bytes, total), skip: at };
+  return { download: unchanged(download, download.bytes), skip: at };
 }
 
-/** Two files of one name make no image. @throws AgentError `image.cut` */
-function unchanged(download: Download, now: number | undefined, before = now): Download {
-  if (now === undefined || now === before) return download;
-  const { origin } = download;
-  const message = `${origin} was replaced: it has ${now} bytes, and had ${before} when it was begun`;
-  throw imageRelayFailure('image.cut', message, { context: { origin } });
+type Version = Pick<Download, 'origin' | 'etag' | 'lastModified'> & {
+  readonly bytes?: number | undefined;
+};
+
+/**
+ * Two files of one name make no image. Mirrors of one file may have other validators: where there is a digest, it decides.
+ * @throws AgentError `image.cut`
+ */
+function refuseOther(begun: Version, now: Version, { isVerified }: ResumingRead): void {
+  const validators = isVerified ? [] : (['etag', 'lastModified'] as const);
+  const differs = (['bytes', ...validators] as const).find(
+    (name) => begun[name] !== undefined && now[name] !== undefined && begun[name] !== now[name],
+  );
+  if (differs === undefined) return;
+  const what = { bytes: 'size', etag: 'ETag', lastModified: 'Last-Modified' }[differs];
+  const message = `${now.origin} was replaced: its ${what} is ${now[differs]}, and was ${begun[differs]} when it was begun`;
+  throw imageRelayFailure('image.cut', message, { context: { origin: now.origin } });
 }
 
 const givesWholeFilesOnly = (error: unknown): boolean =>
