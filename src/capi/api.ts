@@ -83,6 +83,8 @@ export const ownNames = {
   /** Annotations of the Secret with the installer's files: what they were made of, and when. */
   inputsHash: 'bootwright.io/inputs-hash',
   generatedAt: 'bootwright.io/generated-at',
+  /** The same, without a value, where they are for a single node. */
+  singleNode: 'bootwright.io/single-node',
   /** The same, where the install-config names them: the networks of machines, with commas between. */
   machineNetworks: 'bootwright.io/machine-networks',
   /** Annotation of a control plane, whatever its value: its masters are not compared before they are installed. */

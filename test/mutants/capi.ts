@@ -4,6 +4,11 @@ import type { MutantsByFile } from './mutant.ts';
 export const capiMutants: MutantsByFile = {
   'src/capi/control-plane/view.ts': [
     {
+      means: 'several masters are made from the files of a single node',
+      from: 'annotations[ownNames.singleNode] === undefined || spec.replicas === 1',
+      to: "annotations[ownNames.singleNode] !== ' '",
+    },
+    {
       means: 'the kubeconfig of an earlier control plane of the name is taken for that of this one',
       from: 'found && (isFree || isControlledBy(found, uid)) ? found : undefined',
       to: 'found',
@@ -121,6 +126,11 @@ export const capiMutants: MutantsByFile = {
       means: 'the finalizer goes while Machines are there',
       from: 'if (machines.length === 0)',
       to: 'if (machines.length >= 0)',
+    },
+    {
+      means: 'a single node is made while its number of masters can still be changed',
+      from: 'if (replicas === 1 && controlPlane.status?.assets === undefined) return [];',
+      to: '',
     },
     {
       means: 'masters are made before the bootstrap host is ready',

@@ -14,7 +14,12 @@ import {
 import { secrets } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
-import { installerRuns, type InstallFiles, type InstallInputs } from '../../src/ports/installer.ts';
+import {
+  installerRuns,
+  type InstallFiles,
+  type InstallInputs,
+  madeFiles,
+} from '../../src/ports/installer.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { startControllers } from '../../src/reconcile/manager.ts';
@@ -129,7 +134,9 @@ export function fakeInstaller(): {
       runs.push(inputs);
       const file = (text: string): Uint8Array => Buffer.from(text);
       return Promise.resolve({
-        'bootstrap.ign': file(`{"run":${runs.length}}`),
+        [inputs.isSingleNode ? madeFiles.singleNode : madeFiles.bootstrap]: file(
+          `{"run":${runs.length}}`,
+        ),
         ...{ 'master.ign': file('{}'), 'worker.ign': file('{}'), 'metadata.json': file('{}') },
         ...{ 'auth/kubeconfig': file('guest'), 'auth/kubeadmin-password': file('secret') },
       });

@@ -58,7 +58,7 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   if (facts.isDeleting) return ending(view.machines, controlPlane);
   if (!hasFinalizer(controlPlane)) return [{ type: 'add-finalizer', target }];
   if (!facts.hasAssets) return [];
-  if (facts.isExpired && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
+  if (facts.unfit !== undefined && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
   return [
     ...(hasTemplate ? creations(view, facts) : []),
     ...upkeep(view, facts),
@@ -124,9 +124,10 @@ export function creations(
   facts: ControlPlaneFacts,
 ): readonly ControlPlaneAction[] {
   const { controlPlane, cluster } = view;
-  const { hosts, replicas, isBootstrapReady, isBootstrapLost, isExpired } = facts;
-  if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || isExpired)
-    return [];
+  const { hosts, replicas, isBootstrapReady, isBootstrapLost, unfit } = facts;
+  if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || unfit) return [];
+  // By the files in its status the API server holds a single node's number of masters.
+  if (replicas === 1 && controlPlane.status?.assets === undefined) return [];
   const isFirst = facts.bootstrap === undefined && !isBootstrapReady;
   if (hosts.length >= replicas || !(isFirst || isBootstrapReady)) return [];
   const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));

@@ -234,6 +234,7 @@ export function assetsSecret(
       annotations: {
         [ownNames.inputsHash]: inputsHash,
         [ownNames.generatedAt]: new Date(now).toISOString(),
+        ...(files[madeFiles.bootstrap] === undefined && { [ownNames.singleNode]: '' }),
         ...(machineNetworks.length > 0 && { [ownNames.machineNetworks]: machineNetworks.join() }),
       },
       ownerReferences: [owner],

@@ -141,7 +141,7 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     if (assets === undefined) return;
     const { name, uid } = assets.metadata;
     await kube.remove({ ...refTo(secrets, assets), uid }, signal);
-    note('info', `Secret ${name} is too old to begin with, and is made again`);
+    note('info', `Secret ${name} does not fit any more, and is made again`);
   },
   // The Machine is made last: what is there of one before is taken when it is made again.
   'create-machine': async (

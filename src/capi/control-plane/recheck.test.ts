@@ -5,6 +5,7 @@ import {
   controlPlaneOf,
   controlPlaneUid,
   fakeInstaller,
+  installConfigOf,
   labMachines,
   machinesIn,
   managementCluster,
@@ -14,6 +15,7 @@ import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import { clusters, controlPlanes, ownNames } from '../api.ts';
+import { secretData } from '../objects.ts';
 import { machineName } from './machines.ts';
 
 type Installer = ReturnType<typeof fakeInstaller>;
@@ -94,6 +96,36 @@ describe('what has changed since a decision', () => {
     await run(kube);
     expect(assetsIn(kube)).toHaveLength(1);
     expect(machinesIn(kube)).toEqual([]);
+  });
+
+  it('files of a single node are not used for three masters', async () => {
+    const kube = managementCluster(controlPlaneOf({ replicas: 1 }));
+    const installer = fakeInstaller();
+    kube.after('create', () => {
+      const found = controlPlaneIn(kube);
+      if (found === undefined) return;
+      kube.put(controlPlanes, { ...found, spec: controlPlaneOf({ replicas: 3 }).spec });
+      const state = { kind: secrets, namespace: capiNamespace, name: 'demo-install-state' };
+      const data = secretData({ 'install-config.yaml': installConfigOf(3) });
+      const before = kube.objectsOf(secrets).find(({ metadata: { name } }) => name === state.name);
+      if (before !== undefined) kube.put(secrets, { ...before, data });
+    });
+    await run(kube, installer);
+    expect(installer.runs.map(({ isSingleNode }) => isSingleNode)).toEqual([true, false]);
+    expect(assetsIn(kube)[0]?.metadata.annotations?.[ownNames.singleNode]).toBeUndefined();
+    expect(machinesIn(kube)).toHaveLength(1);
+  });
+
+  it('a single node is made once its number of masters is held', async () => {
+    const kube = managementCluster(controlPlaneOf({ replicas: 1 }));
+    const held: boolean[] = [];
+    kube.after('create', () => undefined);
+    kube.after('create', () => {
+      held.push(controlPlaneIn(kube)?.status?.assets !== undefined);
+    });
+    await run(kube);
+    expect(held).toEqual([true]);
+    expect(machinesIn(kube)).toHaveLength(1);
   });
 
   it('files of an earlier control plane of the name are not used', async () => {

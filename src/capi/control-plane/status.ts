@@ -99,11 +99,14 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
   };
 }
 
-function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<ControlPlaneStatus> {
+function assetsOf(
+  { view }: Seen,
+  { hasAssets, unfit }: ControlPlaneFacts,
+): Partial<ControlPlaneStatus> {
   const { controlPlane, assets } = view;
   const { annotations = {} } = assets?.metadata ?? {};
   const at = Date.parse(annotations[ownNames.generatedAt] ?? '');
-  if (!hasAssets || Number.isNaN(at)) return {};
+  if (!hasAssets || unfit !== undefined || Number.isNaN(at)) return {};
   return {
     assets: {
       secretName: assetsSecretName(controlPlane.metadata.name),
@@ -115,12 +118,7 @@ function assetsOf({ view }: Seen, { hasAssets }: ControlPlaneFacts): Partial<Con
 }
 
 function assetsCheck({ view }: Seen, facts: ControlPlaneFacts, findings: Findings): CheckResult {
-  if (facts.hasAssets && facts.isExpired)
-    return wrong(
-      'Expired',
-      'the certificates of the bootstrap are too old to begin with; delete the Cluster and start again',
-    );
-  if (facts.hasAssets) return right('Generated');
+  if (facts.hasAssets) return facts.unfit ?? right('Generated');
   const waitsFor =
     view.assets === undefined
       ? missingInput(view, facts, findings)

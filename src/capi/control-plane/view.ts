@@ -24,7 +24,7 @@ import { assetsApp } from './installer-jobs.ts';
 import { coreOwner, isClusterPaused, isControlledBy, placed, secretText } from '../objects.ts';
 import { ladders, type Stage, stages } from '../../model/stage.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
-import { isConditionTrue } from '../conditions.ts';
+import { type CheckResult, isConditionTrue, wrong } from '../conditions.ts';
 
 /** All that decides about a control plane, as objects of the management cluster show it. */
 export interface ControlPlaneView {
@@ -191,8 +191,8 @@ export interface ControlPlaneFacts {
   readonly isInfrastructureReady: boolean;
   /** Whether the Secret with the installer's files is its own. */
   readonly hasAssets: boolean;
-  /** They were made so long ago that no bootstrap can be begun with them. */
-  readonly isExpired: boolean;
+  /** Why no bootstrap can be begun with them. */
+  readonly unfit: CheckResult | undefined;
   readonly hosts: readonly HostFact[];
   readonly bootstrap: HostFact | undefined;
   /** The bootstrap host has a control plane that others can join. */
@@ -215,23 +215,38 @@ const isAtLeast = (stage: Stage | '', wanted: Stage, ladder: readonly Stage[]): 
 
 /** What follows from a view. */
 export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlPlaneFacts {
-  const { controlPlane, assets } = view;
+  const { controlPlane } = view;
   const { metadata, spec, status } = controlPlane;
   const replicas = spec.replicas ?? 3;
   const hosts = view.machines.map((machine) => hostOf(machine, view.configs));
   const bootstrap = hosts.find(({ isBootstrap }) => isBootstrap);
   const reached = bootstrapOf(view, bootstrap, replicas === 1);
   const hasAssets = areOwnAssets(view);
-  const generatedAt = Date.parse(assets?.metadata.annotations?.[ownNames.generatedAt] ?? '');
-  const isOld = now > generatedAt + assetsLifetime - assetsReserve;
   return {
     ...{ hosts, bootstrap, replicas, hasAssets, ...reached },
     isDeleting: metadata.deletionTimestamp !== undefined,
     isPaused: isClusterPaused(view.cluster, controlPlane),
     isInfrastructureReady: isInfrastructureReady(view),
-    isExpired: hasAssets && !reached.isBootstrapReady && isOld,
+    unfit: hasAssets && !reached.isBootstrapReady ? unfitness(view, now) : undefined,
     isInitialized: status?.initialization?.controlPlaneInitialized ?? status?.initialized ?? false,
   };
+}
+
+function unfitness(
+  { controlPlane: { spec }, assets }: ControlPlaneView,
+  now: number,
+): CheckResult | undefined {
+  const { annotations = {} } = assets?.metadata ?? {};
+  const again = 'delete the Cluster and start again';
+  const generatedAt = Date.parse(annotations[ownNames.generatedAt] ?? '');
+  if (now > generatedAt + assetsLifetime - assetsReserve)
+    return wrong(
+      'Expired',
+      `the certificates of the bootstrap are too old to begin with; ${again}`,
+    );
+  return annotations[ownNames.singleNode] === undefined || spec.replicas === 1
+    ? undefined
+    : wrong('ReplicasChanged', `the files were made for a single node; ${again}`);
 }
 
 function isInfrastructureReady({ cluster }: ControlPlaneView): boolean {
