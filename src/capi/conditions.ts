@@ -97,6 +97,7 @@ const failureHints: Readonly<Record<string, string>> = {
   AddressNotUnique: 'correct the addresses in DHCP or the infrastructure; the hosts continue then',
   OutsideMachineNetwork: 'correct the addresses of the hosts, or networking.machineNetwork',
   Expired: start,
+  ReplicasChanged: start,
   Failed: `correct what the message names; where the host does not try again, ${start}`,
   TimedOut: `look at the host that the message names; ${start}`,
   HostInstallationFailed: 'see the host that the message names',
