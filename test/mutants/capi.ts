@@ -129,8 +129,8 @@ export const capiMutants: MutantsByFile = {
     },
     {
       means: 'a single node is made while its number of masters can still be changed',
-      from: 'if (replicas === 1 && controlPlane.status?.assets === undefined) return [];',
-      to: '',
+      from: 'replicas > 1 || status?.assets !== undefined',
+      to: 'replicas > 0',
     },
     {
       means: 'masters are made before the bootstrap host is ready',

@@ -60,7 +60,7 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   if (!facts.hasAssets) return [];
   if (facts.unfit !== undefined && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
   return [
-    ...(hasTemplate ? creations(view, facts) : []),
+    ...(hasTemplate && areMastersHeld(view, facts) ? creations(view, facts) : []),
     ...upkeep(view, facts),
     ...remediations({ view, facts, now, guest }),
     ...(isAnswering && view.kubeconfig === undefined
@@ -111,6 +111,12 @@ function ending(
     .map((machine) => ({ type: 'delete-machine', target: machine.metadata.name, machine }));
 }
 
+/** By the files in its status the API server holds a single node's number of masters. */
+const areMastersHeld = (
+  { controlPlane: { status } }: ControlPlaneView,
+  { replicas }: ControlPlaneFacts,
+): boolean => replicas > 1 || status?.assets !== undefined;
+
 /** Whether a host may work with the files already. */
 const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
   hosts.some(({ stage }) => stage !== '');
@@ -126,8 +132,6 @@ export function creations(
   const { controlPlane, cluster } = view;
   const { hosts, replicas, isBootstrapReady, isBootstrapLost, unfit } = facts;
   if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || unfit) return [];
-  // By the files in its status the API server holds a single node's number of masters.
-  if (replicas === 1 && controlPlane.status?.assets === undefined) return [];
   const isFirst = facts.bootstrap === undefined && !isBootstrapReady;
   if (hosts.length >= replicas || !(isFirst || isBootstrapReady)) return [];
   const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));
