@@ -417,6 +417,23 @@ export const diskMutants: MutantsByFile = {
   ],
   'src/steps/disk/kept.ts': [
     {
+      means:
+        'a kept partition that was formatted since Ignition was checked is not seen before the write',
+      from: "now.content === '' || (now.content",
+      to: 'now.number > 0 || (now.content',
+    },
+    {
+      means:
+        'a kept file system that was labelled boot since the check is not seen before the write',
+      from: ' && now.contentLabel === one.contentLabel',
+      to: '',
+    },
+    {
+      means: 'a kept partition that udev reads again is taken for a changed one',
+      from: "(now.content === '' || (now.content",
+      to: '((now.content',
+    },
+    {
       means: 'a GPT that only coreos-installer reads is taken for no table to keep anything of',
       from: 'type === protectiveType',
       to: "type === ''",

@@ -111,6 +111,7 @@ describe('requireKeepable', () => {
 describe('argsToKeep', () => {
   const data = keptPartition(3, 'data', 9000);
   const logs = keptPartition(5, 'logs', 11_000);
+  const ext4 = { ...data, content: 'ext4', contentLabel: 'data' };
   const image = [keptPartition(3, 'boot', 129), keptPartition(4, 'root', 513)];
   const byNumber = ['-n', '--save-partindex', '3'];
   const keep = (
@@ -129,6 +130,7 @@ describe('argsToKeep', () => {
 
   it('passes the arguments on while they choose what was there', () => {
     expect(keep([data], [byNumber], [data, logs])).toBe(byNumber);
+    for (const now of [ext4, data]) expect(keep([ext4], [byNumber], [now])).toBe(byNumber);
     expect(keep([data, logs], [['--save-partlabel', '*']], [data, logs])).toHaveLength(2);
   });
 
@@ -154,6 +156,8 @@ describe('argsToKeep', () => {
     ['has moved', [data], byNumber, [{ ...data, startBytes: 1 }]],
     ['has another size', [data], byNumber, [{ ...data, sizeBytes: 1 }]],
     ['is another one', [data], byNumber, [{ ...data, partUuid: 'b' }]],
+    ['has a file system now', [data], byNumber, [{ ...data, content: 'xfs' }]],
+    ['has another label', [ext4], byNumber, [{ ...ext4, contentLabel: 'boot' }]],
     ['has come since', [data], ['--save-partlabel', '*'], [data, logs]],
     ['has come where nothing was found', undefined, byNumber, [data]],
     ['of the image would be kept by a file', [data], [], [...image, { ...data, number: 5 }], '3'],

@@ -42,8 +42,8 @@ const SfdiskOutput = z.object({ partitiontable: SfdiskTable });
 type WithTable = Pick<TargetDisk, 'path' | 'sectorBytes'>;
 
 /**
- * The partitions in the GPT of a disk; none where it has none, as coreos-installer keeps no others (0.26,
- * `src/blockdev.rs`).
+ * The partitions in the GPT of a disk, without their contents; none where it has none, as coreos-installer keeps no others
+ * (0.26, `src/blockdev.rs`).
  * @throws AgentError `disk.keep-refused`, `command.*`
  */
 export const readTable = async (
@@ -105,12 +105,18 @@ export async function findKept(
   const table = await runSfdisk(scope.host, target, scope.signal);
   if (table.label === 'dos' && saved.some(({ option }) => option === 'save-partindex'))
     throw isRefused(target.path, 'it has an MBR, of which no number is kept');
-  const kept = savedAmong(saved, partitionsIn(table, target)).map((one) => {
+  return { kept: withContents(savedAmong(saved, partitionsIn(table, target)), disk) };
+}
+
+/** Partitions of a disk, with what the host finds in them. */
+export const withContents = (
+  partitions: readonly KeptPartition[],
+  disk: BlockDevice,
+): readonly KeptPartition[] =>
+  partitions.map((one) => {
     const found = partitionsOf(disk).find(({ partUuid }) => partUuid === one.partUuid);
     return { ...one, content: found?.fsType ?? '', contentLabel: found?.label ?? '' };
   });
-  return { kept };
-}
 
 const isRefused = (path: string, why: string): AgentError =>
   diskFailure('disk.keep-refused', `${path}: ${why}`, { context: { path } });
@@ -195,7 +201,7 @@ interface Keeping {
 /**
  * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when the disk was found: those that
  * are given, or the present numbers where these would choose others since an earlier write.
- * @param table what is on the disk now
+ * @param table what is on the disk now, with its contents: Ignition was checked against those
  * @throws AgentError `disk.keep-changed`
  */
 export function argsToKeep(
@@ -204,7 +210,8 @@ export function argsToKeep(
 ): readonly string[] {
   const { path, kept = [] } = disk;
   const changed = kept.find((one) => !table.some((now) => isSame(now, one)));
-  if (changed !== undefined) throw hasChanged(path, changed, 'is gone or has moved');
+  if (changed !== undefined)
+    throw hasChanged(path, changed, 'is gone, has moved or holds something else');
   const others = (saved: readonly WriterUse[]): readonly KeptPartition[] =>
     savedAmong(saved, table).filter((now) => !kept.some((one) => isSame(now, one)));
   const given = [...savedByFiles, ...usesIn(args)];
@@ -230,7 +237,9 @@ export function argsToKeep(
 const isSame = (now: KeptPartition, one: KeptPartition): boolean =>
   now.partUuid === one.partUuid &&
   now.startBytes === one.startBytes &&
-  now.sizeBytes === one.sizeBytes;
+  now.sizeBytes === one.sizeBytes &&
+  // Nothing is known of it while udev reads it again, after an earlier write.
+  (now.content === '' || (now.content === one.content && now.contentLabel === one.contentLabel));
 
 const hasChanged = (path: string, { number, label }: KeptPartition, what: string): AgentError =>
   diskFailure(

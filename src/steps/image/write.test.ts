@@ -279,6 +279,18 @@ describe('image/write', () => {
     expect(ran(host)).toEqual([tableArgv('/dev/sda')]);
   });
 
+  it('writes nothing when a kept partition has got another file system', async () => {
+    const host = writingHost()
+      .on(['lsblk', rest])
+      .prints(disk.lsblk([{ ...part(5, 'data', '9000-UUID'), fstype: 'xfs' }]))
+      .on(tableArgv('/dev/sda'))
+      .prints(sfdiskOutput([5, 'data', 9000]));
+    const config = { image: { writerArgs: ['--save-partindex', '5'] } };
+    const { failure } = await tryStep(writeImage, { config, host, facts: keepingFacts() });
+    expect(failure).toMatchObject({ code: 'disk.keep-changed' });
+    expect(ran(host)).toEqual([tableArgv('/dev/sda')]);
+  });
+
   it('makes the disk unbootable when the run is stopped in the middle', async () => {
     const clock = fakeClock({ auto: false });
     const run = new AbortController();

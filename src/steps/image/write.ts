@@ -4,7 +4,7 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { waitUntilClosed } from '../disk/in-use.ts';
-import { execOnTarget } from '../disk/target.ts';
+import { confirmTarget, execOnTarget } from '../disk/target.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
@@ -17,7 +17,7 @@ import type { Host } from '../../ports/host.ts';
 import { stageLimits } from '../../model/stage.ts';
 import { imageRelayFailure } from '../../ports/image-relay.ts';
 import { imageFailure } from './failures.ts';
-import { argsToKeep, readTable, tableArgv } from '../disk/kept.ts';
+import { argsToKeep, readTable, tableArgv, withContents } from '../disk/kept.ts';
 import { mayKeepPartitions, readWriterSetup } from '../disk/writer-args.ts';
 
 /** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
@@ -68,7 +68,13 @@ export const writeImage = step({
       ignition: ignition.path,
       source: open.source,
       args: setup.keepsPartitions
-        ? argsToKeep({ disk, args, savedByFiles }, await readTable(host, disk, signal))
+        ? argsToKeep(
+            { disk, args, savedByFiles },
+            withContents(
+              await readTable(host, disk, signal),
+              await confirmTarget(host, disk, { signal }),
+            ),
+          )
         : args,
       disk: disk.path,
     });
