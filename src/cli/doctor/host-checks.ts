@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { describeRole } from '../../engine/describe.ts';
-import { givenHints } from '../../lib/disk-hints.ts';
+import { type DiskHints, givenHints } from '../../lib/disk-hints.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import { chooseRole } from '../../roles/choose.ts';
@@ -126,11 +126,16 @@ const synchronizedArgv = ['timedatectl', 'show', '--property=NTPSynchronized', '
 export async function findDisks({ host, signal }: CheckScope): Promise<readonly HostFinding[]> {
   try {
     const roots = await listBlockDevices(host, signal);
+    const hintsOf = hintsFor(roots);
     const found: HostFinding[] = [];
     for (const disk of availableDisks(roots)) {
       const links = { folder: '/dev/disk/by-path', path: `/dev/${disk.kname}` };
-      const [deviceName] = await linksTo(host, links, signal);
-      const hints = hintsFor(roots, disk) ?? (deviceName === undefined ? {} : { deviceName });
+      // Each link of the folder is followed for it.
+      const byPath = async (): Promise<DiskHints> => {
+        const [deviceName] = await linksTo(host, links, signal);
+        return deviceName === undefined ? {} : { deviceName };
+      };
+      const hints = hintsOf(disk) ?? (await byPath());
       const known = givenHints(hints).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
       const line = known.length === 0 ? `device: ${disk.path}` : `hints: {${known.join(', ')}}`;
       found.push({ check: 'disk', ...ok(`${describeDisk(disk)}: disk: {${line}}`) });

@@ -115,21 +115,56 @@ describe('the hints for a disk', () => {
     ],
   ])('tell it from every other: %s', (name, hints) => {
     const roots = recorded(name);
-    expect(availableDisks(roots).map((disk) => hintsFor(roots, disk))).toEqual(hints);
+    expect(availableDisks(roots).map(hintsFor(roots))).toEqual(hints);
   });
 
   it('are the address where there is no other', () => {
     const disks = ['0:0:0:0', '0:0:1:0'].map((hctl, at) =>
       blockDevice(`sd${at}`, { hctl, serial: 'VIRTUAL' }),
     );
-    expect(disks.map((disk) => hintsFor(disks, disk))).toEqual([
-      { hctl: '0:0:0:0' },
-      { hctl: '0:0:1:0' },
-    ]);
+    expect(disks.map(hintsFor(disks))).toEqual([{ hctl: '0:0:0:0' }, { hctl: '0:0:1:0' }]);
+  });
+
+  it.each<readonly [string, DiskHints | undefined, readonly Partial<BlockDevice>[]]>([
+    ['a serial number in other letters', undefined, [{ serial: 's1' }, { serial: 'S1' }]],
+    ['a WWN of another kind', undefined, [{ wwn: 'naa.50AA' }, { wwn: '0x50aa' }]],
+    [
+      'its WWN as a part of another',
+      undefined,
+      [{ wwn: '0x500a00000000000b' }, { wwn: `0x500a00000000000b${'1'.repeat(16)}` }],
+    ],
+    [
+      'a serial number of two',
+      { wwn: '1' },
+      [
+        { serial: 'S', wwn: '1' },
+        { serial: 's', wwn: '2' },
+      ],
+    ],
+    [
+      'parts of two disks',
+      { serialNumber: 'S', wwn: '1' },
+      [{ serial: 'S', wwn: '1' }, { serial: 's', wwn: '2' }, { wwn: '1' }],
+    ],
+  ])('do not mistake %s', (_, hints, disks) => {
+    const roots = disks.map((disk, at) => blockDevice(`sd${at}`, disk));
+    expect(roots.map(hintsFor(roots))[0]).toEqual(hints);
+  });
+
+  it('are found for a thousand LUNs of four paths as quickly as for one', () => {
+    const roots = Array.from({ length: 4000 }, (_, at) => {
+      const lun = { name: `mpath${at % 1000}`, type: 'mpath', serial: `S${at % 1000}` };
+      return blockDevice(`sd${at}`, {}, [blockDevice(`dm-${at % 1000}`, lun)]);
+    });
+    const begun = performance.now();
+    const hints = availableDisks(roots).map(hintsFor(roots));
+    expect(new Set(hints.map((one) => one?.serialNumber)).size).toBe(1000);
+    // It took half a minute when each disk was compared with every other.
+    expect(performance.now() - begun).toBeLessThan(3000);
   });
 
   it('are none for a disk that says nothing', () => {
     const disks = [blockDevice('vda'), blockDevice('vdb')];
-    expect(disks.map((disk) => hintsFor(disks, disk))).toEqual([undefined, undefined]);
+    expect(disks.map(hintsFor(disks))).toEqual([undefined, undefined]);
   });
 });

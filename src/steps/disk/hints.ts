@@ -149,21 +149,34 @@ function partsOfWwn(wwn: string): { readonly own: string; readonly extension: st
 
 /**
  * The hints that tell a disk from every other of its host, or nothing where it says nothing of its own: virtual disks have
- * neither serial number nor WWN unless the hypervisor gives them one.
+ * neither serial number nor WWN unless the hypervisor gives them one. A host may have thousands of disks: each is read once.
  */
 export function hintsFor(
   roots: readonly BlockDevice[],
-  { serial, wwn, hctl }: BlockDevice,
-): DiskHints | undefined {
-  const disks = disksOf(roots);
-  const isAlone = (hints: DiskHints): boolean =>
-    new Set(disks.filter((one) => hintsAgainst(hints, one).length === 0).map(({ kname }) => kname))
-      .size === 1;
-  const candidates: readonly DiskHints[] = [
-    ...(serial === '' ? [] : [{ serialNumber: serial }]),
-    ...(wwn === '' ? [] : [{ wwn }]),
-    ...(serial === '' || wwn === '' ? [] : [{ serialNumber: serial, wwn }]),
-    ...(hctl === '' ? [] : [{ hctl }]),
-  ];
-  return candidates.find(isAlone);
+): (disk: BlockDevice) => DiskHints | undefined {
+  const fitting = new Map<string, Set<string>>();
+  for (const disk of disksOf(roots)) {
+    for (const wwn of [bareWwn(disk.wwn), partsOfWwn(disk.wwn).own]) {
+      for (const hints of ownHints({ ...disk, wwn })) {
+        const key = keyOf(hints);
+        fitting.set(key, (fitting.get(key) ?? new Set()).add(disk.kname));
+      }
+    }
+  }
+  return (disk) =>
+    ownHints(disk).find(({ wwn, ...hints }) => {
+      const bare = wwn === undefined ? hints : { ...hints, wwn: bareWwn(wwn) };
+      return fitting.get(keyOf(bare))?.size === 1;
+    });
 }
+
+/** What a disk may say of its own, the best first. */
+const ownHints = ({ serial, wwn, hctl }: BlockDevice): readonly DiskHints[] => [
+  ...(serial === '' ? [] : [{ serialNumber: serial }]),
+  ...(wwn === '' ? [] : [{ wwn }]),
+  ...(serial === '' || wwn === '' ? [] : [{ serialNumber: serial, wwn }]),
+  ...(hctl === '' ? [] : [{ hctl }]),
+];
+
+/** Letters of either case are the same in a hint. */
+const keyOf = (hints: DiskHints): string => JSON.stringify(hints).toLowerCase();
