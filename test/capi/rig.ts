@@ -11,6 +11,7 @@ import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { capi } from '../../scripts/parts/kube/capi.ts';
 import { capi113 } from '../../scripts/parts/kube/capi-1.13.ts';
 import { startRig } from '../../scripts/rig.ts';
+import { listAt } from '../../src/layering/api/cluster-object.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { clusterOf } from '../kube/rig.ts';
 
@@ -62,7 +63,7 @@ const clusterRoles: KubeKind = {
   version: 'v1',
   plural: 'clusterroles',
 };
-const waitMillis = 60_000;
+const waitMillis = 120_000;
 
 /** Starts all of it in about ten seconds; it ends with this process, however that ends. */
 export async function startCapi(): Promise<CapiRig> {
@@ -339,13 +340,22 @@ async function found<T>(
     if (answer !== undefined) return answer;
     last.set(object.metadata.name, object);
   }
-  const seen = JSON.stringify(
-    [...last.values()].map(({ metadata: { name }, ...o }) => ({ name, ...o })),
-  );
+  const seen = [...last.values()].map(renderSeen).join('; ').slice(0, maxSeen);
   throw new Error(
     `${selection.kind.plural}: not seen within ${waitMillis / 1000} s; last: ${seen}`,
   );
 }
+
+/** Of a log that is cut, so that other failures have room beside it. */
+const maxSeen = 2000;
+
+/** An object with its conditions that are not true. */
+const renderSeen = (object: KubeObject): string => {
+  const open = listAt(object, 'status', 'conditions').filter(
+    (condition) => !JSON.stringify(condition).includes('"status":"True"'),
+  );
+  return `${object.metadata.name} ${JSON.stringify(open)}`;
+};
 
 async function gone(client: KubeClient, ref: KubeRef): Promise<void> {
   const object = await client.get(ref);
