@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { userAgent } from '../../src/model/version.ts';
+import type { Proxies } from '../../src/lib/proxies.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import {
@@ -113,7 +114,14 @@ describe('requests', () => {
     }
   });
 
-  it('lead through a proxy that they are given', async () => {
+  it.each<[string, (url: string) => [proxies: Proxies | undefined, cluster: object]]>([
+    ['that they are given', (url) => [{ http: '', https: url, no: '' }, {}]],
+    ['of the kubeconfig', (url) => [undefined, { 'proxy-url': url }]],
+    [
+      'of the kubeconfig, not that which they are given',
+      (url) => [{ http: '', https: 'http://127.0.0.1:1', no: '*' }, { 'proxy-url': url }],
+    ],
+  ])('lead through a proxy %s', async (_, given) => {
     const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
     const certificates = makeCertificates(folder);
     rmSync(folder, { recursive: true });
@@ -128,12 +136,13 @@ describe('requests', () => {
       for (const one of [onward, socket]) one.on('error', () => undefined);
     });
     const data = Buffer.from(certificates.ca).toString('base64');
+    const [proxies, own] = given(server.url);
     const kubeconfig = kubeconfigFor('https://service.test:6443', {
-      cluster: { 'certificate-authority-data': data },
+      cluster: { 'certificate-authority-data': data, ...own },
     });
     const kube = cluster({
       credentials: () => Promise.resolve(kubeconfig),
-      proxies: { http: '', https: server.url, no: '' },
+      ...(proxies === undefined ? {} : { proxies }),
     });
     expect(await kube.get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
     expect(tunnels).toEqual(['service.test:6443']);

@@ -97,14 +97,14 @@ export interface OpenApiServer extends ApiServer {
 
 /** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
 export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiServer {
-  const { clock, lookup, proxies, timeouts } = client;
+  const { clock, lookup, timeouts } = client;
   const isSecure = access.server.startsWith('https:');
+  const proxy = proxyOf(access, isSecure ? client.proxies : undefined);
   const to = {
-    protocol: isSecure ? 'https:' : 'http:',
-    proxy: isSecure && proxies ? proxyFor(new URL(access.server), proxies) : undefined,
+    ...{ protocol: isSecure ? 'https:' : 'http:', proxy },
     tls: isSecure ? tlsFor(access) : {},
     // The proxy is not the cluster's: it is shown no certificate, and trusted as the system trusts.
-    proxyTls: proxies ? tlsOptionsFor({}) : {},
+    proxyTls: proxy === undefined ? {} : tlsOptionsFor({}),
     ...{ lookup, timeout: timeouts.connect, keepAliveDelay },
   };
   const opened = import('../http/way.ts').then(({ way }) => way(to));
@@ -134,6 +134,16 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
     },
     close: async () => (await opened).close(),
   };
+}
+
+/** That of the kubeconfig is used as kubectl uses it, whatever the environment has, with its exceptions. */
+function proxyOf(
+  { server, proxy }: ClusterAccess,
+  proxies: Proxies | undefined,
+): string | undefined {
+  const own = proxy?.reveal();
+  const used = own === undefined ? proxies : { http: own, https: own, no: '' };
+  return used && proxyFor(new URL(server), used);
 }
 
 /** The chunks of a body; tells a broken body from a failing reader. */

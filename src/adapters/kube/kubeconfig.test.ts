@@ -72,6 +72,23 @@ users:
     expect(readKubeconfig(kubeconfig({ cluster: { server } })).server).toBe(reached);
   });
 
+  it('keeps the password of its proxy to itself', () => {
+    const cluster = { 'proxy-url': 'http://u:hidden@proxy.example:3128' };
+    const { proxy } = readKubeconfig(kubeconfig({ cluster }));
+    expect(proxy?.reveal()).toBe('http://u:hidden@proxy.example:3128');
+    expect(JSON.stringify(proxy)).not.toContain('hidden');
+    expect(readKubeconfig(kubeconfig({ cluster: { 'proxy-url': '' } })).proxy).toBeUndefined();
+  });
+
+  it.each<[string, (text: string) => string]>([
+    ['with a mark of its encoding', (text) => `\ufeff${text}`],
+    ['with line ends of Windows', (text) => text.replaceAll('\n', '\r\n')],
+  ])('is read %s', (_, written) => {
+    const text =
+      'current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a}]\nclusters: [{name: a, cluster: {server: https://a.example}}]\n';
+    expect(readKubeconfig(written(text)).server).toBe('https://a.example');
+  });
+
   it('takes the name that the server proves, and whether it must', () => {
     const cluster = { 'tls-server-name': 'api.c', 'insecure-skip-tls-verify': true };
     expect(readKubeconfig(kubeconfig({ cluster, user: { as: 'x' } }))).toMatchObject({
@@ -93,6 +110,8 @@ users:
     ['the file of a key', kubeconfig({ user: { 'client-key': '/key' } })],
     ['the file of a token', kubeconfig({ user: { tokenFile: '/token' } })],
     ['a password in the server', kubeconfig({ cluster: { server: 'https://u:secret-key@c' } })],
+    ['a proxy of another kind', kubeconfig({ cluster: { 'proxy-url': 'socks5://secret-key@p' } })],
+    ['a proxy that is no URL', kubeconfig({ cluster: { 'proxy-url': 'secret-key' } })],
     ['a program', kubeconfig({ user: { exec: { command: 'aws', args: ['secret-key'] } } })],
     ['a provider', kubeconfig({ user: { 'auth-provider': { name: 'secret-key' } } })],
     ['a token that no header carries', kubeconfig({ user: { token: 'secret-key\n€' } })],

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { SecretUrl } from '../../lib/secret-url.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -11,6 +12,7 @@ const Cluster = z.object({
   'certificate-authority': text,
   'insecure-skip-tls-verify': z.boolean().nullish(),
   'tls-server-name': text,
+  'proxy-url': text,
 });
 
 const User = z.object({
@@ -47,6 +49,8 @@ export interface ClusterAccess {
   readonly ca?: string;
   /** Expected in the server's certificate instead of the name in the URL. */
   readonly serverName?: string;
+  /** By which the server is reached, in place of those of the environment. */
+  readonly proxy?: SecretUrl;
   /** Do not verify the server. */
   readonly isInsecure: boolean;
   /** PEM. */
@@ -61,7 +65,7 @@ export interface ClusterAccess {
 /**
  * Reads the current context of a kubeconfig. It must hold its certificates and keys itself, as the
  * installer writes it: the files that another names lie on another machine. Programs that make
- * credentials are not run, and `proxy-url` does not count.
+ * credentials are not run, and a proxy is one by http or https.
  * @throws AgentError `kube.bad-credentials`, which never shows the text
  */
 export function readKubeconfig(text: string): ClusterAccess {
@@ -82,6 +86,7 @@ export function readKubeconfig(text: string): ClusterAccess {
     isInsecure: cluster['insecure-skip-tls-verify'] === true,
     ...(ca ? { ca: decode(ca) } : {}),
     ...(serverName ? { serverName } : {}),
+    ...proxyIn(cluster),
     ...(certificate ? { certificate: decode(certificate) } : {}),
     ...(key ? { key: new Secret(decode(key)) } : {}),
     ...(authorization === undefined ? {} : { authorization: new Secret(authorization) }),
@@ -118,6 +123,12 @@ function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void
   if (given.tokenFile || given['token-file']) {
     throw bad('it refers to the file of a token; embed the token instead');
   }
+}
+
+function proxyIn({ 'proxy-url': url }: Current['cluster']): Pick<ClusterAccess, 'proxy'> {
+  if (!url) return {};
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return { proxy: new SecretUrl(url) };
+  throw bad('its proxy-url is not the URL of a proxy by http or https; others are not used');
 }
 
 function authorizationOf(user: Current['user']): string | undefined {
