@@ -127,7 +127,7 @@ export async function startManagement(): Promise<Management> {
         // Its machines have API servers on ports of their own, and no Docker is there.
         const env = ['POD_IP=127.0.0.1', 'DOCKER_HOST=unix:///nowhere'];
         // Two masters that it begins at once may each found an etcd; it is in error from then on.
-        const argv = [...env, join(part, 'bin', 'capd'), '--concurrency=1'];
+        const argv = [...env, join(part, 'bin', 'capd'), '--devmachine-concurrency=1'];
         const kubeconfig = await kube.kubeconfigFor({ server: kube.url });
         const control = await startProgram(site, dev, {
           argv: [...argv, ...unmigrated],
