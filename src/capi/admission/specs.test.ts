@@ -72,6 +72,23 @@ describe('R30 to R37, R51: OpenShiftControlPlane', () => {
       },
       'spec.machineTemplate.metadata.labels',
     ],
+    [
+      'whose Machines would get gates and taints that are none',
+      {
+        machineTemplate: {
+          spec: {
+            infrastructureRef: reference,
+            readinessGates: [{ conditionType: 'a.test/Ready' }, { conditionType: 'not a type!' }],
+            taints: [
+              { key: 'a.test/b', effect: 'NoSchedule', propagation: 'Always' },
+              { key: 'a', value: '?', effect: 'NoSchedule', propagation: 'Always' },
+            ],
+          },
+        },
+      },
+      'spec.machineTemplate.spec.readinessGates',
+      'spec.machineTemplate.spec.taints',
+    ],
     ...(
       [
         { matchLabels: { 'a b': 'c' } },

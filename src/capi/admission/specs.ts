@@ -86,12 +86,23 @@ const reservedIn = (controlPlane: KubeObject | undefined): readonly string[] =>
     return keys.filter(isReserved).map((key) => `${path.join('.')}[${key}]`);
   });
 
-/** Machines with such labels are refused, and requests with such a selector, or it selects what it does not say. */
+/** Machines with such labels, gates and taints are refused, and requests with such a selector, or it selects what it does not say. */
 function labelErrors(controlPlane: KubeObject | undefined): readonly string[] {
-  const path = ['spec', 'machineTemplate', 'metadata', 'labels'];
-  const wrong = notLabels(partOf(controlPlane, ...path));
-  const ofSelector = selectorProblem(partOf(controlPlane, 'spec', 'manifestsSelector')) ?? [];
-  return [wrong.length === 0 ? [] : `${path.join('.')}: ${notAsLabels(wrong)}`, ofSelector].flat();
+  const path = ['spec', 'machineTemplate'];
+  const { readinessGates = [], taints = [] } = Object(
+    partOf(controlPlane, ...path, 'spec'),
+  ) as Partial<ControlPlaneSpec['machineTemplate']['spec']>;
+  const wrong: Readonly<Record<string, readonly string[]>> = {
+    'metadata.labels': notLabels(partOf(controlPlane, ...path, 'metadata', 'labels')),
+    'spec.readinessGates': readinessGates.flatMap((one) => notLabels({ [one.conditionType]: '' })),
+    'spec.taints': taints.flatMap(({ key, value = '' }) => notLabels({ [key]: value })),
+  };
+  return [
+    ...Object.entries(wrong).flatMap(([member, keys]) =>
+      keys.length === 0 ? [] : [`${path.join('.')}.${member}: ${notAsLabels(keys)}`],
+    ),
+    ...[selectorProblem(partOf(controlPlane, 'spec', 'manifestsSelector')) ?? []].flat(),
+  ];
 }
 
 /** What is wrong with the selector of manifests (Kubernetes, `ValidateLabelSelector`); undefined where nothing is. */
