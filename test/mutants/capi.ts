@@ -146,6 +146,16 @@ export const capiMutants: MutantsByFile = {
   ],
   'src/capi/bootstrap/controller.ts': [
     {
+      means: 'a host whose token was removed is refused for ever',
+      from: '(!isDone && !hasToken)',
+      to: 'isDone',
+    },
+    {
+      means: 'a token that nobody was given is made for a host that was moved',
+      from: "if (given === undefined && existing !== undefined && isProvisioned(view.machine)) return '';",
+      to: '',
+    },
+    {
       means: 'what a host has read is changed after its cluster was moved',
       from: "hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== ''",
       to: 'hasInfrastructure(machine)',

@@ -346,17 +346,44 @@ describe('the bootstrap provider', () => {
     await provider(kube);
     const before = textIn(secretOf(kube, 'w0'), 'value');
     stop.abort(new Error('the cluster is moved'));
-    const { status: _, ...config } = configOf(kube, 'w0');
+    const { status: _, metadata, ...config } = configOf(kube, 'w0');
     kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
+    const data = secretOf(kube, 'w0');
+    const ownerReferences = [{ uid: 'moved', controller: true }];
+    const secretMetadata = { name: 'w0', ...data?.metadata, ownerReferences };
+    kube.put(secrets, { ...data, metadata: secretMetadata });
     const [machine] = kube.objectsOf(capiMachines);
     const spec = { ...(machine?.['spec'] as object), providerID: 'lab://w0' };
     putHost(kube, 'w0', { machine: { spec } });
-    kube.put(bootstrapConfigs, config);
+    kube.put(bootstrapConfigs, { ...config, metadata: { ...metadata, uid: 'moved' } });
     await provider(kube);
     expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
     expect(secretOf(kube, 'w0-agent')).toBeUndefined();
     expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, dataSecretName: 'w0' });
   });
+
+  it.each([
+    ['has not booted', false],
+    ['may have booted', true],
+  ])(
+    'makes the same token again of a host that %s, where its Secret was removed',
+    async (_, is) => {
+      const kube = fakeKube();
+      putCluster(kube);
+      putHost(kube, 'w0');
+      await provider(kube);
+      const before = textIn(secretOf(kube, 'w0'), 'value');
+      const token = textIn(secretOf(kube, 'w0-agent'), 'token');
+      const [machine] = kube.objectsOf(capiMachines);
+      const spec = { ...(machine?.['spec'] as object), ...(is ? { providerID: 'lab://w0' } : {}) };
+      putHost(kube, 'w0', { machine: { spec } });
+      await settle(60);
+      kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
+      await settle(60);
+      expect(textIn(secretOf(kube, 'w0-agent'), 'token')).toBe(token);
+      expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
+    },
+  );
 
   it('W4: keeps two clusters of one name in two namespaces apart', async () => {
     const kube = fakeKube();

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { secrets as secretKind } from '../../cluster/kinds.ts';
 import { partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { readFileContent } from '../../ignition/resource.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -21,6 +23,7 @@ import {
   capiNames,
   clusters,
   controlPlanes,
+  type OwnedMetadata,
   ownNames,
   tokenSecretName,
 } from '../api.ts';
@@ -32,7 +35,7 @@ import {
   type StatusChange,
   writeStatus,
 } from './status.ts';
-import { machineIgnition, type MachineInput } from './ignition.ts';
+import { machineIgnition, type MachineInput, tokenPath } from './ignition.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { findCondition, isConditionTrue } from '../conditions.ts';
 import {
@@ -104,6 +107,11 @@ export function bootstrapControllers({
         });
         stores.machines.onChange(({ after }) => addMachine(after));
         stores.clusters.onChange(({ after }) => addCluster(after));
+        stores.tokens.onChange(({ before, after }) => {
+          if (before === undefined || after !== undefined) return;
+          const { ownerReferences = [] }: Partial<OwnedMetadata> = before.metadata;
+          for (const { name } of ownerReferences) add(placed(before, name));
+        });
         stores.controlPlanes.onChange(({ after }) => {
           if (after === undefined) return;
           for (const one of stores.clusters.by('controlPlane', placed(after))) addCluster(one);
@@ -171,8 +179,9 @@ export function workOf(
   const says = (change: StatusChange): boolean =>
     isDeepStrictEqual(statusAfter(config, change, now), config.status);
   if (isClusterPaused(view.cluster, config)) return says({ isPaused: true }) ? 'none' : 'pause';
-  if (config.status?.progress?.stage === 'Done' && hasToken) return 'revoke';
-  if (!isPrepared(view)) return 'prepare';
+  const isDone = config.status?.progress?.stage === 'Done';
+  if (isDone && hasToken) return 'revoke';
+  if (!isPrepared(view) || (!isDone && !hasToken)) return 'prepare';
   return says({}) ? 'none' : 'derive';
 }
 
@@ -250,16 +259,21 @@ async function prepare(
   const { config, machine, cluster } = view;
   const { name, namespace = '' } = config.metadata;
   const existing = await scope.kube.get({ kind: secretKind, namespace, name }, signal);
-  if (existing !== undefined && !isControlledBy(existing, config.metadata.uid)) return taken(name);
-  if (existing !== undefined && isProvisioned(machine)) return { name };
-  if (!hasInfrastructure(cluster))
-    return { reason: 'WaitingForClusterInfrastructure', message: '' };
+  const data = { view, existing };
   try {
-    const value = specVerdict(config.spec) ?? (await valueOf(scope, view, signal));
-    if (typeof value !== 'string') return value;
-    await ensureData(scope.kube, { view, existing, value }, signal);
+    if (existing !== undefined && !isControlledBy(existing, config.metadata.uid)) throw taken(name);
+    if (existing !== undefined && isProvisioned(machine)) {
+      await ensureToken(scope, data, signal);
+      return { name };
+    }
+    if (!hasInfrastructure(cluster)) throw new Missing('WaitingForClusterInfrastructure', '');
+    const verdict = specVerdict(config.spec);
+    if (verdict !== undefined) return verdict;
+    const value = await valueOf(scope, data, signal);
+    await ensureData(scope.kube, { ...data, value }, signal);
     return { name };
   } catch (error) {
+    if (error instanceof Missing) return error.verdict;
     if (!isRefused(error)) throw error;
     return { reason: 'SecretFailed', message: error.message };
   }
@@ -273,37 +287,31 @@ const hasInfrastructure = (object: KubeObject): boolean =>
 const isProvisioned = (machine: KubeObject): boolean =>
   hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== '';
 
-/** The bootstrap data of a host, or what is missing for it. */
-async function valueOf(
-  scope: BootstrapScope,
-  view: ConfigView,
-  signal: AbortSignal,
-): Promise<string | DataSecretVerdict> {
-  const token = await ensureToken(scope, view, signal);
-  if (typeof token !== 'string') return token;
+/**
+ * The bootstrap data of a host.
+ * @throws Missing
+ */
+async function valueOf(scope: BootstrapScope, data: Data, signal: AbortSignal): Promise<string> {
+  const token = await ensureToken(scope, data, signal);
   const { kube, address } = scope;
-  const read = await readHostInputs({ kube, view, signal }, { address, token });
-  if ('missing' in read) return read.missing;
+  const input = await inputOf({ kube, view: data.view, signal }, address, token);
   try {
-    const value = machineIgnition(read.input);
+    const value = machineIgnition(input);
     const size = Buffer.byteLength(value);
     if (size <= largestValue) return value;
-    const message = `${size} bytes; a Secret takes ${largestValue}`;
-    return { reason: 'IgnitionTooLarge', message };
+    throw new Missing('IgnitionTooLarge', `${size} bytes; a Secret takes ${largestValue}`);
   } catch (error) {
     // Findings name places, and never quote content.
     if (!(error instanceof AgentError) || !error.code.startsWith('ignition.')) throw error;
-    return { reason: 'InvalidIgnitionOverride', message: error.message };
+    throw new Missing('InvalidIgnitionOverride', error.message);
   }
 }
 
 /** A Secret holds 1 MiB in all (kubernetes, MaxSecretSize); the rest is for its other key. */
 const largestValue = 1024 * 1024 - 1024;
 
-const taken = (name: string): DataSecretVerdict => ({
-  reason: 'SecretNameTaken',
-  message: `Secret ${name} belongs to something else`,
-});
+const taken = (name: string): Missing =>
+  new Missing('SecretNameTaken', `Secret ${name} belongs to something else`);
 
 /** A Secret that goes with its config. */
 function secretFor(
@@ -327,22 +335,25 @@ function secretFor(
 export const hashOfToken = (token: string): string =>
   createHash('sha256').update(token).digest('hex');
 
+/** Makes the Secret with the token of a host, with that which the host was given where there is one. */
 async function ensureToken(
   { kube, random }: BootstrapScope,
-  view: ConfigView,
+  { view, existing }: Data,
   signal: AbortSignal,
-): Promise<string | DataSecretVerdict> {
-  const { namespace = '' } = view.config.metadata;
+): Promise<string> {
+  const { namespace = '', uid } = view.config.metadata;
   const name = tokenSecretName(view.config.metadata.name);
   const ref = { kind: secretKind, namespace, name };
   const found = await kube.get(ref, signal);
   if (found !== undefined) {
     const token = secretValue(found, tokenKeys.token);
-    return isControlledBy(found, view.config.metadata.uid) && token !== undefined
-      ? token
-      : taken(name);
+    if (isControlledBy(found, uid) && token !== undefined) return token;
+    throw taken(name);
   }
-  const token = Buffer.from(random.bytes(32)).toString('base64url');
+  const given = givenToken(view, existing);
+  // One that nobody has read would let nobody in.
+  if (given === undefined && existing !== undefined && isProvisioned(view.machine)) return '';
+  const token = given ?? Buffer.from(random.bytes(32)).toString('base64url');
   const labels = { [ownNames.agentToken]: '' };
   const data = { [tokenKeys.token]: token, [tokenKeys.hash]: hashOfToken(token) };
   const secret = secretFor(view, { name, type: 'Opaque', labels }, data);
@@ -350,15 +361,27 @@ async function ensureToken(
   return token;
 }
 
+/** The token in the data of a host; undefined where it is not ours, or of a host whose cluster was moved: it has another id here. */
+function givenToken({ config }: ConfigView, data: KubeObject | undefined): string | undefined {
+  const value = (data && secretValue(data, 'value')) ?? '';
+  const isOwn = config.spec.inventory?.mode !== 'External';
+  if (!isOwn || !value.includes(config.metadata.uid ?? '')) return undefined;
+  try {
+    return Buffer.from(readFileContent(parseValidConfig(value).config, tokenPath)).toString();
+  } catch {
+    return undefined;
+  }
+}
+
 interface Data {
   readonly view: ConfigView;
+  /** The Secret with the data of the host. */
   readonly existing: KubeObject | undefined;
-  readonly value: string;
 }
 
 async function ensureData(
   kube: Ports['kube'],
-  { view, existing, value }: Data,
+  { view, existing, value }: Data & { readonly value: string },
   signal: AbortSignal,
 ): Promise<void> {
   const { name, namespace = '' } = view.config.metadata;
@@ -380,9 +403,6 @@ export interface InventoryAddress {
   readonly ca: (() => Promise<string | undefined>) | undefined;
 }
 
-/** What the Ignition of a host is made of, or what is missing for it. */
-export type ReadInputs = { readonly input: MachineInput } | { readonly missing: DataSecretVerdict };
-
 interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly view: ConfigView;
@@ -400,18 +420,6 @@ class Missing extends Error {
 }
 
 /** Reads all that the Ignition of a host is made of. */
-export async function readHostInputs(
-  reading: Reading,
-  { address, token }: { readonly address: InventoryAddress; readonly token: string },
-): Promise<ReadInputs> {
-  try {
-    return { input: await inputOf(reading, address, token) };
-  } catch (error) {
-    if (error instanceof Missing) return { missing: error.verdict };
-    throw error;
-  }
-}
-
 async function inputOf(
   reading: Reading,
   address: InventoryAddress,

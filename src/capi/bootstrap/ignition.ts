@@ -53,8 +53,11 @@ export interface MachineInput {
   readonly override?: string | undefined;
 }
 
+/** Where the live system has the token of its host. */
+export const tokenPath = `${agentFolder}/token`;
+
 const paths = {
-  token: `${agentFolder}/token`,
+  token: tokenPath,
   ca: `${agentFolder}/ca.crt`,
   script: `${agentFolder}/agent.sh`,
   /** As the agent keeps it unless told otherwise, and the end of it. */
