@@ -9,7 +9,7 @@ import { step, type StepScope } from '../step.ts';
 import { missingPartitions, partitionFor, type BlockDevice, espType } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { isMountedAlready, removeStaleMounts } from './in-use.ts';
+import { isMountedAlready, removeStaleMounts, unmountAtEnd } from './in-use.ts';
 import { readTarget } from './target.ts';
 
 /**
@@ -87,18 +87,10 @@ async function lookInside(
   disk: BlockDevice,
   ignition: HostIgnition,
 ): Promise<readonly string[]> {
-  const { host, signal, onExit } = scope;
-  let isMounted = false;
-  const unmount = async (stop: AbortSignal): Promise<void> => {
-    if (!isMounted) return;
-    await host.exec(unmountBootArgv, { signal: stop, limit: seconds(30) });
-    isMounted = false;
-  };
-  // The signal of the step may be aborted by then; the limit of the command bounds it.
-  onExit(() => unmount(new AbortController().signal), 'always');
+  const { host, signal } = scope;
   const refused = await mountBoot(scope, partitionFor(disk, 'boot')?.path ?? '');
   if (refused !== undefined) return [`its boot partition cannot be mounted: ${refused}`];
-  isMounted = true;
+  const unmount = unmountAtEnd(scope, bootMountPoint, seconds(30));
   const hasStamp = await isTrue(scope, hasStampArgv);
   const { stdout, exitCode } = await host.exec(digestsArgv(ignition.path), {
     signal,
@@ -174,8 +166,6 @@ const mountBootArgv = (partition: string): readonly string[] => [
 const mountFrozenBootArgv = (partition: string): readonly string[] => [
   ...['mount', '-o', 'nosuid,nodev,noexec,noatime', partition, bootMountPoint],
 ];
-
-const unmountBootArgv = ['umount', bootMountPoint] as const;
 
 /** Says whether the first start would run Ignition. */
 const hasStampArgv = ['test', '-f', firstBootStamp] as const;

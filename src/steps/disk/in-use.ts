@@ -246,3 +246,22 @@ export async function removeStaleMounts(
     await host.exec(['umount', place], { signal, limit: minutes(5) });
   }
 }
+
+/**
+ * Unmounts a place of a step that has just mounted it: when the step calls what it is given, else when it ends, whatever way.
+ * @param limit of the command, which hears no signal when the step has been stopped
+ */
+export function unmountAtEnd(
+  { host, onExit }: Pick<StepScope<'host'>, 'host' | 'onExit'>,
+  place: string,
+  limit: Millis,
+): (signal: AbortSignal) => Promise<void> {
+  let isMounted = true;
+  const unmount = async (signal: AbortSignal): Promise<void> => {
+    if (!isMounted) return;
+    await host.exec(['umount', place], { signal, limit });
+    isMounted = false;
+  };
+  onExit(() => unmount(new AbortController().signal), 'always');
+  return unmount;
+}

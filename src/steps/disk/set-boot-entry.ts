@@ -37,7 +37,7 @@ import {
   setOrderArgv,
 } from './check-boot.ts';
 import { diskFailure } from './failures.ts';
-import { removeStaleMounts } from './in-use.ts';
+import { removeStaleMounts, unmountAtEnd } from './in-use.ts';
 import { TargetDisk } from './facts.ts';
 import { execOnTarget, readDisks } from './target.ts';
 
@@ -239,19 +239,14 @@ function readEsp(scope: StepScope<'host'>, target: TargetDisk): Promise<Esp> {
 }
 
 async function readVendors(
-  { host, signal, onExit }: StepScope<'host'>,
+  scope: StepScope<'host'>,
   partition: string,
 ): Promise<readonly string[]> {
-  await host.exec(mountEspArgv(partition), { signal, limit: seconds(30) });
-  let isMounted = true;
-  const unmount = async (stop: AbortSignal): Promise<void> => {
-    if (!isMounted) return;
-    await host.exec(unmountEspArgv, { signal: stop, limit: seconds(3) });
-    isMounted = false;
-  };
-  // The signal of the step may be aborted by then; the limit of the command bounds it.
-  onExit(() => unmount(new AbortController().signal), 'always');
-  const { stdout } = await host.exec(listVendorsArgv, { signal, limit: seconds(30) });
+  const { host, signal } = scope;
+  await host.exec(['mount', partition, espMountPoint], { signal, limit: seconds(30) });
+  const unmount = unmountAtEnd(scope, espMountPoint, seconds(3));
+  const listArgv = ['ls', '-1', `${espMountPoint}/EFI`];
+  const { stdout } = await host.exec(listArgv, { signal, limit: seconds(30) });
   await unmount(signal);
   return stdout.split('\n').map((name) => name.trim());
 }
@@ -303,14 +298,6 @@ const vendors = ['redhat', 'centos', 'fedora'];
 
 /** Where the EFI system partition is looked into; the place that the Go agent uses. */
 const espMountPoint = '/mnt';
-
-const mountEspArgv = (partition: string): readonly string[] => [
-  ...['mount', partition, espMountPoint],
-];
-
-const listVendorsArgv = ['ls', '-1', `${espMountPoint}/EFI`] as const;
-
-const unmountEspArgv = ['umount', espMountPoint] as const;
 
 /**
  * The path of the shim as the firmware wants it. The architecture is that of the host (`uname -m`):

@@ -4,7 +4,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { knowsHost, writesDisk } from '../conditions.ts';
 import { findPartition } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { removeStaleMounts } from '../disk/in-use.ts';
+import { removeStaleMounts, unmountAtEnd } from '../disk/in-use.ts';
 import { readTarget } from '../disk/target.ts';
 import { IronicAgent, rebootInfo } from './finish.ts';
 import { step, type StepScope } from '../step.ts';
@@ -22,7 +22,6 @@ const keptFolder = `${rootMount}/bootwright`;
 const longestLog = 8 * 1024 * 1024;
 
 const makeFolderArgv = ['install', '--directory', '--mode=0700', keptFolder] as const;
-const unmountArgv = ['umount', rootMount] as const;
 
 /** The commands up to the files; the first mount may find the file system as the writer froze it. */
 const mountArgvs = (partition: string): readonly (readonly string[])[] => [
@@ -88,18 +87,12 @@ function recordOf(
 }
 
 async function keep(scope: KeepScope, target: TargetDisk, record: string): Promise<void> {
-  const { host, signal, config, onExit } = scope;
+  const { host, signal, config } = scope;
   const disk = await readTarget(host, target, signal);
   await removeStaleMounts(scope, disk, [rootMount]);
-  let isMounted = false;
-  onExit(async () => {
-    if (!isMounted) return;
-    // A run that is stopped leaves no mount behind either.
-    await host.exec(unmountArgv, { signal: new AbortController().signal, limit: minutes(1) });
-  }, 'always');
   for (const argv of mountArgvs(findPartition(disk, 'root').path)) {
     await host.exec(argv, { signal, limit: seconds(30) });
-    isMounted ||= argv[0] === 'mount';
+    if (argv[0] === 'mount') unmountAtEnd(scope, rootMount, minutes(1));
   }
   const log = (await host.readText(config.log.file, signal)) ?? '';
   for (const [name, text] of [
