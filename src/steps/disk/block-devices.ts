@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
 
@@ -156,19 +155,29 @@ export const partitionsOf = (disk: BlockDevice): readonly BlockDevice[] =>
   disk.children.filter(isPartition);
 
 /**
- * Finds a partition by its type or label. Numbers are not looked at: architectures number them
- * differently, and partitions that were kept may stand before them.
+ * A partition by its type or label, or undefined when the disk has none for this purpose. Numbers are not looked at:
+ * architectures number them differently, and partitions that were kept may stand before them.
+ */
+export function partitionFor(
+  disk: BlockDevice,
+  purpose: PartitionPurpose,
+): FoundPartition | undefined {
+  const found = partitionsOf(disk).find(isFor[purpose]);
+  const number = found && numberOf(disk, found);
+  if (found === undefined || number === undefined) return undefined;
+  return { path: found.path, number, partUuid: found.partUuid, sizeBytes: found.sizeBytes };
+}
+
+/**
+ * The same of a partition that must be there.
  * @throws AgentError `disk.no-partition`
  */
 export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): FoundPartition {
-  const found = partitionsOf(disk).find(isFor[purpose]);
-  const number = found === undefined ? undefined : numberOf(disk, found);
-  if (found === undefined || number === undefined) {
-    throw diskFailure('disk.no-partition', `${disk.path} has no ${purpose} partition`, {
-      context: { disk: disk.path, purpose, partitions: partitionsOf(disk).length },
-    });
-  }
-  return { path: found.path, number, partUuid: found.partUuid, sizeBytes: found.sizeBytes };
+  const found = partitionFor(disk, purpose);
+  if (found !== undefined) return found;
+  throw diskFailure('disk.no-partition', `${disk.path} has no ${purpose} partition`, {
+    context: { disk: disk.path, purpose, partitions: partitionsOf(disk).length },
+  });
 }
 
 /** `sda` and `sda4`, `nvme0n1` and `nvme0n1p4`, `mpatha` and `mpatha-part4` all give 4. */
@@ -189,19 +198,6 @@ export function freePercent(disk: BlockDevice, requiredBytes: number): number {
   const used = partitionsOf(disk).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const rest = disk.sizeBytes - used - requiredBytes;
   return rest > 0 ? Math.floor((rest * 100) / disk.sizeBytes) : 0;
-}
-
-/** A partition, or undefined when the disk has none for this purpose. */
-export function partitionFor(
-  disk: BlockDevice,
-  purpose: PartitionPurpose,
-): FoundPartition | undefined {
-  try {
-    return findPartition(disk, purpose);
-  } catch (error) {
-    if (error instanceof AgentError && error.code === 'disk.no-partition') return undefined;
-    throw error;
-  }
 }
 
 /** Which partitions of those that a CoreOS system starts from a disk lacks. */

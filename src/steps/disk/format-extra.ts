@@ -51,7 +51,10 @@ const previewOf = (asked: string): readonly (readonly string[])[] => [
 
 async function formatOrWarn(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
   try {
-    await format(scope, disk);
+    if (disk.kind === 'missing')
+      throw diskFailure('disk.not-formatted', `${disk.asked} is not a disk of this host`);
+    if (disk.kind === 'refused') throw diskFailure('disk.extra-refused', disk.because);
+    await forgetTables(scope, disk);
   } catch (error) {
     scope.signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
@@ -59,17 +62,6 @@ async function formatOrWarn(scope: StepScope<'host'>, disk: ExtraDisk): Promise<
       code: error.code,
       hint: error.hint,
     });
-  }
-}
-
-async function format(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
-  switch (disk.kind) {
-    case 'missing':
-      throw diskFailure('disk.not-formatted', `${disk.asked} is not a disk of this host`);
-    case 'refused':
-      throw diskFailure('disk.extra-refused', disk.because);
-    case 'format':
-      await forgetTables(scope, disk);
   }
 }
 

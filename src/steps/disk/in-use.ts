@@ -10,11 +10,6 @@ import { writesDisk } from '../conditions.ts';
 import { diskFailure } from './failures.ts';
 import { readTarget } from './target.ts';
 
-interface Opener {
-  readonly pid: number;
-  readonly device: string;
-}
-
 /** Services that look at every disk and do not write to it. */
 const watchers: ReadonlySet<string> = new Set([
   'systemd-udevd',
@@ -41,22 +36,6 @@ const nodesOf = (disk: BlockDevice): readonly string[] => [
 ];
 
 /**
- * Reads the output of `openersArgv`: each process once for each device.
- * @throws AgentError `command.unreadable`
- */
-function parseOpeners(stdout: string): readonly Opener[] {
-  const found = new Map<string, Opener>();
-  for (const line of stdout.split('\n').filter((text) => text.trim() !== '')) {
-    const [, pid, device] = /^\/proc\/(\d+)\/fd\/\d+ (\S+)$/.exec(line.trim()) ?? [];
-    if (pid === undefined || device === undefined) {
-      throw unreadableOutput('find', 'list of open files', line);
-    }
-    found.set(`${pid} ${device}`, { pid: Number(pid), device });
-  }
-  return [...found.values()];
-}
-
-/**
  * The processes that have the disk open, as people read them; services that only watch disks are
  * left out.
  * @throws AgentError `command.*`
@@ -69,13 +48,16 @@ export async function readOpeners(
   const argv = openersArgv(nodesOf(disk));
   // find ends with 1 when a process went away while it looked.
   const { stdout } = await host.exec(argv, { signal, limit: seconds(30), accept: [0, 1] });
-  const named: string[] = [];
-  for (const { pid, device } of parseOpeners(stdout)) {
+  const named = new Set<string>();
+  for (const line of stdout.split('\n').filter((text) => text.trim() !== '')) {
+    const [, pid, device] = /^\/proc\/(\d+)\/fd\/\d+ (\S+)$/.exec(line.trim()) ?? [];
+    if (pid === undefined || device === undefined)
+      throw unreadableOutput('find', 'list of open files', line);
     const name = (await host.readText(`/proc/${pid}/comm`, signal))?.trim();
     if (name === undefined || watchers.has(name)) continue;
-    named.push(`${device} is open in ${name} (process ${pid})`);
+    named.add(`${device} is open in ${name} (process ${pid})`);
   }
-  return named;
+  return [...named];
 }
 
 /** Opens a device as one holder alone can (`O_EXCL`; util-linux, `wipefs.c`), and changes nothing on it. */

@@ -213,12 +213,11 @@ function loaderFor(
   return partition === undefined ? undefined : { disk: device.path, partition };
 }
 
-interface Esp extends BootWorld {
-  readonly number: number;
-}
-
 /** Waits for the partition to appear and to be mountable, and reads which vendors are on it. */
-function readEsp(scope: StepScope<'host'>, target: TargetDisk): Promise<Esp> {
+function readEsp(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+): Promise<BootWorld & { readonly number: number }> {
   const { host, signal, until } = scope;
   return until(
     'the EFI system partition can be read',

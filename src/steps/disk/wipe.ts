@@ -9,7 +9,7 @@ import {
   withDescendants,
   type BlockDevice,
 } from './block-devices.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
+import { seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import type { TargetDisk } from './facts.ts';
 import { confirmTarget } from './target.ts';
@@ -192,18 +192,8 @@ interface HalfWritten {
   readonly isStopped: boolean;
 }
 
-interface Limits {
-  readonly read: Millis;
-  readonly write: Millis;
-}
-
-const unhurried: Limits = { read: seconds(30), write: seconds(30) };
-
 /** 2.4 s for either way: a look and the table, or a look and a signature for each of the two partitions that boot. */
-const hurried: Record<'table' | 'partition', Limits> = {
-  table: { read: seconds(1.2), write: seconds(1.2) },
-  partition: { read: seconds(0.6), write: seconds(0.6) },
-};
+const hurried = { table: seconds(1.2), partition: seconds(0.6) };
 
 /**
  * Sees to it that a disk that was not written to its end does not boot. The writer does so itself
@@ -215,20 +205,19 @@ export async function makeUnbootable(
   { disk, keepsPartitions, isStopped }: HalfWritten,
 ): Promise<void> {
   const { signal } = new AbortController();
-  const limits = isStopped ? hurried[keepsPartitions ? 'partition' : 'table'] : unhurried;
-  const confirm = (): Promise<BlockDevice> =>
-    confirmTarget(host, disk, { signal, limit: limits.read });
+  const limit = isStopped ? hurried[keepsPartitions ? 'partition' : 'table'] : seconds(30);
+  const confirm = (): Promise<BlockDevice> => confirmTarget(host, disk, { signal, limit });
   const seen = await confirm();
   if (keepsPartitions) {
     for (const [index, path] of bootPartitions(seen, disk.kept).entries()) {
       if (index > 0) await confirm();
-      await host.exec(wipefsArgv(path), { signal, limit: limits.write });
+      await host.exec(wipefsArgv(path), { signal, limit });
     }
     return;
   }
-  await host.exec(zeroTableArgv(disk.path), { signal, limit: limits.write });
+  await host.exec(zeroTableArgv(disk.path), { signal, limit });
   // Nothing boots from now on: a stop waits for no more.
   if (isStopped) return;
   await confirm();
-  await host.exec(wipefsArgv(disk.path), { signal, limit: limits.write });
+  await host.exec(wipefsArgv(disk.path), { signal, limit });
 }

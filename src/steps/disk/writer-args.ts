@@ -9,6 +9,7 @@ import {
 } from '../../lib/writer-args.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import type { StepScope } from '../step.ts';
+import type { KeptPartition } from './facts.ts';
 import { diskFailure } from './failures.ts';
 
 /** Kernel arguments as arguments for coreos-installer change them. */
@@ -135,10 +136,7 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
 export const unreadable = (path: string, why: string): Error =>
   diskFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
 
-interface Partition {
-  readonly number: number;
-  readonly label: string;
-}
+type Partition = Pick<KeptPartition, 'number' | 'label'>;
 
 /**
  * Labels and numbers of partitions to keep that fit none of the disk, each by itself: coreos-installer takes that for
