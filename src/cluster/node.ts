@@ -26,6 +26,7 @@ interface NodeCondition {
 interface NodeShape {
   readonly spec?: { readonly taints?: readonly Taint[] | null };
   readonly status?: {
+    readonly nodeInfo?: { readonly machineID?: string };
     readonly conditions?: readonly NodeCondition[] | null;
     readonly addresses?: readonly { readonly type: string; readonly address: string }[] | null;
   };
@@ -75,6 +76,10 @@ function firstClause(message: string, reason: string): string {
       ?.trim() ?? '';
   return clause === '' ? reason || 'no reason given' : clause.slice(0, longestReason);
 }
+
+/** What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before the kubelet has said that. */
+export const machineOf = (node: KubeObject): string =>
+  shapeOf(node).status?.nodeInfo?.machineID || node.metadata.name;
 
 /** Addresses of a node inside the cluster (type InternalIP), in canonical form. */
 export const internalAddresses = (node: KubeObject): readonly string[] =>

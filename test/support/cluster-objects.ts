@@ -17,6 +17,8 @@ export interface NodeSketch {
   /** Message of a Ready condition that is False. */
   readonly notReady?: string;
   readonly addresses?: readonly string[];
+  /** Its /etc/machine-id. */
+  readonly machine?: string;
   /** Keys of taints. */
   readonly taints?: readonly string[];
 }
@@ -27,6 +29,7 @@ export function nodeObject({
   role = 'master',
   notReady,
   addresses = [],
+  machine,
   taints = [],
 }: NodeSketch): KubeObject {
   const ready =
@@ -47,6 +50,7 @@ export function nodeObject({
         { type: 'Hostname', address: name },
         ...addresses.map((address) => ({ type: 'InternalIP', address })),
       ],
+      ...(machine === undefined ? {} : { nodeInfo: { machineID: machine } }),
     },
   };
 }

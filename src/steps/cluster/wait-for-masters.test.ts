@@ -217,6 +217,26 @@ describe('cluster/wait-for-masters', () => {
     expect(statusesOf(events).at(-1)).toBe('0 of 2 masters ready; no master has joined yet');
   });
 
+  it.each([
+    ['by its address, with a service', config, {}],
+    ['by its machine, without one', { role: 'bootstrap' } as const, { machine: 'a1' }],
+  ])('counts a host that joined under two names once, %s', async (_, ownConfig, machine) => {
+    const run = {
+      ...setUp({ hosts: [host('m1', { addresses: ['10.0.0.1'] }), host('m2')] }),
+      config: ownConfig,
+    };
+    const localhost = { name: 'localhost', addresses: ['10.0.0.1'], ...machine };
+    withNodes(run.kube, localhost);
+    const end = runStep(waitForMasters, run);
+    await settle();
+    withNodes(run.kube, { ...localhost, name: 'm1' });
+    await run.clock.advance(minutes(1));
+    withNodes(run.kube, { name: 'm2' });
+    expect(statusesOf((await end).events).at(-1)).toBe(
+      '1 of 2 masters ready; m1: on the host of localhost; no further master has joined yet',
+    );
+  });
+
   it('says so, in the same words, while the API server is in trouble', async () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);

@@ -1,4 +1,4 @@
-import { hostOfNode } from '../../cluster/host-index.ts';
+import { hostOf, hostOfNode } from '../../cluster/host-index.ts';
 import {
   type InstallConfig,
   installConfigRef,
@@ -9,6 +9,7 @@ import {
   type ControlPlaneRole,
   nodeLabel,
   internalAddresses,
+  machineOf,
   readinessOf,
 } from '../../cluster/node.ts';
 import type { PollResult, Watch } from '../../engine/wait.ts';
@@ -142,7 +143,8 @@ export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): numbe
 }
 
 /**
- * Decides whether the wait ends: `target` nodes count. Else its status names what is missing, for people:
+ * Decides whether the wait ends: nodes of `target` hosts count. A host whose name changed has two nodes, and one
+ * member of etcd. Else its status names what is missing, for people:
  * `1 of 2 masters ready; m2: NotReady, container network is not ready`.
  */
 export function nodeProgress(
@@ -150,18 +152,23 @@ export function nodeProgress(
   target: number,
   nodes: readonly JoiningNode[],
 ): { readonly isDone: boolean; readonly status: string } {
-  const counted = nodes.filter(({ missing }) => missing === undefined).length;
-  const others = nodes.flatMap(({ name, missing }) =>
-    missing === undefined ? [] : [`${name}: ${missing}`],
-  );
+  const counted = new Map<string, string>();
+  for (const { name, host = name, missing } of nodes.toReversed()) {
+    if (missing === undefined) counted.set(host, name);
+  }
+  const others = nodes.flatMap(({ name, host = name, missing }) => {
+    const first = counted.get(host);
+    const why = missing ?? (first === name ? undefined : `on the host of ${first}`);
+    return why === undefined ? [] : [`${name}: ${why}`];
+  });
   const absent =
-    nodes.length >= target
+    new Set(nodes.map(({ name, host = name }) => host)).size >= target
       ? []
       : [`no ${nodes.length === 0 ? '' : 'further '}${role} has joined yet`];
   return {
-    isDone: counted >= target,
+    isDone: counted.size >= target,
     status: [
-      `${counted} of ${target} ${role}${target === 1 ? '' : 's'} ready`,
+      `${counted.size} of ${target} ${role}${target === 1 ? '' : 's'} ready`,
       ...others,
       ...absent,
     ].join('; '),
@@ -171,6 +178,8 @@ export function nodeProgress(
 /** A node of the role that is waited for. */
 export interface JoiningNode {
   readonly name: string;
+  /** What its host is known by; its name where nothing else is. */
+  readonly host?: string;
   /** Why it does not count yet; undefined for a node that counts. */
   readonly missing?: string;
 }
@@ -193,8 +202,8 @@ const readyCounts: Joining = {
   prepare: () => undefined,
   statusOf: (node) => {
     const readiness = readinessOf(node);
-    const { name } = node.metadata;
-    return readiness.isReady ? { name } : { name, missing: `NotReady, ${readiness.reason}` };
+    const known = { name: node.metadata.name, host: machineOf(node) };
+    return readiness.isReady ? known : { ...known, missing: `NotReady, ${readiness.reason}` };
   },
   unreported: () => [],
 };
@@ -216,7 +225,7 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
   const isReported = (host: InventoryHost): boolean =>
     host.status === 'installed' || typeof reports.endOf(host) === 'string';
 
-  const hostOf = (node: ReadyNode): InventoryHost | 'unlisted' | 'unknown' => {
+  const listedHost = (node: ReadyNode): InventoryHost | 'unlisted' | 'unknown' => {
     const index = known.index();
     return index === undefined ? 'unlisted' : (hostOfNode(node, index) ?? 'unknown');
   };
@@ -228,7 +237,7 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
     const addresses = internalAddresses(object);
     const node = ready.get(name) ?? { name, addresses, since: scope.clock.elapsed() };
     ready.set(name, node);
-    const host = hostOf(node);
+    const host = listedHost(node);
     if (typeof host === 'string') known.ask();
     else if (isReported(host)) return undefined;
     else reports.send(host, 'Joined');
@@ -243,15 +252,16 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
     },
     statusOf: (node) => {
       const { name } = node.metadata;
-      if (counted.has(name)) return { name };
-      const missing = missingOf(node);
+      const index = known.index();
+      const host = (index && hostOf(node, index)?.id) ?? machineOf(node);
+      const missing = counted.has(name) ? undefined : missingOf(node);
       if (missing === undefined) counted.add(name);
-      return missing === undefined ? { name } : { name, missing };
+      return missing === undefined ? { name, host } : { name, host, missing };
     },
     unreported: () =>
       [...ready.values()]
         .filter((node) => {
-          const host = hostOf(node);
+          const host = listedHost(node);
           return host === 'unlisted' || (host !== 'unknown' && !isReported(host));
         })
         .map(({ name, addresses }) => ({ name, addresses: [...addresses] })),
