@@ -78,8 +78,10 @@ function firstClause(message: string, reason: string): string {
 }
 
 /** What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before the kubelet has said that. */
-export const machineOf = (node: KubeObject): string =>
-  shapeOf(node).status?.nodeInfo?.machineID || node.metadata.name;
+export function machineOf(node: KubeObject): string {
+  const { machineID = '' } = shapeOf(node).status?.nodeInfo ?? {};
+  return machineID === '' ? node.metadata.name : machineID;
+}
 
 /** Addresses of a node inside the cluster (type InternalIP), in canonical form. */
 export const internalAddresses = (node: KubeObject): readonly string[] =>

@@ -2,6 +2,13 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of resuming, running, stopping and waiting. */
 export const engineMutants: MutantsByFile = {
+  'src/steps/cluster/wait-for-masters.ts': [
+    {
+      means: 'a host that joined under two names counts twice',
+      from: 'counted.set(host, name);',
+      to: 'counted.set(name, name);',
+    },
+  ],
   'src/engine/check.ts': [
     {
       means: 'an input may be fetched after a loss',

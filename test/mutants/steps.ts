@@ -373,13 +373,6 @@ export const stepMutants: MutantsByFile = {
       to: 'endStatuses.has(cluster.status)',
     },
   ],
-  'src/steps/cluster/wait-for-masters.ts': [
-    {
-      means: 'a host that joined under two names counts twice',
-      from: 'counted.set(host, name);',
-      to: 'counted.set(name, name);',
-    },
-  ],
   'src/steps/cluster/wait-for-control-plane.ts': [
     {
       means: 'a worker waits for masters that nobody installs any more',
