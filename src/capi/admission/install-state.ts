@@ -17,8 +17,8 @@ export const installStateKeys = {
 /** What a control plane says of itself, for what must agree. */
 export interface Agreeing {
   /** Name of the Cluster. */
-  readonly cluster?: string;
-  readonly replicas?: number;
+  readonly cluster?: string | undefined;
+  readonly replicas?: number | undefined;
 }
 
 /** What is read of an install-config. */
@@ -177,13 +177,10 @@ function readState(secret: string, bytes: Uint8Array): InstallStateRead {
   const text = configOfState(state);
   if (text === undefined) return { findings: [] };
   const { config } = readConfig({ secret, file }, text);
+  if (config === undefined) return { findings: [] };
   // Its places are those of the text within the state.
-  const source =
-    config === undefined ? undefined : { ...config.source, place: () => `${file}:1:1` };
-  return {
-    findings: [],
-    ...(config === undefined || source === undefined ? {} : { config: { ...config, source } }),
-  };
+  const source = { ...config.source, place: () => `${file}:1:1` };
+  return { findings: [], config: { ...config, source } };
 }
 
 const configOfState = (state: Fields): Buffer | undefined => {

@@ -11,7 +11,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
 import { partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { isSelectedBy } from '../../layering/hand-over/pool-status.ts';
-import { capiNames, ownNames, webhookPaths } from '../api.ts';
+import { capiNames, type OpenShiftControlPlane, ownNames, webhookPaths } from '../api.ts';
 import { checkManifests, findingText, type InputFinding } from './manifests.ts';
 import { checkInstallState } from './install-state.ts';
 import {
@@ -181,13 +181,8 @@ function verifyInstallState(
   if (controlPlane !== undefined && partOf(controlPlane, 'status', 'assets') !== undefined)
     return { errors: [generated], warnings: [] };
   const cluster = controlPlane?.metadata.labels?.[capiNames.clusterName];
-  const replicas = partOf(controlPlane, 'spec', 'replicas');
-  return textsOf(
-    checkInstallState(object, {
-      ...(cluster === undefined ? {} : { cluster }),
-      ...(typeof replicas === 'number' ? { replicas } : {}),
-    }),
-  );
+  const { replicas } = (controlPlane as OpenShiftControlPlane | undefined)?.spec ?? {};
+  return textsOf(checkInstallState(object, { cluster, replicas }));
 }
 
 const textsOf = (findings: readonly InputFinding[]): SpecFindings => ({

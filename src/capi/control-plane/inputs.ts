@@ -92,8 +92,7 @@ function stateFinding(
   const cluster = labels?.[capiNames.clusterName];
   const own = errorsOf(checkInstallState(state));
   if (own.length > 0) return wrong('ParseFailed', findingsLine(own));
-  const agreeing = { replicas, ...(cluster === undefined ? {} : { cluster }) };
-  const differing = errorsOf(checkInstallState(state, agreeing));
+  const differing = errorsOf(checkInstallState(state, { replicas, cluster }));
   return differing.length === 0
     ? right('Valid')
     : wrong('ReplicasMismatch', findingsLine(differing));

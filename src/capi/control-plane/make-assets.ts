@@ -139,7 +139,7 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
   const owner = {
     ...{ owner: ownerOf(view.controlPlane, true), namespace, inputsHash: given.hash },
     machineNetworks: machineNetworksOf(given.inputs),
-    ...{ cluster: view.cluster.metadata.name, images: mco === undefined ? {} : { mco } },
+    ...{ cluster: view.cluster.metadata.name, images: { mco } },
   };
   const secret = assetsSecret(files, owner, clock.now());
   await kube.create({ kind: secrets, namespace, denials: 'final' }, secret, signal);
@@ -179,7 +179,7 @@ export interface AssetsOwner {
   /** As the install-config names them. */
   readonly machineNetworks: readonly string[];
   /** Images of the release, where they are known. */
-  readonly images: { readonly mco?: string; readonly coreOs?: string };
+  readonly images: Partial<Readonly<Record<'mco' | 'coreOs', string | undefined>>>;
 }
 
 /** A Secret has no more (Kubernetes, `MaxSecretSize`). */
@@ -201,26 +201,25 @@ export function assetsSecret(
   };
   const { master, worker, password, metadata } = madeFiles;
   const kubeconfig = file(madeFiles.kubeconfig);
-  const optional = (key: string, name: string): Record<string, Uint8Array> => {
-    const content = files[name];
-    return content === undefined ? {} : { [key]: content };
-  };
-  const text = (key: string, value: string | undefined): Record<string, Uint8Array> =>
-    value === undefined || value === '' ? {} : { [key]: Buffer.from(value) };
-  const contents: Readonly<Record<string, Uint8Array>> = {
+  const text = (value = ''): Uint8Array | undefined =>
+    value === '' ? undefined : Buffer.from(value);
+  const given: Readonly<Record<string, Uint8Array | undefined>> = {
     [assetKeys.bootstrapIgnition]: gzipSync(file(madeFiles.bootstrap, madeFiles.singleNode), {
       level: 9,
     }),
     // A single node makes its own while it bootstraps.
-    ...optional(assetKeys.masterIgnition, master),
+    [assetKeys.masterIgnition]: files[master],
     [assetKeys.workerIgnition]: file(worker),
     [assetKeys.kubeconfig]: kubeconfig,
     [assetKeys.kubeconfigNoIngress]: kubeconfig,
-    ...optional(assetKeys.kubeadminPassword, password),
-    ...optional(assetKeys.metadata, metadata),
-    ...text(assetKeys.mcoImage, images.mco),
-    ...text(assetKeys.coreOsImage, images.coreOs),
+    [assetKeys.kubeadminPassword]: files[password],
+    [assetKeys.metadata]: files[metadata],
+    [assetKeys.mcoImage]: text(images.mco),
+    [assetKeys.coreOsImage]: text(images.coreOs),
   };
+  const contents = Object.fromEntries(
+    Object.entries(given).flatMap(([key, content]) => (content ? [[key, content]] : [])),
+  ) as Readonly<Record<string, Uint8Array>>;
   const size = Object.values(contents).reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (size > mostBytes) {
     const sizes = Object.entries(contents).map(([key, { byteLength }]) => `${key} ${byteLength}`);

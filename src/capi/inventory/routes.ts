@@ -371,13 +371,11 @@ export async function clusterFile(
   if (bytes === undefined || bytes.length === 0)
     throw new RefusedCall(409, `${name} is not there yet`, later);
   if (key === assetKeys.bootstrapIgnition) await requireValidHosts(scope);
-  return download(name, key.endsWith('.gz') ? unpacked(bytes) : bytes);
+  return download(name, key.endsWith('.gz') ? gunzipSync(bytes, unpacking) : bytes);
 }
 
 /** An Ignition is far smaller; a Secret that unpacks to more was not made here. */
-const largestFile = 64 * 1024 * 1024;
-
-const unpacked = (bytes: Uint8Array): Buffer => gunzipSync(bytes, { maxOutputLength: largestFile });
+const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
 
 async function assetsOf({ kube, caller, signal }: DownloadScope): Promise<KubeObject> {
   const { controlPlane } = caller;

@@ -44,10 +44,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
       {
         ...{ namespace, cluster, inputsHash, machineNetworks: call.machineNetwork ?? [] },
         owner: { ...controlPlaneType, name, uid, controller: true },
-        images: {
-          ...(mco === undefined ? {} : { mco }),
-          ...(coreOs === undefined ? {} : { coreOs }),
-        },
+        images: { mco, coreOs },
       },
       systemClock.now(),
     );
