@@ -356,7 +356,7 @@ export const adapterMutants: MutantsByFile = {
   'src/adapters/kube/list.ts': [
     {
       means: 'only the first page of a list is read',
-      from: "while (next !== undefined && next !== '')",
+      from: "while (next !== '')",
       to: 'while (next === null)',
     },
   ],

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 import { canonicalAddress } from '../../lib/address.ts';
 import type { Proxies } from '../../lib/proxies.ts';
 
@@ -30,6 +31,10 @@ const bareName = (host: string): string =>
     .replace(/\.$/, '')
     .toLowerCase();
 
+/** As a URL has it: bücher.example is xn--bcher-kva.example. */
+const nameInDns = (name: string): string =>
+  /[\u0080-\uffff]/.test(name) ? domainToASCII(name) : name;
+
 interface Target {
   readonly name: string;
   readonly address: string | undefined;
@@ -42,7 +47,7 @@ function isNamedBy(entry: string, target: Target): boolean {
   // Two colons without brackets are IPv6, which has no port then.
   const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
   if (port !== undefined && Number(port) !== Number(target.port)) return false;
-  const name = bareName(host);
+  const name = nameInDns(bareName(host));
   const address = canonicalAddress(name);
   if (address !== undefined || target.address !== undefined) return address === target.address;
   const domain = name.replace(/^\*(?=\.)/, '');

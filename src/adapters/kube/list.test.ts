@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { holds, nextPage, readText, withoutManagedFields } from './list.ts';
+import type { ApiServer } from './api-server.ts';
+import { holds, listAll, nextPage, readText, withoutManagedFields } from './list.ts';
 
 it('reads no answer further than a page of objects goes', async () => {
   const chunk = new Uint8Array(2 ** 20);
@@ -15,6 +17,28 @@ it('reads no answer further than a page of objects goes', async () => {
     failure: { code: 'kube.failed', message: 'an answer of the API server is longer than 96 MiB' },
   });
   expect(sent).toBe(97);
+});
+
+it.each<[string, readonly string[]]>([
+  ['the page that was asked for', ['a', 'a']],
+  ['a page before it', ['a', 'b', 'a']],
+])('ends a list that is continued by %s', async (_, tokens) => {
+  const left = [...tokens];
+  const server: ApiServer = {
+    ask: (_what, _signal, read) => {
+      const metadata = { resourceVersion: '1', continue: left.shift() ?? 'a' };
+      const page = JSON.stringify({ items: [{ metadata: { name: 'x' } }], metadata });
+      return read(Readable.from([Buffer.from(page)]));
+    },
+  };
+  const kind = { group: '', version: 'v1', plural: 'nodes' };
+  const listed = listAll(
+    server,
+    { selection: { kind }, keep: (object) => object },
+    new AbortController().signal,
+  );
+  await expect(listed).rejects.toMatchObject({ failure: { code: 'kube.failed' }, worth: 'soon' });
+  expect(left).toEqual([]);
 });
 
 describe('a stored object holds what was sent', () => {

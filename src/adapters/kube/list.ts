@@ -39,20 +39,29 @@ export async function listAll(
 ): Promise<Listing> {
   const objects: KubeObject[] = [];
   let version = '';
-  let next: string | undefined;
+  let next = '';
+  const asked = new Set<string>();
   let limit = mostInPage;
   do {
+    if (asked.has(next)) throw wrongAnswer('continues a list by a page that it has given');
+    asked.add(next);
     const path = selectionPath(selection, { limit, continue: next });
     const request = { method: 'GET', path, ...acceptOf(selection.kind, 'List') } as const;
     const text = await server.ask(request, signal, readText);
     const { items, metadata } = parsed<Page>(text, isPage);
     for (const item of items ?? []) objects.push(keep(item));
     if (version === '') version = metadata?.resourceVersion ?? '';
-    next = metadata?.continue;
+    next = metadata?.continue ?? '';
     limit = nextPage(items?.length ?? limit, text.length);
-  } while (next !== undefined && next !== '');
+  } while (next !== '');
   return { objects, version };
 }
+
+/** Whoever waits for it asks again, after a pause. */
+const wrongAnswer = (what: string, cause?: unknown): ApiError =>
+  new ApiError(kubeFailure('kube.failed', `an answer of the API server ${what}`, { cause }), {
+    isUncertain: true,
+  });
 
 /** A body as an object of the cluster. @throws ApiError when it is none: whoever answered is not the API server */
 export async function readObject(body: AsyncIterable<Uint8Array>): Promise<KubeObject> {
@@ -66,12 +75,7 @@ export function parsed<T>(text: string, isMeant: (value: unknown) => boolean): T
     if (isMeant(value)) return value as T;
     throw new TypeError('JSON of another shape');
   } catch (error) {
-    throw new ApiError(
-      kubeFailure('kube.failed', 'an answer of the API server is not what was asked for', {
-        cause: error,
-      }),
-      { isUncertain: true },
-    );
+    throw wrongAnswer('is not what was asked for', error);
   }
 }
 
@@ -95,13 +99,7 @@ const mostBytes = 96 * 1024 ** 2;
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const bytes = await readUpTo(body, mostBytes);
   if (bytes !== undefined) return bytes.toString('utf8');
-  throw new ApiError(
-    kubeFailure(
-      'kube.failed',
-      `an answer of the API server is longer than ${mostBytes / 1024 ** 2} MiB`,
-    ),
-    { isUncertain: true },
-  );
+  throw wrongAnswer(`is longer than ${mostBytes / 1024 ** 2} MiB`);
 }
 
 /**
