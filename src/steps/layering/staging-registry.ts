@@ -351,16 +351,17 @@ async function openStagingDisk(
   if (mountedOn(disk, [mount]).length === 0) {
     const root = findPartition(disk, 'root');
     const free = freePercent(disk, wantedBytes);
-    await run(['mkdir', '-p', mount]);
-    await run(['mount', root.path, mount]);
-    // An image that was written offline, or that was deployed to, stays frozen; 1 when it is not.
-    await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
     const share = free > 0 ? [`--free-percent=${free}`] : [];
     const grow = ['growpart', ...share, target.path, String(root.number)];
     // 1: the partition fills its place already.
     await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit: minutes(2) });
-    await run(['xfs_growfs', mount]);
+    await run(['mkdir', '-p', mount]);
+    // After the partition has grown: where it is mounted, a run that was killed is continued from here.
+    await run(['mount', root.path, mount]);
   }
+  // An image that was written offline, or that was deployed to, stays frozen; 1 when it is not.
+  await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
+  await run(['xfs_growfs', mount]);
   await run(['mkdir', '-p', data, storage, scratch]);
   await requireRoom(scope, work);
   return places;
