@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { wantedHost } from './wanted-host.ts';
 
@@ -18,4 +19,17 @@ it('finds the keys of a user whose homeDir is empty where Ignition puts them', (
   const config = { ignition: { version: '3.4.0' }, passwd: { users: [user] } };
   const { files } = wantedHost({ spec: { config } });
   expect(files.map(({ path }) => path)).toEqual(['/home/core/.ssh/authorized_keys.d/ignition']);
+});
+
+it.each([
+  [2, undefined],
+  [3, 'ignition.too-large'],
+])('unpacks files of 64 MiB together and no more: %d of 30 MiB', (count, code) => {
+  const packed = gzipSync(Buffer.alloc(30 * 1024 ** 2), { level: 1 }).toString('base64');
+  const contents = { source: `data:;base64,${packed}`, compression: 'gzip' };
+  const files = Array.from({ length: count }, (_, at) => ({ path: `/etc/${at}`, contents }));
+  const read = (): unknown =>
+    wantedHost({ spec: { config: { ignition: { version: '3.4.0' }, storage: { files } } } });
+  if (code === undefined) expect(read).not.toThrow();
+  else expect(read).toThrow(expect.objectContaining({ code }) as Error);
 });

@@ -55,7 +55,7 @@ export function wantedHost(machineConfig: Fields): WantedHost {
     osImageURL: textOf(spec['osImageURL']),
     kernelArguments: listOf(spec['kernelArguments']).flatMap(splitArguments),
     files: [
-      ...(config.storage?.files ?? []).filter((file) => !isAppended(file)).map(wantedFile),
+      ...wantedFiles((config.storage?.files ?? []).filter((file) => !isAppended(file))),
       ...units.flatMap(unitFiles),
       ...(config.passwd?.users ?? []).flatMap(keysOf),
     ].filter(({ path }) => !isOfImage(path)),
@@ -76,11 +76,26 @@ const isOfImage = (path: string): boolean =>
 /** What was appended cannot be taken back, nor seen. */
 const isAppended = ({ append = [] }: File): boolean => append.length > 0;
 
-const wantedFile = ({ path, contents = {}, mode, user, group }: File): WantedFile => {
+/** What the files of a MachineConfig may have together once they are unpacked: all are in memory at once. */
+const mostContent = 64 * 1024 * 1024;
+
+function wantedFiles(files: readonly File[]): readonly WantedFile[] {
+  let left = mostContent;
+  return files.map((one) => {
+    const file = wantedFile(one, Math.max(left, 1));
+    left -= file.content.length;
+    return file;
+  });
+}
+
+const wantedFile = (
+  { path, contents = {}, mode, user, group }: File,
+  maxBytes: number,
+): WantedFile => {
   const [uid, gid] = [user, group].map((one) => given(one?.name) ?? one?.id ?? 0);
   return {
     path,
-    content: decodeResource({ source: '', ...contents }),
+    content: decodeResource({ source: '', ...contents }, maxBytes),
     mode: mode ?? 0o644,
     ...(user === undefined && group === undefined ? {} : { owner: `${uid}:${gid}` }),
   };
