@@ -86,9 +86,7 @@ export function filesOfSecret(secret: KubeObject): readonly (readonly [string, B
 }
 
 /** An object among manifests, by what another must not have. */
-interface FoundManifest {
-  readonly secret: string;
-  readonly file: string;
+interface FoundManifest extends FilePlace {
   readonly place: string;
   /** Undefined for one that the API server names. */
   readonly identity: string | undefined;

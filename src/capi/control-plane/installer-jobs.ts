@@ -25,19 +25,13 @@ const rbac = (plural: string): KubeKind => ({
 /** Kinds of what the Job of the installer needs, in the order in which it is made. */
 const accountKinds = [serviceAccounts, rbac('roles'), rbac('rolebindings')];
 
-interface JobScope {
-  readonly kube: Kube;
-  /** The image of this program. */
-  readonly ownImage: string | undefined;
-}
-
 /**
  * Takes the next step to the files of a cluster by Jobs: which images the release has, then its installer. All is found again
  * by the names of the Jobs. An event of a Job calls for the next step.
  * @throws AgentError `installer.*` where a Job has failed
  */
 export async function stepByJobs(
-  { kube, ownImage }: JobScope,
+  { kube, ownImage }: { readonly kube: Kube; readonly ownImage: string | undefined },
   job: JobFor,
   signal: AbortSignal,
 ): Promise<void> {

@@ -73,15 +73,10 @@ function dueAt({ clock }: RenewScope, view: ControlPlaneView): number | undefine
   return isControlledBy(view.kubeconfig, view.controlPlane.metadata.uid) ? 0 : undefined;
 }
 
-interface InGuest {
-  readonly view: ControlPlaneView;
-  /** The API of the guest. */
-  readonly kube: Kube;
-}
-
+/** By the API of the guest. */
 async function renew(
   scope: RenewScope,
-  { view, kube }: InGuest,
+  { view, kube }: { readonly view: ControlPlaneView; readonly kube: Kube },
   signal: AbortSignal,
 ): Promise<Result> {
   const { clock, random, note } = scope;
@@ -115,11 +110,6 @@ async function renew(
   return { after: Math.max(next - clock.now(), askAgain) };
 }
 
-interface Asking {
-  readonly kube: Kube;
-  readonly asked: RequestedCertificate;
-}
-
 const reason = {
   reason: 'KubeconfigOfCluster',
   message: 'This CSR was approved by the Bootwright control-plane provider, which made it',
@@ -128,7 +118,7 @@ const reason = {
 /** Has a request signed, and removes it; undefined where nobody signs it in time. */
 async function signed(
   { clock }: RenewScope,
-  { kube, asked: { request } }: Asking,
+  { kube, asked: { request } }: { readonly kube: Kube; readonly asked: RequestedCertificate },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const binding = { kind: clusterRoleBindings, object: administratorsBinding };

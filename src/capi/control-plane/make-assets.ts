@@ -51,11 +51,6 @@ interface AssetsScope extends ControlPlaneScope {
   readonly installerEnded?: ManagerMetrics['installerEnded'] | undefined;
 }
 
-interface AssetsShared {
-  readonly stores: ControlPlaneStores;
-  readonly board: AssetsBoard;
-}
-
 /** The installer takes a processor and memory of its own. */
 const mostRuns = 2;
 
@@ -65,7 +60,7 @@ const mostRuns = 2;
  */
 export function assetsController(
   scope: AssetsScope,
-  { stores, board }: AssetsShared,
+  { stores, board }: { readonly stores: ControlPlaneStores; readonly board: AssetsBoard },
 ): Pick<Controller, 'atOnce' | 'reconcile'> {
   return {
     atOnce: mostRuns,
