@@ -30,7 +30,7 @@ interface Measures extends RoomSize {
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_297],
-  capi: [33, 8_353],
+  capi: [33, 8_341],
   cli: [59, 9_901],
   cluster: [18, 2_357],
   config: [19, 2_821],

@@ -189,50 +189,29 @@ async function reportIn({ request, caller }: Call): Promise<ReportedStage> {
   return { stage: data.current_stage, info: mask(data.progress_info) };
 }
 
-/** A report becomes the status of its host; one of a host that is paused is to come again. */
+/**
+ * A report becomes the status of its host; one of a host that is paused is to come again.
+ * @throws RefusedCall 409 for a report that says less than what is known
+ */
 async function takeProgress(call: Call): Promise<HttpAnswer> {
-  const { stores, caller, request, clock, metrics } = call;
+  const { stores, caller, request, kube, clock, metrics } = call;
   const since = clock.elapsed();
   const view = reportedHost(stores, caller, request.params);
   const report = await reportIn(call);
   if (isClusterPaused(view.cluster, view.config))
     throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
-  const received = { view, report, isOwn: view === caller };
-  await call.inTurn(() => writeReport(call, received, request.signal));
+  const context = { ladder: hostLadder(view), isOwn: view === caller };
+  const change = (config: BootstrapConfig) => {
+    const now = clock.now();
+    const decision = decideProgress(config.status?.progress, report, { ...context, now });
+    if (decision.kind === 'refused') throw new RefusedCall(409, decision.reason);
+    if (decision.kind === 'unchanged') return undefined;
+    return statusAfter(config, { progress: decision.progress }, now);
+  };
+  const written = { ref: refTo(bootstrapConfigs, view.config), seen: view.config, change };
+  await call.inTurn(() => writeStatus(kube, written, request.signal));
   metrics?.reportTaken(clock.elapsed() - since);
   return { status: 200 };
-}
-
-interface Received {
-  readonly view: ConfigView;
-  readonly report: ReportedStage;
-  /** It comes from the host itself. */
-  readonly isOwn: boolean;
-}
-
-/** @throws RefusedCall 409 for a report that says less than what is known */
-async function writeReport(
-  { kube, clock }: Pick<Ports, 'kube' | 'clock'>,
-  { view, report, isOwn }: Received,
-  signal: AbortSignal,
-): Promise<void> {
-  const ladder = hostLadder(view);
-  await writeStatus(
-    kube,
-    {
-      ref: refTo(bootstrapConfigs, view.config),
-      seen: view.config,
-      change: (config) => {
-        const now = clock.now();
-        const decision = decideProgress(config.status?.progress, report, { ladder, isOwn, now });
-        if (decision.kind === 'refused') throw new RefusedCall(409, decision.reason);
-        return decision.kind === 'unchanged'
-          ? undefined
-          : statusAfter(config, { progress: decision.progress }, now);
-      },
-    },
-    signal,
-  );
 }
 
 /**
