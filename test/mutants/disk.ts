@@ -192,13 +192,13 @@ export const diskMutants: MutantsByFile = {
     },
     {
       means: 'the install disk is formatted as a further one',
-      from: "if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };",
+      from: "if (isTarget) return refused('it is the install disk');",
       to: '',
     },
     {
       means: 'a further disk is formatted by a name that fits two',
-      from: 'if (rivals.length > 0) {',
-      to: 'if (rivals.length > 9) {',
+      from: 'if (rivals.length > 0)',
+      to: 'if (rivals.length > 9)',
     },
     {
       means: 'a further disk that is mounted is formatted',

@@ -402,36 +402,29 @@ export function decideExtraDisk(
   { asked, identity, links, target }: ExtraDiskQuestion,
 ): ExtraDisk {
   if (identity === undefined) return { kind: 'missing', asked };
-  const device = otherDiskOr(() => targetAmong(roots, identity, links));
-  if (device instanceof AgentError) return { kind: 'refused', asked, because: device.message };
-  const rivals = rivalsOf(roots, asked, device).map(({ path, serial }) => `${path} (${serial})`);
-  if (rivals.length > 0) {
-    const because = `its name fits ${device.path} (${device.serial}) and ${rivals.join(', ')}`;
-    return { kind: 'refused', asked, because };
+  const refused = (because: string): ExtraDisk => ({ kind: 'refused', asked, because });
+  let device: BlockDevice;
+  try {
+    device = targetAmong(roots, identity, links);
+  } catch (error) {
+    if (error instanceof AgentError && isOtherDisk(error)) return refused(error.message);
+    throw error;
   }
+  const rivals = rivalsOf(roots, asked, device).map(({ path, serial }) => `${path} (${serial})`);
+  if (rivals.length > 0)
+    return refused(`its name fits ${device.path} (${device.serial}) and ${rivals.join(', ')}`);
   const isTarget =
     isNamed(target, `/dev/${device.kname}`) ||
     disksUnder(roots, target).some(({ kname }) => kname === device.kname) ||
     disksUnder(roots, device).some(({ kname }) => kname === target.kname);
-  if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };
-  if (device.isReadOnly) return { kind: 'refused', asked, because: 'it is read-only' };
+  if (isTarget) return refused('it is the install disk');
+  if (device.isReadOnly) return refused('it is read-only');
   const over = multipathOver(device);
-  if (over !== undefined) {
-    return { kind: 'refused', asked, because: `it is one path of ${over.path}` };
-  }
+  if (over !== undefined) return refused(`it is one path of ${over.path}`);
   const used = holdersOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
-  if (used === undefined) return { kind: 'format', asked, device, identity };
-  return { kind: 'refused', asked, because: renderHolder(used) };
-}
-
-/** What is found, or the failure that says that it is another disk now. */
-function otherDiskOr(find: () => BlockDevice): BlockDevice | AgentError {
-  try {
-    return find();
-  } catch (error) {
-    if (error instanceof AgentError && isOtherDisk(error)) return error;
-    throw error;
-  }
+  return used === undefined
+    ? { kind: 'format', asked, device, identity }
+    : refused(renderHolder(used));
 }
 
 /** Decides on each further disk of the configuration. */

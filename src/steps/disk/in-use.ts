@@ -218,12 +218,9 @@ export async function removeStaleMounts(
   places: readonly string[],
 ): Promise<void> {
   for (const place of mountedOn(disk, places)) {
-    const notFrozen = 1;
-    await host.exec(['fsfreeze', '--unfreeze', place], {
-      signal,
-      limit: seconds(30),
-      accept: [0, notFrozen],
-    });
+    const thawArgv = ['fsfreeze', '--unfreeze', place];
+    // 1: it is not frozen.
+    await host.exec(thawArgv, { signal, limit: seconds(30), accept: [0, 1] });
     // What was copied there may still have to reach the disk.
     await host.exec(['umount', place], { signal, limit: minutes(5) });
   }

@@ -69,13 +69,8 @@ export const setBootEntry = step({
   limit: minutes(15),
   programs: ['bootlist', 'efibootmgr', 'ls', 'lsblk', 'mount', 'test', 'umount', 'uname'],
   run: async (scope, { disk, ignition }) => {
-    try {
-      await setFor(scope, disk, ignition?.path);
-    } catch (error) {
-      scope.signal.throwIfAborted();
-      if (!(error instanceof AgentError) || error.code === 'disk.changed') throw error;
-      warn(scope, error);
-    }
+    const failed = await tryOr(scope, () => setFor(scope, disk, ignition?.path));
+    if (failed instanceof AgentError) warn(scope, failed);
   },
 });
 
