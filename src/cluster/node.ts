@@ -78,7 +78,7 @@ function firstClause(message: string, reason: string): string {
 }
 
 /** What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before the kubelet has said that. */
-export function machineOf(node: KubeObject): string {
+export function machineIdOf(node: KubeObject): string {
   const { machineID = '' } = shapeOf(node).status?.nodeInfo ?? {};
   return machineID === '' ? node.metadata.name : machineID;
 }

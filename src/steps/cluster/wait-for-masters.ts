@@ -9,7 +9,7 @@ import {
   type ControlPlaneRole,
   nodeLabel,
   internalAddresses,
-  machineOf,
+  machineIdOf,
   readinessOf,
 } from '../../cluster/node.ts';
 import type { PollResult, Watch } from '../../engine/wait.ts';
@@ -202,7 +202,7 @@ const readyCounts: Joining = {
   prepare: () => undefined,
   statusOf: (node) => {
     const readiness = readinessOf(node);
-    const known = { name: node.metadata.name, host: machineOf(node) };
+    const known = { name: node.metadata.name, host: machineIdOf(node) };
     return readiness.isReady ? known : { ...known, missing: `NotReady, ${readiness.reason}` };
   },
   unreported: () => [],
@@ -253,7 +253,7 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
     statusOf: (node) => {
       const { name } = node.metadata;
       const index = known.index();
-      const host = (index && hostOf(node, index)?.id) ?? machineOf(node);
+      const host = (index && hostOf(node, index)?.id) ?? machineIdOf(node);
       const missing = counted.has(name) ? undefined : missingOf(node);
       if (missing === undefined) counted.add(name);
       return missing === undefined ? { name, host } : { name, host, missing };
