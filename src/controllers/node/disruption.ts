@@ -1,5 +1,5 @@
 import { countAt, partOf } from '../../layering/api/cluster-object.ts';
-import { type Fields, fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { type Fields, fieldsOf, listOf, type Value } from '../../layering/api/schema.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { isSameList } from '../../os/driver.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -86,7 +86,7 @@ export function policiesIn(settings: KubeObject | undefined): Policies {
 function policiesOver(base: Policies | undefined, part: unknown): Policies {
   const { files, units, sshkey } = fieldsOf(part);
   const named = (list: Value | undefined, key: string) =>
-    (Array.isArray(list) ? (list as readonly Value[]) : []).map((one) => {
+    listOf(list).map((one) => {
       const fields = fieldsOf(one);
       return [fields[key] as string, actionsIn(fields)] as const;
     });
@@ -100,7 +100,7 @@ function policiesOver(base: Policies | undefined, part: unknown): Policies {
 
 /** What is not understood asks for a reboot, which is always enough. */
 const actionsIn = ({ actions }: Fields): readonly Action[] =>
-  (Array.isArray(actions) ? (actions as readonly Value[]) : []).map((one): Action => {
+  listOf(actions).map((one): Action => {
     const { type, reload, restart: restarted } = fieldsOf(one);
     switch (type) {
       case 'Reload':

@@ -7,7 +7,7 @@ import {
 } from '../../cluster/kinds.ts';
 import { nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
 import type { Fields } from '../../layering/api/schema.ts';
-import { poolOfNode } from '../../layering/hand-over/pool-status.ts';
+import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isCordoned } from '../../layering/roll-out/node-state.ts';
@@ -146,8 +146,8 @@ export async function readPool(
   const builds = await kube.list({ kind: machineOSBuilds }, signal);
   const binding = { kind: validatingAdmissionPolicyBindings, name: agentName };
   const isConfined = (await kube.get(binding, signal)) !== undefined;
-  const found = poolOfNode(node, { pools, nodes: [node] });
-  const pool = pools.find(({ metadata }) => metadata.name === found?.name);
+  const [own] = poolsOfNode(node, pools);
+  const pool = pools.find(({ metadata }) => metadata.name === own);
   const isPaused = partOf(pool, 'spec', 'paused') === true;
   const reason = foreignReason(target, { pool, config: object as object as KubeObject, builds });
   if (!isConfined) {

@@ -4,7 +4,7 @@ import { parseMachineConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
 import { meantIgnition } from '../../layering/api/meaning.ts';
-import { fieldsOf, type Fields, isList, type Value } from '../../layering/api/schema.ts';
+import { fieldsOf, type Fields, isList, textOf, type Value } from '../../layering/api/schema.ts';
 import { splitArguments } from '../../os/driver.ts';
 
 /** A file that a MachineConfig puts on a machine. */
@@ -170,8 +170,6 @@ function fixedUser(user: PasswdUser): readonly object[] {
   const saysNoMore = isDeepStrictEqual(meantUser(rest), meantUser({ name: user.name }));
   return isCore(user) && saysNoMore ? [] : [rest];
 }
-
-const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
 
 const listOf = (value: Value | undefined): readonly string[] =>
   isList(value) ? value.filter((one): one is string => typeof one === 'string') : [];

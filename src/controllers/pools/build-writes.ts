@@ -2,10 +2,10 @@ import { jobs, machineOSBuilds, secrets } from '../../cluster/kinds.ts';
 import {
   annotationOf,
   conditionOf,
+  isOwnedBy,
   listAt,
   nodeKeys,
   textAt,
-  ownersOf,
 } from '../../layering/api/cluster-object.ts';
 import { buildTimes, conditionsOf } from '../../layering/api/os-build.ts';
 import { jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
@@ -124,10 +124,6 @@ export const interruption = (place: BuildPlace, build: KubeObject, why: string):
 /** The Job of a build by its name. */
 export const jobIn = ({ jobs: all }: PoolSnapshot, build: string): KubeObject | undefined =>
   all.find(({ metadata: { name } }) => name === jobOf(build));
-
-/** Whether one object was made for another. */
-export const isOwnedBy = (object: KubeObject, { metadata: { uid } }: KubeObject): boolean =>
-  uid !== undefined && ownersOf(object).some((owner) => owner['uid'] === uid);
 
 /**
  * The builds that nothing needs once another has succeeded. Kept are that one, the newest with another image, which a

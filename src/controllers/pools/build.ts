@@ -14,7 +14,9 @@ import {
   type PoolScope,
   type PoolStores,
   type PoolView,
+  poolWarnings,
   readView,
+  rememberedByPool,
   storedView,
 } from './stores.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
@@ -33,8 +35,7 @@ export function buildController(
   { stores }: { readonly stores: PoolStores },
 ): Pick<Controller, 'reconcile'> {
   const { clock } = scope;
-  /** Why a pool could have no build, as it was reported last. */
-  const refusals = new Map<string, string>();
+  const warnOfPool = poolWarnings(scope);
   const missing = missingSince(scope);
   const plan = rememberedPlan();
   const nextOf = (view: PoolView): NextBuild =>
@@ -62,10 +63,7 @@ export function buildController(
       if (operatorOf(seen.snapshot.nodes, stores, scope) !== undefined) return {};
       const next = nextOf(seen);
       const refusal = 'isRefused' in next ? next.waitsFor : '';
-      if ((refusals.get(pool) ?? '') !== refusal) {
-        refusals.set(pool, refusal);
-        await reportRefusal(scope, { pool, refusal }, signal);
-      }
+      await warnOfPool(pool, { reason: 'OSBuildRefused', message: refusal }, signal);
       if ('waitsFor' in next) {
         const after = { after: seconds(30) };
         return next.waitsFor === ''
@@ -80,16 +78,6 @@ export function buildController(
       return {};
     },
   };
-}
-
-async function reportRefusal(
-  scope: PoolScope,
-  { pool, refusal: message }: { readonly pool: string; readonly refusal: string },
-  signal: AbortSignal,
-): Promise<void> {
-  if (message === '') return;
-  scope.note('warn', `pool ${pool}: ${message}`);
-  await poolEvent(scope, pool, { type: 'Warning', reason: 'OSBuildRefused', message })(signal);
 }
 
 async function carryOut(
@@ -149,9 +137,9 @@ function missingSince({ clock }: Pick<PoolScope, 'clock'>) {
   };
 }
 
-/** Plans only what has changed: nodes report each few seconds, and a MachineConfig may have a megabyte. */
+/** Plans only what has changed. */
 function rememberedPlan(): typeof plannedBuild {
-  const last = new Map<string, { readonly from: string; readonly planned: PlannedBuild }>();
+  const remembered = rememberedByPool<PlannedBuild>();
   return (objects) => {
     const { machineConfigPool, osConfig, machineConfig } = objects;
     const from = JSON.stringify([
@@ -159,10 +147,6 @@ function rememberedPlan(): typeof plannedBuild {
       [osConfig.metadata.uid, osConfig['spec']],
       [machineConfig.metadata.name, machineConfig.metadata.resourceVersion],
     ]);
-    const known = last.get(machineConfigPool.metadata.name);
-    if (known?.from === from) return known.planned;
-    const planned = plannedBuild(objects);
-    last.set(machineConfigPool.metadata.name, { from, planned });
-    return planned;
+    return remembered(machineConfigPool, from, () => plannedBuild(objects));
   };
 }

@@ -1,5 +1,11 @@
 import { jobs, machineOSBuilds, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
-import { annotationOf, countAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import {
+  annotationOf,
+  countAt,
+  isOwnedBy,
+  partOf,
+  textAt,
+} from '../../layering/api/cluster-object.ts';
 import {
   buildKeys,
   buildOwnership,
@@ -26,7 +32,6 @@ import {
   type BuildWork,
   finished,
   interruption,
-  isOwnedBy,
   jobEnd,
   jobIn,
   jobRemoval,

@@ -8,7 +8,14 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { type Action, performActions } from '../../reconcile/actions.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import { patchOf } from '../../reconcile/write.ts';
-import { isOperatedNow, operatorOf, poolEvent, type PoolScope, type PoolStores } from './stores.ts';
+import {
+  isOperatedNow,
+  operatorOf,
+  type PoolScope,
+  type PoolStores,
+  poolWarnings,
+  rememberedByPool,
+} from './stores.ts';
 
 type Rendered = Extract<Rendering, { readonly config: KubeObject }>;
 
@@ -28,21 +35,19 @@ export function renderController(
   scope: PoolScope,
   { stores, render }: { readonly stores: PoolStores; readonly render: RenderNow },
 ): Pick<Controller, 'reconcile'> {
-  /** Why a pool could not be rendered, as it was reported last. */
-  const reasons = new Map<string, string>();
+  const warnOfPool = poolWarnings(scope, 'its MachineConfigs are not rendered: ');
   return {
     reconcile: async (name, signal) => {
       const pool = stores.pools.get(name);
-      if (pool === undefined) reasons.delete(name);
+      if (pool === undefined) await warnOfPool(name, { reason: '', message: '' }, signal);
       if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return {};
       const nodes = stores.nodes.by('pool', name);
       if (operatorOf(nodes, stores, scope) !== undefined) return {};
       const rendering = await render(pool, signal);
-      const failed = 'reason' in rendering ? rendering : { reason: '' };
-      if ((reasons.get(name) ?? '') !== failed.reason) {
-        reasons.set(name, failed.reason);
-        await report(scope, { pool: name, ...failed }, signal);
-      }
+      const { reason: message, isIncomplete }: Exclude<Rendering, Rendered> =
+        'reason' in rendering ? rendering : { reason: '' };
+      const reason = isIncomplete === true ? 'NoOSImage' : 'RenderFailed';
+      await warnOfPool(name, { reason, message }, signal);
       if ('reason' in rendering) return {};
       const { config } = rendering;
       const decide = (now: KubeObject): readonly Configuring[] =>
@@ -68,17 +73,6 @@ export function renderController(
   };
 }
 
-async function report(
-  scope: PoolScope,
-  { pool, reason: message, isIncomplete }: { readonly pool: string } & Exclude<Rendering, Rendered>,
-  signal: AbortSignal,
-): Promise<void> {
-  if (message === '') return;
-  scope.note('warn', `pool ${pool}: its MachineConfigs are not rendered: ${message}`);
-  const reason = isIncomplete === true ? 'NoOSImage' : 'RenderFailed';
-  await poolEvent(scope, pool, { type: 'Warning', reason, message })(signal);
-}
-
 /** What was rendered is of what the pool selects still, and nobody deletes it. */
 const isSelectionOf = (now: KubeObject, seen: KubeObject): boolean =>
   now.metadata.deletionTimestamp === undefined &&
@@ -100,19 +94,15 @@ function configurationOf({ config, sources }: Rendered): object {
   return { ...of, name: config.metadata.name, source };
 }
 
-/** Renders only what has changed: nodes report each few seconds, and a MachineConfig may have a megabyte. */
+/** Renders only what has changed. */
 export function rememberedRendering(): typeof renderPool {
-  const last = new Map<string, { readonly from: string; readonly rendering: Rendering }>();
+  const remembered = rememberedByPool<Rendering>();
   return (pool, all, release) => {
-    const { name, uid } = pool.metadata;
+    const { uid } = pool.metadata;
     const selector = partOf(pool, 'spec', 'machineConfigSelector');
     const versions = all.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
     const images = release?.metadata.resourceVersion;
     const from = JSON.stringify([uid, selector, renderedNameOf(pool), versions, images]);
-    const known = last.get(name);
-    if (known?.from === from) return known.rendering;
-    const rendering = renderPool(pool, all, release);
-    last.set(name, { from, rendering });
-    return rendering;
+    return remembered(pool, from, () => renderPool(pool, all, release));
   };
 }

@@ -273,6 +273,36 @@ export const poolEvent = (
   return (signal) => recordEvent(scope, { ...event, involved, component: controllerApp }, signal);
 };
 
+type PoolWarning = Pick<Parameters<typeof poolEvent>[2], 'reason' | 'message'>;
+
+/** Warns of a pool, in the log and by an event, whenever the message is another; an empty one says that all is well. */
+export function poolWarnings(scope: PoolScope, prefix = '') {
+  const last = new Map<string, string>();
+  return async (pool: string, warning: PoolWarning, signal: AbortSignal): Promise<void> => {
+    const { message } = warning;
+    if ((last.get(pool) ?? '') === message) return;
+    last.set(pool, message);
+    if (message === '') return;
+    scope.note('warn', `pool ${pool}: ${prefix}${message}`);
+    await poolEvent(scope, pool, { type: 'Warning', ...warning })(signal);
+  };
+}
+
+/**
+ * Works something out for a pool only where what it is made from has changed: nodes report each few seconds, and a
+ * MachineConfig may have a megabyte.
+ */
+export function rememberedByPool<T>(): (pool: KubeObject, from: string, make: () => T) => T {
+  const last = new Map<string, { readonly from: string; readonly made: T }>();
+  return ({ metadata: { name } }, from, make) => {
+    const known = last.get(name);
+    if (known?.from === from) return known.made;
+    const made = make();
+    last.set(name, { from, made });
+    return made;
+  };
+}
+
 /** How often the images of the release are read: they change with an update, which the operator makes. */
 const readReleaseEvery = seconds(30);
 

@@ -1,4 +1,5 @@
 import { Arg, DockerfileParser, Env, type Instruction as Parsed, Keyword } from 'dockerfile-ast';
+import { jsonIn } from '../../lib/json.ts';
 
 /** The instructions that a builder knows. */
 export const keywords: readonly string[] = Object.values(Keyword);
@@ -85,13 +86,9 @@ function unterminatedIn(
 /** The texts of the form with brackets, which is JSON; undefined where it is none and words are meant. */
 function bracketed(text: string): readonly string[] | undefined {
   if (!text.startsWith('[')) return undefined;
-  try {
-    const words: unknown = JSON.parse(text);
-    const isList = Array.isArray(words) && words.every((word) => typeof word === 'string');
-    return isList ? words : undefined;
-  } catch {
-    return undefined;
-  }
+  const words = jsonIn(text);
+  const isList = Array.isArray(words) && words.every((word) => typeof word === 'string');
+  return isList ? words : undefined;
 }
 
 function variablesOf(parsed: Parsed): Instruction['variables'] {

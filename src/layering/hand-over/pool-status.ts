@@ -155,16 +155,6 @@ export const nodesWithout = (
     .filter((node) => annotationOf(node, nodeKeys.desiredImage) !== image)
     .map(({ metadata }) => metadata.name);
 
-/** The pool of a node with all its nodes; undefined for a node of none. */
-export function poolOfNode(
-  { metadata: { name: node } }: KubeObject,
-  view: Pick<ClusterSnapshot, 'pools' | 'nodes'>,
-): { readonly name: string; readonly nodes: readonly KubeObject[] } | undefined {
-  return view.pools
-    .map(({ metadata: { name } }) => ({ name, nodes: nodesOfPool(name, view) }))
-    .find(({ nodes }) => nodes.some(({ metadata }) => metadata.name === node));
-}
-
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
 

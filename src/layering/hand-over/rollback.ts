@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, nodeKeys, ownersOf } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, isOwnedBy, nodeKeys } from '../api/cluster-object.ts';
 import { repositoryConfigName } from '../manifests/served-config.ts';
 import { type ClusterSnapshot, poolSnapshot, poolStatus } from './pool-status.ts';
 
@@ -33,9 +33,8 @@ export function planRollback(
   configs: readonly string[] = [],
 ): RollbackPlan {
   const { osConfig, builds, nodes } = poolSnapshot(pool, cluster);
-  const uid = osConfig?.metadata.uid;
   const orphans = builds
-    .filter((build) => uid === undefined || !isOwnedBy(build, uid))
+    .filter((build) => osConfig === undefined || !isOwnedBy(build, osConfig))
     .map(({ metadata }) => metadata.name);
   const layered = nodes.filter((node) => annotationOf(node, nodeKeys.desiredImage) !== '');
   const repositoryConfig = configs.find((name) => name === repositoryConfigName(pool));
@@ -75,6 +74,3 @@ function notesOn(
     'the image stays in its registry as long as a node runs it; the operator may delete it afterwards',
   ];
 }
-
-const isOwnedBy = (build: KubeObject, uid: string): boolean =>
-  ownersOf(build).some((owner) => owner['uid'] === uid);
