@@ -29,16 +29,16 @@ interface Measures extends RoomSize {
 
 /** Files and lines of each room of `src`. A change that needs more takes it from another room; see docs/adr/0031. */
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
-  adapters: [58, 9_343],
+  adapters: [58, 9_296],
   capi: [33, 8_341],
   cli: [59, 9_903],
-  cluster: [18, 2_357],
+  cluster: [18, 2_362],
   config: [19, 2_821],
-  controllers: [48, 8_642],
+  controllers: [48, 8_636],
   engine: [15, 2_107],
   ignition: [18, 2_960],
   layering: [46, 8_398],
-  lib: [23, 1_810],
+  lib: [23, 1_808],
   'main.ts': [1, 36],
   model: [6, 277],
   os: [9, 1_124],
@@ -47,7 +47,7 @@ const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> =
   reconcile: [7, 1_061],
   reporting: [7, 1_100],
   roles: [9, 433],
-  steps: [105, 18_263],
+  steps: [105, 18_255],
 };
 
 const sum = (at: 0 | 1): number => Object.values(rooms).reduce((all, room) => all + room[at], 0);

@@ -77,6 +77,13 @@ function firstClause(message: string, reason: string): string {
   return clause === '' ? reason || 'no reason given' : clause.slice(0, longestReason);
 }
 
+/** How many nodes of the control plane are Ready. */
+export const readyMasters = (nodes: readonly KubeObject[]): number =>
+  nodes.filter(
+    (node) =>
+      node.metadata.labels?.[nodeLabel('master')] !== undefined && readinessOf(node).isReady,
+  ).length;
+
 /** What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before the kubelet has said that. */
 export function machineIdOf(node: KubeObject): string {
   const { machineID = '' } = shapeOf(node).status?.nodeInfo ?? {};

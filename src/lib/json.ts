@@ -19,17 +19,15 @@ const isWithin = (value: unknown, depth: number): boolean =>
   value === null ||
   (depth > 0 && Object.values(value).every((member) => isWithin(member, depth - 1)));
 
-/** Whether a value holds all that was wanted; the API server adds what it has defaults for. */
-export function isContained(wanted: unknown, found: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(found) &&
-      found.length === wanted.length &&
-      wanted.every((value, index) => isContained(value, found[index]))
-    );
-  }
-  if (typeof wanted !== 'object' || wanted === null) return wanted === found;
-  if (typeof found !== 'object' || found === null) return false;
+/**
+ * Whether an object as the API server has it holds all that was sent: the server adds members, in the elements of lists
+ * too, and stores no empty values of many fields. A secret that is sent as `stringData` is stored as `data`: it never does.
+ */
+export function isContained(sent: unknown, found: unknown): boolean {
+  if (typeof sent !== 'object' || sent === null)
+    return found === sent || (found === undefined && (sent === null || sent === ''));
+  if (typeof found !== 'object' || found === null) return Object.keys(sent).length === 0;
+  if (Array.isArray(sent) && !(Array.isArray(found) && found.length === sent.length)) return false;
   const members = found as Readonly<Record<string, unknown>>;
-  return Object.entries(wanted).every(([name, value]) => isContained(value, members[name]));
+  return Object.entries(sent).every(([name, value]) => isContained(value, members[name]));
 }

@@ -80,17 +80,12 @@ async function writeWhole(
     signal.throwIfAborted();
     hash.update(chunk);
     bytes += chunk.length;
-    await writeAll(file, chunk);
+    await file.writeFile(chunk);
   }
   signal.throwIfAborted();
   await file.chmod(mode);
   await file.sync();
   return { bytes, sha256: hash.digest('hex') };
-}
-
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  let from = 0;
-  while (from < chunk.length) from += (await file.write(chunk, from)).bytesWritten;
 }
 
 /** As many links as the kernel follows. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { readUpTo } from '../../lib/read-up-to.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../ports/image-relay.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
+import { listening } from '../http-server.ts';
 
 const loopback = '127.0.0.1';
 
@@ -26,7 +27,7 @@ export function loopbackRelay(means: RelayMeans): ImageRelay {
       const closed = new AbortController();
       const { answer, outcome } = answering(means, source, closed.signal);
       const server = createServer(answer);
-      const port = await listen(server);
+      const { url } = await listening(server, { host: loopback, port: 0 });
       const close = async (): Promise<void> => {
         closed.abort(new Error('the relay is closed'));
         if (!server.listening) return;
@@ -36,15 +37,9 @@ export function loopbackRelay(means: RelayMeans): ImageRelay {
         await ended;
       };
       signal.addEventListener('abort', () => void close(), { once: true });
-      return { url: `http://${loopback}:${port}${pathOf(source)}`, outcome, close };
+      return { url: `${url}${pathOf(source)}`, outcome, close };
     },
   };
-}
-
-async function listen(server: Server): Promise<number> {
-  server.listen(0, loopback);
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
 }
 
 /** What the relay reads with. */
@@ -136,20 +131,13 @@ async function readSignature(
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const patient = AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
   try {
     const { body } = await web.open(url, { signal: patient });
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > largestBytes) return undefined;
-    }
+    return await readUpTo(body, largestBytes);
   } catch {
     // RHCOS images have no signature: that there is none is the usual case and no error.
     return undefined;
   }
-  return Buffer.concat(chunks);
 }
 
 /**

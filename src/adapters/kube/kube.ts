@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { RunEventBody } from '../../engine/events.ts';
+import { isContained } from '../../lib/json.ts';
 import { type Proxies } from '../../lib/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
@@ -29,7 +30,7 @@ import { type Attempt, call, type Cluster, healthOf } from './call.ts';
 import { respectful } from './denials.ts';
 import { follow } from './follow.ts';
 import { servedKinds, type ServedKinds } from './discovery.ts';
-import { holds, type Keep, listAll, readObject, readText, withoutManagedFields } from './list.ts';
+import { type Keep, listAll, readObject, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
 import { sharedFollows } from '../shared-follow.ts';
 
@@ -239,7 +240,7 @@ function create(
       // An earlier attempt may have made it, and its answer was lost.
       const path = objectPath(ref);
       const there = await server.ask({ method: 'GET', path }, state.signal, readObject);
-      if (!holds(there, object)) throw error;
+      if (!isContained(object, there)) throw error;
       return there;
     }
   });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ApiServer } from './api-server.ts';
-import { holds, listAll, nextPage, readText, withoutManagedFields } from './list.ts';
+import { listAll, nextPage, readText, withoutManagedFields } from './list.ts';
 
 it('reads no answer further than a page of objects goes', async () => {
   const chunk = new Uint8Array(2 ** 20);
@@ -39,29 +39,6 @@ it.each<[string, readonly string[]]>([
   );
   await expect(listed).rejects.toMatchObject({ failure: { code: 'kube.failed' }, worth: 'soon' });
   expect(left).toEqual([]);
-});
-
-describe('a stored object holds what was sent', () => {
-  const sent = { metadata: { name: 'a' }, spec: { list: [{ x: 1 }], empty: '', none: null } };
-  it.each<[string, unknown, boolean]>([
-    ['when it is equal', sent, true],
-    [
-      'when the server added to it',
-      {
-        metadata: { name: 'a', uid: 'u' },
-        spec: { list: [{ x: 1, y: 2 }] },
-        status: {},
-      },
-      true,
-    ],
-    ['unless a value differs', { ...sent, spec: { ...sent.spec, list: [{ x: 2 }] } }, false],
-    ['unless a list is longer', { ...sent, spec: { list: [{ x: 1 }, {}] } }, false],
-    ['unless a member is missing', { metadata: { name: 'a' } }, false],
-    ['unless a list became something else', { ...sent, spec: { list: {} } }, false],
-    ['unless there is nothing', undefined, false],
-  ])('%s', (_, stored, expected) => {
-    expect(holds(stored, sent)).toBe(expected);
-  });
 });
 
 it('an object loses the record of its writers and nothing else', () => {

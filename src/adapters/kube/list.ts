@@ -115,26 +115,3 @@ export function withoutManagedFields(object: KubeObject): KubeObject {
   };
   return { ...object, metadata };
 }
-
-/**
- * Whether a stored object holds all that was sent: then it is what a create whose answer was lost
- * has left. The server adds members, in the elements of lists too, but takes none away. A secret
- * sent as `stringData` is stored as `data` and so is never known again.
- */
-export function holds(stored: unknown, sent: unknown): boolean {
-  if (Array.isArray(sent)) {
-    const others: readonly unknown[] = Array.isArray(stored) ? stored : [];
-    return (
-      others.length === sent.length &&
-      sent.every((value: unknown, index) => holds(others[index], value))
-    );
-  }
-  if (typeof sent === 'object' && sent !== null) {
-    if (typeof stored !== 'object' || stored === null) return Object.keys(sent).length === 0;
-    return Object.entries(sent).every(([key, value]) =>
-      holds((stored as Readonly<Record<string, unknown>>)[key], value),
-    );
-  }
-  // Empty values are often not stored at all.
-  return stored === sent || (stored === undefined && (sent === null || sent === ''));
-}

@@ -1,4 +1,5 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { posix } from 'node:path';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -98,7 +99,8 @@ export async function serveMetrics(
   // Nobody who asks for metrics keeps the program from its end.
   server.on('connection', (socket) => socket.unref());
   try {
-    await listening(server, listen);
+    server.listen({ ...listen, backlog: limits.connections }).unref();
+    await once(server, 'listening');
     server.on('error', (error) => noteUnserved(note, error, listen));
     const { address, port } = server.address() as AddressInfo;
     note('info', 'serving metrics', { address, port });
@@ -121,16 +123,6 @@ export async function serveMetrics(
     },
   };
 }
-
-const listening = (server: Server, listen: ListenAddress): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ ...listen, backlog: limits.connections }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-    server.unref();
-  });
 
 const answer =
   (text: () => Promise<string>, status: () => string | undefined): RequestListener =>

@@ -1,6 +1,6 @@
 import { controllerEvent, controllerName } from '../../cluster/controller.ts';
 import { events, nodes } from '../../cluster/kinds.ts';
-import { nodeLabel, readinessOf } from '../../cluster/node.ts';
+import { readyMasters } from '../../cluster/node.ts';
 import {
   clusterVersionRef,
   clusterVersionSnapshot,
@@ -188,11 +188,8 @@ function missingOf({
       : `the cluster version is not available yet: ${version.text}`;
   }
   if (expected === 0) return undefined;
-  const label = nodeLabel('master');
   // Until it is Ready its serving certificate may still have to be approved.
-  const joined = all.filter(
-    (node) => node.metadata.labels?.[label] !== undefined && readinessOf(node).isReady,
-  ).length;
+  const joined = readyMasters(all);
   return joined >= expected
     ? undefined
     : (gap ?? `${joined} of ${expected} control-plane nodes are Ready`);

@@ -1,6 +1,6 @@
 import { readRequest } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, nodes as nodeKind } from '../../cluster/kinds.ts';
-import { nodeLabel, readinessOf } from '../../cluster/node.ts';
+import { readinessOf, readyMasters } from '../../cluster/node.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { noteFailed } from '../../engine/failures.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
@@ -141,10 +141,7 @@ const ownReadiness = ({ record, nodes }: Pick<HostSeen, 'record' | 'nodes'>) => 
 export function endOfHost(seen: HostSeen): PollResult<string> {
   const { record, nodes, requests, masters, readyFor } = seen;
   if (record === undefined) {
-    const label = nodeLabel('master');
-    const ready = nodes.filter(
-      (node) => node.metadata.labels?.[label] !== undefined && readinessOf(node).isReady,
-    ).length;
+    const ready = readyMasters(nodes);
     return ready >= masters
       ? { done: 'all control-plane nodes are Ready, and there is no record of a bootstrap host' }
       : {

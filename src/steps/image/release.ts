@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
+import { goArchitecture } from '../../os/registry-image.ts';
 import { givenVersion } from '../conditions.ts';
 import { imageFailure } from './failures.ts';
 
@@ -64,14 +65,6 @@ interface NodeImageHost {
   readonly line: ReleaseLine | undefined;
 }
 
-/** Architectures as Go names them, by what `uname -m` prints. */
-const goNames: Readonly<Record<string, string>> = {
-  x86_64: 'amd64',
-  aarch64: 'arm64',
-  ppc64le: 'ppc64le',
-  s390x: 's390x',
-};
-
 /** Labels in which builds of RHCOS and releases of OpenShift report their version. */
 const versionLabels = ['io.openshift.release', 'version', 'org.opencontainers.image.version'];
 
@@ -101,8 +94,7 @@ function openshiftLine(version: string): ReleaseLine | undefined {
  */
 export function refuseOtherRelease(image: NodeImage, host: NodeImageHost): void {
   const { pullSpec, architecture, line } = image;
-  const wanted = goNames[host.architecture];
-  if (architecture !== '' && wanted !== undefined && architecture !== wanted) {
+  if (architecture !== '' && architecture !== goArchitecture(host.architecture)) {
     const what = `node image ${pullSpec} is for ${architecture}, the host is ${host.architecture}`;
     throw imageFailure('image.wrong-architecture', what, {
       context: { image: pullSpec, architecture, host: host.architecture },
