@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type ListenOptions, type Server } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** A server of the rig as a test handles it. Each operation is done when its promise resolves. */
@@ -166,29 +166,28 @@ function tailOf({ logFile }: ProgramPlan): string {
 const lowest = 10_081;
 const highest = 18_999;
 const ATTEMPTS = 200;
-const given = new Set<number>();
 
-/** A loopback port from 10081 to 18999 that nobody listens on and that was not given before. */
+/** A loopback port from 10081 to 18999 that nobody listens on and that was given to no process that lives. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(lowest, highest + 1);
-    if (!given.has(port) && (await isFree(port))) {
-      given.add(port);
-      return port;
-    }
+    if (await isFree(port)) return port;
   }
   throw new Error(`no free port from ${lowest} to ${highest} after ${ATTEMPTS} attempts`);
 }
 
 async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  } catch {
-    return false;
-  }
-  server.close();
-  await once(server, 'close');
-  return true;
+  // Held until this process ends: no other one is given the port before the program of this one listens there.
+  const mark = await bound({ path: `\0bootwright-port-${port}` });
+  mark?.unref();
+  await using server = mark && (await bound({ port, host: '127.0.0.1' }));
+  return server !== undefined;
+}
+
+async function bound(address: ListenOptions): Promise<Server | undefined> {
+  const server = createServer().listen(address);
+  return once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  );
 }

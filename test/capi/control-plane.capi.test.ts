@@ -203,7 +203,7 @@ pullSecret: '{"auths":{"r.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}'
     for (const stage of ['Waiting for bootkube', 'Rebooting']) await report(bootstrap, stage);
     await rig.found(ofControlPlane, isTrue('BootstrapComplete'));
     const guest = clusterOf(await rig.kube.kubeconfigFor({ server: rig.guest.url }));
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(120_000);
     const labels = { 'node-role.kubernetes.io/master': '' };
     await guest.create({ kind: nodes }, { metadata: { name: bootstrap, labels } }, signal);
     const conditions = [{ type: 'Ready', status: 'True' }];

@@ -130,7 +130,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
 
   it('leaves the images of both pools in its record for our controller', async () => {
     const { kube } = await install(hostOf(leftToRollOut));
-    const signal = AbortSignal.timeout(1000);
+    const signal = AbortSignal.timeout(60_000);
     const record = await kube.get(recordRef, signal);
     expect(record && readRecord(record).images.map(({ pool }) => pool)).toEqual([
       'master',
@@ -140,7 +140,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
 
   it('says that the controller is another program, and leaves when all is handed over', async () => {
     const { life, kube } = await install(hostOf(rolledOut));
-    expect(await kube.get(recordRef, AbortSignal.timeout(1000))).toBeUndefined();
+    expect(await kube.get(recordRef, AbortSignal.timeout(60_000))).toBeUndefined();
     const { self, controller } = otherController;
     const why = `the controller is ${controller}, and not this program, ${self}`;
     const at = (isIt: (event: RunEvent) => boolean): number => life.events.findIndex(isIt);
