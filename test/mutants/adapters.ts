@@ -431,7 +431,7 @@ export const adapterMutants: MutantsByFile = {
     },
     {
       means: "another's object is taken for one that we made",
-      from: 'if (!holds(there, object)) throw error;',
+      from: 'if (!isContained(object, there)) throw error;',
       to: '',
     },
     {
