@@ -269,23 +269,19 @@ describe('image/write', () => {
     expect(writer.callOn(host)).toBeDefined();
   });
 
-  it('writes nothing when what it is to keep is gone', async () => {
-    const host = writingHost()
-      .on(tableArgv('/dev/sda'))
-      .prints(sfdiskOutput([3, 'boot', 129]));
-    const config = { image: { writerArgs: ['--save-partindex', '3'] } };
-    const { failure } = await tryStep(writeImage, { config, host, facts: keepingFacts() });
-    expect(failure).toMatchObject({ code: 'disk.keep-changed' });
-    expect(ran(host)).toEqual([tableArgv('/dev/sda')]);
-  });
-
-  it('writes nothing when a kept partition has got another file system', async () => {
-    const host = writingHost()
-      .on(['lsblk', rest])
-      .prints(disk.lsblk([{ ...part(5, 'data', '9000-UUID'), fstype: 'xfs' }]))
-      .on(tableArgv('/dev/sda'))
-      .prints(sfdiskOutput([5, 'data', 9000]));
-    const config = { image: { writerArgs: ['--save-partindex', '5'] } };
+  it.each([
+    ['is gone', '3', writingHost(), sfdiskOutput([3, 'boot', 129])],
+    [
+      'has got another file system',
+      '5',
+      writingHost()
+        .on(['lsblk', rest])
+        .prints(disk.lsblk([{ ...part(5, 'data', '9000-UUID'), fstype: 'xfs' }])),
+      sfdiskOutput([5, 'data', 9000]),
+    ],
+  ])('writes nothing when what it is to keep %s', async (...[, number, host, table]) => {
+    host.on(tableArgv('/dev/sda')).prints(table);
+    const config = { image: { writerArgs: ['--save-partindex', number] } };
     const { failure } = await tryStep(writeImage, { config, host, facts: keepingFacts() });
     expect(failure).toMatchObject({ code: 'disk.keep-changed' });
     expect(ran(host)).toEqual([tableArgv('/dev/sda')]);
