@@ -31,7 +31,7 @@ interface Measures extends RoomSize {
 const rooms: Readonly<Record<string, readonly [files: number, lines: number]>> = {
   adapters: [58, 9_296],
   capi: [33, 8_341],
-  cli: [59, 9_903],
+  cli: [59, 9_901],
   cluster: [18, 2_362],
   config: [19, 2_821],
   controllers: [48, 8_636],

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { describeRole } from '../../engine/describe.ts';
-import { type DiskHints, givenHints } from '../../lib/disk-hints.ts';
+import { givenHints } from '../../lib/disk-hints.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import { chooseRole } from '../../roles/choose.ts';
@@ -130,12 +130,10 @@ export async function findDisks({ host, signal }: CheckScope): Promise<readonly 
     const found: HostFinding[] = [];
     for (const disk of availableDisks(roots)) {
       const links = { folder: '/dev/disk/by-path', path: `/dev/${disk.kname}` };
+      const own = hintsOf(disk);
       // Each link of the folder is followed for it.
-      const byPath = async (): Promise<DiskHints> => {
-        const [deviceName] = await linksTo(host, links, signal);
-        return deviceName === undefined ? {} : { deviceName };
-      };
-      const hints = hintsOf(disk) ?? (await byPath());
+      const [deviceName] = own === undefined ? await linksTo(host, links, signal) : [];
+      const hints = own ?? (deviceName === undefined ? {} : { deviceName });
       const known = givenHints(hints).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
       const line = known.length === 0 ? `device: ${disk.path}` : `hints: {${known.join(', ')}}`;
       found.push({ check: 'disk', ...ok(`${describeDisk(disk)}: disk: {${line}}`) });
