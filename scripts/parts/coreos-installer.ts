@@ -1,6 +1,5 @@
-import { aptPackages } from './apt-packages.ts';
 import type { CachedPart } from './part.ts';
-import { runCargo, rustToolchain } from './toolchain.ts';
+import { runCargo, toolchainRoot } from './toolchain.ts';
 
 const version = '0.26.0';
 
@@ -11,7 +10,7 @@ export const coreosInstaller: CachedPart = {
   purpose: `coreos-installer ${version}, the image writer`,
   pin: version,
   cost: '4 minutes, 18 MB',
-  tools: [aptPackages, rustToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename],
   build: (site) =>

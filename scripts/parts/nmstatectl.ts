@@ -1,6 +1,5 @@
-import { aptPackages } from './apt-packages.ts';
 import type { CachedPart } from './part.ts';
-import { runCargo, rustToolchain } from './toolchain.ts';
+import { runCargo, toolchainRoot } from './toolchain.ts';
 
 /** The newest that Rust 1.85 compiles: 2.2.60 wants 1.88. */
 const version = '2.2.57';
@@ -12,7 +11,7 @@ export const nmstatectl: CachedPart = {
   purpose: `nmstatectl ${version}, which makes keyfiles of a state of nmstate`,
   pin: version,
   cost: '2 minutes, 7 MB',
-  tools: [aptPackages, rustToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename],
   build: (site) =>

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { CachedPart } from './part.ts';
-import { buildGo, goToolchain } from './toolchain.ts';
+import { buildGo, toolchainRoot } from './toolchain.ts';
 
 /** A Go program under `scripts/oracles` that answers as the real implementation does, at `bin/NAME`. */
 function oracle(card: Pick<CachedPart, 'name' | 'purpose' | 'pin' | 'cost'>): CachedPart {
@@ -8,7 +8,7 @@ function oracle(card: Pick<CachedPart, 'name' | 'purpose' | 'pin' | 'cost'>): Ca
   return {
     ...card,
     kind: 'cached',
-    tools: [goToolchain],
+    tools: [toolchainRoot],
     inputs: [],
     files: [
       import.meta.filename,

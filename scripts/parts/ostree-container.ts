@@ -1,7 +1,6 @@
-import { aptPackages } from './apt-packages.ts';
 import { osFile } from './os-files.ts';
 import type { CachedPart } from './part.ts';
-import { buildRust, rustToolchain } from './toolchain.ts';
+import { buildRust, toolchainRoot } from './toolchain.ts';
 
 const source = osFile('ostree-container');
 
@@ -12,7 +11,7 @@ export const ostreeContainer: CachedPart = {
   purpose: 'the command ostree container, which puts container images into an ostree system',
   pin: 'ostree-ext 0.15.3',
   cost: '5 minutes, 6 MB',
-  tools: [aptPackages, rustToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename, source],
   build: (site) => buildRust(site, source),

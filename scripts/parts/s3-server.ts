@@ -1,5 +1,5 @@
 import type { CachedPart } from './part.ts';
-import { goToolchain, runGo } from './toolchain.ts';
+import { runGo, toolchainRoot } from './toolchain.ts';
 
 const version = 'v1.8.0';
 
@@ -10,7 +10,7 @@ export const s3Server: CachedPart = {
   purpose: `versitygw ${version}, an S3 server over a folder`,
   pin: version,
   cost: '80 seconds, 80 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename],
   build: (site) =>

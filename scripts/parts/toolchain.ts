@@ -1,51 +1,28 @@
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { aptPackages } from './apt-packages.ts';
 import { osFile } from './os-files.ts';
-import {
-  type BuildSite,
-  type CachedPart,
-  type Command,
-  type MachinePart,
-  partFolder,
-} from './part.ts';
-
-/** A language's builder: the machine's own if it is new enough, otherwise the one in the toolchain root. */
-interface Toolchain {
-  readonly program: 'cargo' | 'go';
-  readonly versionArgument: string;
-  readonly needed: Version;
-}
-
-const rust: Toolchain = { program: 'cargo', versionArgument: '--version', needed: [1, 85] };
-const go: Toolchain = { program: 'go', versionArgument: 'version', needed: [1, 26] };
-
-/** What Rust programs are built with. */
-export const rustToolchain = toolchainPart('rust-toolchain', rust);
-
-/** What Go programs are built with. */
-export const goToolchain = toolchainPart('go-toolchain', go);
+import { type BuildSite, type CachedPart, type Command, partFolder } from './part.ts';
 
 /** Runs cargo so that what it installs lands in the folder of the site. */
 export async function runCargo(site: BuildSite, args: readonly string[]): Promise<void> {
-  await runToolchain(site, { toolchain: rust }, args);
+  await runToolchain(site, { program: 'cargo' }, args);
 }
 
 /** Builds the Rust program in a folder of the tree, with the newest crates that its Cargo.toml allows. */
 export async function buildRust(site: BuildSite, source: string): Promise<void> {
-  await runToolchain(site, { toolchain: rust, source }, ['install', '--no-track']);
+  await runToolchain(site, { program: 'cargo', source }, ['install', '--no-track']);
 }
 
 /** Runs go so that what it installs lands in the folder of the site. */
 export async function runGo(site: BuildSite, args: readonly string[]): Promise<void> {
-  await runToolchain(site, { toolchain: go }, args);
+  await runToolchain(site, { program: 'go' }, args);
 }
 
 /** Builds the Go program in a folder of the tree, with the modules that its go.sum names. */
 export async function buildGo(site: BuildSite, source: string): Promise<void> {
-  await runToolchain(site, { toolchain: go, source }, ['install', '-trimpath', '.']);
+  await runToolchain(site, { program: 'go', source }, ['install', '-trimpath', '.']);
 }
 
 /** Several Go programs of one module of pins. */
@@ -64,7 +41,7 @@ export async function buildGoPrograms(site: BuildSite, programs: GoPrograms): Pr
   const scratch = scratchOf(site);
   const variables = { CGO_ENABLED: '0', GOCACHE: `${scratch}/build-cache`, GOTMPDIR: scratch };
   const args = ['install', '-trimpath', '-ldflags', linkerFlags, ...packages];
-  await runToolchain(site, { toolchain: go, source, variables }, args);
+  await runToolchain(site, { program: 'go', source, variables }, args);
 }
 
 /** Gets the files of one Go module that the go.mod in a folder of the tree pins, into `modules`. */
@@ -75,32 +52,13 @@ export async function downloadGoModule(
 ): Promise<void> {
   const variables = { GOMODCACHE: `${site.folder}/modules` };
   const args = ['mod', 'download', '-modcacherw', module];
-  await runToolchain(site, { toolchain: go, source, variables }, args);
+  await runToolchain(site, { program: 'go', source, variables }, args);
 }
 
 interface Run {
-  readonly toolchain: Toolchain;
+  readonly program: 'cargo' | 'go';
   readonly source?: string;
   readonly variables?: Readonly<Record<string, string>>;
-}
-
-function toolchainPart(name: string, toolchain: Toolchain): MachinePart {
-  const needed = toolchain.needed.join('.');
-  return {
-    kind: 'machine',
-    name,
-    purpose: `${toolchain.program} ${needed} or newer, the machine's own or Debian's in a root of its own`,
-    pin: `at least ${needed}`,
-    cost: '2 minutes, 1 GB, where the machine has none',
-    get tools() {
-      return isOnMachine(toolchain) ? [] : [toolchainRoot];
-    },
-    isReady: () => isOnMachine(toolchain) || existsSync(partFolder(toolchainRoot)),
-    make: async () => {
-      // Its tools are made before it, and there is nothing else to do.
-    },
-    where: () => (isOnMachine(toolchain) ? toolchain.program : partFolder(toolchainRoot)),
-  };
 }
 
 /** What is thrown away at the end of a build. */
@@ -108,13 +66,12 @@ const scratchOf = ({ folder }: BuildSite): string => `${folder}.scratch`;
 
 async function runToolchain(
   site: BuildSite,
-  { toolchain, source, variables }: Run,
+  { program, source, variables }: Run,
   args: readonly string[],
 ): Promise<void> {
   const scratch = scratchOf(site);
   mkdirSync(scratch, { recursive: true });
   try {
-    const { program } = toolchain;
     const copy = join(scratch, 'source');
     if (source !== undefined) cpSync(source, copy, { recursive: true });
     const place = program === 'go' ? ['-C', copy] : ['--path', copy];
@@ -127,7 +84,7 @@ async function runToolchain(
       ...variables,
     };
     const command: Command = { argv: [program, ...words], environment };
-    await site.log.run(isOnMachine(toolchain) ? command : inRoot(site, command));
+    await site.log.run(inRoot(site, command));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -157,31 +114,18 @@ function copyIfThere(name: string, home: string): void {
   copyFileSync(source, join(home, name));
 }
 
-function isOnMachine(toolchain: Toolchain): boolean {
-  const answer = spawnSync(toolchain.program, [toolchain.versionArgument], { encoding: 'utf8' });
-  return answer.error === undefined && isAtLeast(answer.stdout, toolchain.needed);
-}
-
-/** Debian trixie's cargo 1.85 and its backports' Go 1.26, with what they link against; for machines that have none. */
+/**
+ * Rust and Go in a Debian 12 tree. All parts are built in it, whatever the machine has, so that one build serves
+ * each machine: what links to the C library of Debian 13 does not start on Debian 12.
+ */
 export const toolchainRoot: CachedPart = {
   kind: 'cached',
   name: 'toolchain-root',
-  purpose: 'a Debian trixie tree with cargo and go',
-  pin: 'Debian trixie: cargo 1.85, Go 1.26',
+  purpose: 'a Debian 12 tree with cargo and go, which all programs are built in',
+  pin: 'Debian 12: cargo 1.85; Go 1.26 of Debian 13 backports',
   cost: '2 minutes, 1 GB',
   tools: [aptPackages],
   inputs: [],
   files: ['toolchain-root.sh', 'mirror.sh', 'packages/toolchain.txt'].map(osFile),
   build: (site) => site.log.run({ argv: [osFile('toolchain-root.sh'), site.folder] }),
 };
-
-/** Major and minor version. */
-export type Version = readonly [major: number, minor: number];
-
-/** Whether the first version in a program's own words, such as `cargo 1.85.1 (…)`, is the needed one or newer. */
-export function isAtLeast(words: string, needed: Version): boolean {
-  const found = /(\d+)\.(\d+)/.exec(words);
-  if (found === null) return false;
-  const [major, minor] = [Number(found[1]), Number(found[2])];
-  return major > needed[0] || (major === needed[0] && minor >= needed[1]);
-}

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CachedPart } from '../part.ts';
-import { buildGoPrograms, goToolchain } from '../toolchain.ts';
+import { buildGoPrograms, toolchainRoot } from '../toolchain.ts';
 
 const version = '0.25.1';
 
@@ -12,7 +12,7 @@ export const butane: CachedPart = {
   purpose: `Butane ${version}, which makes Ignition of what people write`,
   pin: version,
   cost: '25 seconds, 12 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [
     import.meta.filename,

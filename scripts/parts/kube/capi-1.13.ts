@@ -1,7 +1,7 @@
 import { copyFileSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildSite, type CachedPart } from '../part.ts';
-import { buildGoPrograms, downloadGoModule, goToolchain } from '../toolchain.ts';
+import { buildGoPrograms, downloadGoModule, toolchainRoot } from '../toolchain.ts';
 
 const version = '1.13.4';
 const source = join(import.meta.dirname, 'capi-1.13');
@@ -14,7 +14,7 @@ export const capi113: CachedPart = {
   purpose: `Cluster API ${version}: core of the minor version before`,
   pin: version,
   cost: '4 minutes, 60 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
   build: async (site) => {

@@ -1,7 +1,7 @@
 import { copyFileSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildSite, type CachedPart } from '../part.ts';
-import { buildGoPrograms, downloadGoModule, goToolchain } from '../toolchain.ts';
+import { buildGoPrograms, downloadGoModule, toolchainRoot } from '../toolchain.ts';
 
 const version = '1.14.2';
 const source = join(import.meta.dirname, 'capi');
@@ -18,7 +18,7 @@ export const capi: CachedPart = {
   purpose: `Cluster API ${version}: core, clusterctl and infrastructure in memory`,
   pin: version,
   cost: '12 minutes, 160 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
   build: async (site) => {

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { CachedPart } from '../part.ts';
-import { buildGoPrograms, goToolchain } from '../toolchain.ts';
+import { buildGoPrograms, toolchainRoot } from '../toolchain.ts';
 
 const kubernetes = '1.34.4';
 /** What the go.mod of that Kubernetes asks for. */
@@ -19,7 +19,7 @@ export const kubeApi: CachedPart = {
   purpose: `kube-apiserver and kube-controller-manager ${kubernetes} with etcd ${etcd}`,
   pin: `${kubernetes}, etcd ${etcd}`,
   cost: '6 to 13 minutes, 222 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
   build: async (site) => {

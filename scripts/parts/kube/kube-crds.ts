@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { startControlPlane } from '../../../mocks/kube/control-plane.ts';
 import { applyCrds } from '../../../mocks/kube/crds.ts';
 import { type BuildSite, type CachedPart, PartError } from '../part.ts';
-import { downloadGoModule, goToolchain } from '../toolchain.ts';
+import { downloadGoModule, toolchainRoot } from '../toolchain.ts';
 import { kubeApi } from './kube-api.ts';
 
 const module = 'github.com/openshift/api';
@@ -20,7 +20,7 @@ export const kubeCrds: CachedPart = {
   purpose: "the definitions of OpenShift's kinds",
   pin: '2026-07-28, 8ba0b25b0f29',
   cost: '10 seconds, 3 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
   build: async (site) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CachedPart } from '../part.ts';
-import { buildGoPrograms, goToolchain } from '../toolchain.ts';
+import { buildGoPrograms, toolchainRoot } from '../toolchain.ts';
 
 /** That of the API server in `kube-api.ts`. */
 const version = '1.34.4';
@@ -13,7 +13,7 @@ export const kubectl: CachedPart = {
   purpose: `kubectl ${version}, which the guides to Cluster API call`,
   pin: version,
   cost: '2 minutes, 60 MB',
-  tools: [goToolchain],
+  tools: [toolchainRoot],
   inputs: [],
   files: [import.meta.filename, ...['go.mod', 'go.sum'].map((name) => join(source, name))],
   build: (site) =>
