@@ -45,7 +45,7 @@ it.each([
 describe('withRefusals', () => {
   it.each([
     ['a complete bootstrap host', { role: 'bootstrap', ...mco }, []],
-    ['no image that applies Ignition', { role: 'bootstrap' }, ['bootstrap.no-mco-image']],
+    ['a bootstrap host whose release names the image', { role: 'bootstrap' }, []],
     [
       'no controller for a service',
       { role: 'bootstrap', ...mco, 'images.controller': '' },
@@ -58,8 +58,8 @@ describe('withRefusals', () => {
     ],
     [
       'a single node like a bootstrap host',
-      { role: 'master', 'cluster.controlPlaneCount': 1 },
-      ['bootstrap.no-mco-image'],
+      { role: 'master', 'cluster.controlPlaneCount': 1, 'images.controller': '' },
+      ['bootstrap.no-controller-image'],
     ],
     [
       'a bootstrap.ign that no file gives',
@@ -107,7 +107,6 @@ describe('config init', () => {
     expect(parse(text)).toEqual({ role });
     expect(text).toContain('\n# - no install disk is set: ');
     expect(text).toContain('\n# - no source of Ignition is set: ');
-    expect(text.includes('\n# - images.mco is not set: ')).toBe(role === 'bootstrap');
   });
 
   it('has every setting of a host with its default, and no secret', async () => {

@@ -123,11 +123,42 @@ describe('bootstrap/apply-ignition', () => {
     expect(host.ran).toHaveLength(3);
   });
 
-  it('runs nothing without the image', async () => {
-    const host = fakeHost();
-    const { failure } = await tryStep(applyIgnition, { host, facts });
-    expect(failure).toMatchObject({ code: 'bootstrap.no-mco-image', kind: 'input' });
-    expect(host.unknown).toEqual([]);
+  const release = 'quay.io/openshift-release-dev/ocp-release@sha256:2';
+  const named = { ignition: { ...facts.ignition, releaseImage: release } };
+  const ask = `podman run --quiet --rm --net=none --authfile ${path} ${release} image machine-config-operator`;
+  const derived = `quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:${'a'.repeat(64)}`;
+
+  it('asks the release for its machine-config-operator, when none is given', async () => {
+    const host = fakeHost().on(podman).succeeds();
+    host.on(ask.split(' ')).answers(() => ({ stdout: `${derived}\n` }));
+    await runStep(applyIgnition, { host, facts: named });
+    expect(host.ran.map((argv) => argv.join(' '))).toEqual([
+      ask,
+      expect.stringContaining(` --entrypoint /usr/bin/machine-config-daemon ${derived} start `),
+    ]);
+  });
+
+  it.each(['', 'no image', `--privileged@sha256:${'a'.repeat(64)}`, 'quay.io/mco:latest'])(
+    'runs no image that is none: %j',
+    async (stdout) => {
+      const host = fakeHost().on(ask.split(' ')).answers(() => ({ stdout }));
+      const { failure } = await tryStep(applyIgnition, { host, facts: named });
+      expect(failure).toMatchObject({
+        ...{ code: 'bootstrap.no-mco-image', kind: 'input' },
+        message: `${release} names no machine-config-operator by digest`,
+      });
+      expect(host.unknown).toEqual([]);
+    },
+  );
+
+  it('says why the release cannot be asked', async () => {
+    const host = fakeHost().on(ask.split(' ')).fails(125, 'unauthorized: access to the release');
+    const { failure } = await tryStep(applyIgnition, { host, facts: named });
+    expect(failure).toMatchObject({
+      code: 'bootstrap.not-applied',
+      message: expect.stringContaining('unauthorized') as string,
+    });
+    expect(host.ran).toHaveLength(3);
   });
 
   it('is safe to repeat', async () => {

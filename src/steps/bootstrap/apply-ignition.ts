@@ -1,11 +1,12 @@
+import { imageForArgv } from '../../cluster/release-image.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
-import { step } from '../step.ts';
+import { type HostScope, step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
-import { BootstrapIgnition, mcoImageOf } from './fetch-ignition.ts';
+import { BootstrapIgnition } from './fetch-ignition.ts';
 import { readTextOr } from '../host-commands.ts';
 
 /** Where the secret is until a command moves it: /root is not shared with the container. */
@@ -49,6 +50,21 @@ const applyArgv = (mcoImage: string, ignitionPath: string): readonly string[] =>
   ...['--once-from', ignitionPath, '--skip-reboot'],
 ];
 
+/** Name of the image in a release. */
+const operator = 'machine-config-operator';
+
+/**
+ * Asks the release for its machine-config-operator, as bootkube.sh does.
+ * @throws AgentError `bootstrap.no-mco-image`, `command.*`
+ */
+async function operatorImage({ host, signal }: HostScope, release: string): Promise<string> {
+  const argv = imageForArgv(release, operator, PULL_SECRET_PATH);
+  const { stdout } = await host.exec(argv, { signal, limit: longestRun });
+  const image = stdout.trim();
+  if (/^[^\s@-][^\s@]*@sha256:[0-9a-f]{64}$/.test(image)) return image;
+  throw bootstrapFailure('bootstrap.no-mco-image', `${release} names no ${operator} by digest`);
+}
+
 /**
  * Applies bootstrap.ign to the live system. It is safe to repeat: the machine-config-daemon's
  * `runOnceFromIgnition` writes each file by rename, then each unit, and enables the units. Backups of
@@ -61,14 +77,18 @@ export const applyIgnition = step({
   uses: ['host'],
   needs: { ignition: BootstrapIgnition },
   retry: { attempts: 3, every: seconds(5) },
-  limit: 3 * longestRun + minutes(1),
+  limit: 6 * longestRun + minutes(1),
   programs: ['podman'],
   preview: ({ images: { mco } }, { ignition }) =>
-    mco === '' ? [] : [applyArgv(mco, ignition.path)],
-  run: async ({ host, config, signal }, { ignition }) => {
-    const argv = applyArgv(mcoImageOf(config), ignition.path);
+    mco === ''
+      ? [imageForArgv('RELEASE_IMAGE', operator, PULL_SECRET_PATH), applyArgv('IMAGE', ignition.path)]
+      : [applyArgv(mco, ignition.path)],
+  run: async (scope, { ignition }) => {
+    const { host, config, signal } = scope;
+    const { mco } = config.images;
     try {
-      await host.exec(argv, { signal, limit: longestRun });
+      const image = mco === '' ? await operatorImage(scope, ignition.releaseImage ?? '') : mco;
+      await host.exec(applyArgv(image, ignition.path), { signal, limit: longestRun });
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
       const { message, context, cause } = error;

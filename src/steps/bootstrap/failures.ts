@@ -9,8 +9,8 @@ export const bootstrapFailures = {
   },
   'bootstrap.no-mco-image': {
     kind: 'input',
-    title: 'The machine-config-operator image is not set',
-    hint: 'set images.mco (flag --mco-image) to the machine-config-operator image of the release',
+    title: 'The machine-config-operator image is not set, and the release does not name it',
+    hint: 'create bootstrap.ign again, or set images.mco (flag --mco-image) to the machine-config-operator image of the release',
   },
   'bootstrap.no-controller-image': {
     kind: 'input',

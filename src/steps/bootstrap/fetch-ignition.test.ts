@@ -56,6 +56,7 @@ const images = { mco: 'registry.example/mco@sha256:1' };
 describe('bootstrap/check', () => {
   it.each<[string, ConfigInput]>([
     ['a service and the image are known', { service, images }],
+    ['the image is that of the release', { service }],
     ['there is no service for a controller', { s3, images: { ...images, controller: '' } }],
   ])('is content when %s', async (_, config) => {
     const { events } = await runStep(checkBootstrapSettings, { config });
@@ -64,7 +65,6 @@ describe('bootstrap/check', () => {
 
   it.each<[string, ConfigInput, string]>([
     ['a source', { images }, 'bootstrap.no-source'],
-    ['the machine-config-operator', { service }, 'bootstrap.no-mco-image'],
     [
       'the controller',
       { service, images: { ...images, controller: '' } },
@@ -127,7 +127,13 @@ const withFile = (text: string, file: object): string => {
   ignition.storage.files.push(file);
   return JSON.stringify(ignition);
 };
-const bootstrap = withSecret('{"auths":{"registry.example":{"auth":"dTpw"}}}');
+const withoutRelease = withSecret('{"auths":{"registry.example":{"auth":"dTpw"}}}');
+const releaseImage = 'quay.example/release@sha256:1';
+const releaseScript = {
+  path: '/usr/local/bin/release-image.sh',
+  contents: { source: `data:,${encodeURIComponent(`RELEASE_IMAGE_DIGEST="${releaseImage}"\n`)}` },
+};
+const bootstrap = withFile(withoutRelease, releaseScript);
 const path = '/opt/install-dir/bootstrap.ign';
 const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
 const openshiftVersion = '4.20.1';
@@ -142,7 +148,7 @@ describe('bootstrap/fetch-ignition', () => {
     const host = fakeHost();
     const inventory = fakeInventory({ files: { 'bootstrap.ign': bootstrap } });
     const { value } = await runStep(fetchIgnition, { config, host, inventory });
-    expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion });
+    expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion, releaseImage });
     expect(host.textOf(path)).toBe(bootstrap);
     expect(host.files.get(path)?.mode).toBe(0o600);
   });
@@ -156,6 +162,12 @@ describe('bootstrap/fetch-ignition', () => {
       objects,
     });
     expect(host.textOf(path)).toBe(bootstrap);
+  });
+
+  it('needs no release image where the machine-config-operator is given', async () => {
+    const inventory = fakeInventory({ files: { 'bootstrap.ign': withoutRelease } });
+    const { value } = await runStep(fetchIgnition, { config: { ...config, images }, inventory });
+    expect(value).toMatchObject({ path, releaseImage: undefined });
   });
 
   it('waits for a service that does not have it for this host yet', async () => {
@@ -200,7 +212,7 @@ describe('bootstrap/fetch-ignition', () => {
       config: { ...config, ignition: { sha256: 'a'.repeat(64) } },
       inventory,
     });
-    expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion });
+    expect(value).toEqual({ path, sha256: sha256Of(bootstrap), openshiftVersion, releaseImage });
   });
 
   it('fetches again when the body was cut', async () => {
@@ -220,6 +232,7 @@ describe('bootstrap/fetch-ignition', () => {
     ['a page of HTML', '<!DOCTYPE html><html>log in</html>', 'ignition.html-page'],
     ['an error of the service', '{"code":"409","reason":"no"}', 'ignition.error-body'],
     ['spec 2', '{"ignition":{"version":"2.2.0"}}', 'ignition.spec-2'],
+    ['a config that names no release image', withoutRelease, 'bootstrap.no-mco-image'],
     ['a config without a pull secret', withSecret(), 'ignition.file-missing'],
     ['an empty pull secret', withSecret(''), 'bootstrap.bad-pull-secret'],
     ['a cut pull secret', withSecret('{"auths":{"re'), 'bootstrap.bad-pull-secret'],

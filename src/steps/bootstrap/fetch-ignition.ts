@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { needsOverride } from '../../cluster/etcd.ts';
+import { releaseImageIn, releaseScript } from '../../cluster/release-image.ts';
 import { installerVersion } from '../../cluster/install-config.ts';
 import { isActive } from '../../engine/condition.ts';
 import { fact } from '../../engine/fact.ts';
@@ -31,15 +32,6 @@ import {
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 
-/**
- * The image that applies bootstrap.ign.
- * @throws AgentError `bootstrap.no-mco-image`
- */
-export function mcoImageOf({ images }: Pick<Config, 'images'>): string {
-  if (images.mco !== '') return images.mco;
-  throw bootstrapFailure('bootstrap.no-mco-image', 'images.mco is not set');
-}
-
 function requireControllerImage({ images, service }: Config): void {
   if (images.controller !== '' || service.url.isEmpty) return;
   throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
@@ -66,7 +58,6 @@ function requireVersionToBuild(config: Config): void {
 const bootstrapRequirements = [
   requireVersionToBuild,
   chooseBootstrapSource,
-  mcoImageOf,
   requireControllerImage,
   requireEtcdPutBack,
 ];
@@ -136,13 +127,17 @@ function fromService({ service }: Config): BootstrapSource | undefined {
   };
 }
 
-/** bootstrap.ign on this host, and the version of the cluster: the one that was given, or that of bootstrap.ign. */
+/**
+ * bootstrap.ign on this host; the version of the cluster: the one that was given, or that of bootstrap.ign; and the
+ * release image that bootstrap.ign names.
+ */
 export const BootstrapIgnition = fact(
   'ignition.bootstrap',
   z.strictObject({
     path: z.string(),
     sha256: z.string(),
     openshiftVersion: z.string().optional(),
+    releaseImage: z.string().optional(),
   }),
 );
 
@@ -180,6 +175,25 @@ function versionOf(config: Config, ignition: ParsedConfig['config']): string | u
 }
 
 /**
+ * The release image that bootstrap.ign names; undefined where it names none and nothing needs it.
+ * @throws AgentError `bootstrap.no-mco-image`
+ */
+function releaseImageOf(config: Config, ignition: ParsedConfig['config']): string | undefined {
+  const hasScript = ignition.storage?.files?.some(({ path }) => path === releaseScript) === true;
+  const script = hasScript ? readFileContent(ignition, releaseScript) : [];
+  const image = releaseImageIn(Buffer.from(script).toString('utf8'));
+  if (image !== undefined || config.images.mco !== '') return image;
+  const what = `images.mco is not set, and ${releaseScript} in ${fileName} names no release image`;
+  throw bootstrapFailure('bootstrap.no-mco-image', what);
+}
+
+/** What is read of bootstrap.ign. */
+interface BootstrapReading extends ValidIgnition {
+  readonly openshiftVersion: string | undefined;
+  readonly releaseImage: string | undefined;
+}
+
+/**
  * Fetches bootstrap.ign, and checks it for what an install needs of it.
  * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and what its source fails with
  */
@@ -188,14 +202,13 @@ export async function readBootstrapIgnition({
   signal,
   hide,
   ...ports
-}: ReceiveScope<keyof BootstrapPorts>): Promise<
-  ValidIgnition & { readonly openshiftVersion: string | undefined }
-> {
+}: ReceiveScope<keyof BootstrapPorts>): Promise<BootstrapReading> {
   const download = await chooseBootstrapSource(config).open(ports, signal);
   // ignition.sha256 is that of this host's config, not of bootstrap.ign.
   const valid = await receiveValid(download, { sha256: '', hide });
   requirePullSecret(readFileContent(valid.config, PULL_SECRET_PATH));
-  return { ...valid, openshiftVersion: versionOf(config, valid.config) };
+  const openshiftVersion = versionOf(config, valid.config);
+  return { ...valid, openshiftVersion, releaseImage: releaseImageOf(config, valid.config) };
 }
 
 /** Fetches bootstrap.ign, and validates it before it is written. */
@@ -212,6 +225,7 @@ export const fetchIgnition = step({
     [
       `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,
       ...(givenVersion(config) === undefined ? ['it must name the release'] : []),
+      ...(config.images.mco === '' ? ['it must name the release image'] : []),
     ].join('; '),
   run: async (scope) => {
     const { host, signal, note } = scope;
@@ -220,11 +234,12 @@ export const fetchIgnition = step({
       refuseWrongTime(valid.config, scope.clock.now());
       return valid;
     };
-    const { bytes, sha256, openshiftVersion, warnings } = await untilReady(scope, fileName, read);
+    const { bytes, warnings, ...valid } = await untilReady(scope, fileName, read);
     for (const { message, path, rule } of warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });
     }
     await host.writeFile(bootstrapIgnitionPath, bytes, { signal, mode: 0o600 });
-    return { path: bootstrapIgnitionPath, sha256, openshiftVersion };
+    const { sha256, openshiftVersion, releaseImage } = valid;
+    return { path: bootstrapIgnitionPath, sha256, openshiftVersion, releaseImage };
   },
 });

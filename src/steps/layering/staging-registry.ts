@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { imageForArgv, releaseImageIn, releaseScript } from '../../cluster/release-image.ts';
 import { all } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
@@ -20,12 +21,9 @@ import {
   stagingPlaces,
   startAgainArgv,
   tracesIn,
-  imageForArgv,
   registryOfRelease,
   type RegistryRun,
   registrySettings,
-  releaseImageIn,
-  releaseScript,
   runRegistryArgv,
   secretsFolder,
   stagingAddress,
