@@ -18,7 +18,7 @@ const media = (words: readonly string[] = [], config = host()): Promise<number> 
 
 const keyfiles = (): string => {
   mkdirSync(at('net'));
-  file('net/eth0.nmconnection', '[connection]\nid=eth0\n');
+  file('net/eth0.nmconnection', 'id=eth0\n');
   return at('net');
 };
 

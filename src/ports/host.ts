@@ -7,6 +7,8 @@ export interface ExecOptions {
   readonly limit: Millis;
   /** Called for each line of output while the command runs; `\r` and `\n` both end a line. */
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void;
+  /** What the command reads on its standard input; nothing unless given. */
+  readonly input?: string | AsyncIterable<Uint8Array>;
   /** Exit codes that are an answer and not a failure; `[0]` by default. */
   readonly accept?: readonly number[];
   /** Variables for the command on top of the clean environment and the proxies. */

@@ -70,6 +70,15 @@ const nmstatectl: Program = async ({ files }, call) => {
   return print(call, `${stringify({ NetworkManager: keyfiles })}\n`);
 };
 
+/** `nmcli --offline connection modify`: of what NetworkManager 1.52 refuses, a VLAN of nothing; the rest is written as it came. */
+const nmcli: Program = async (_machine, call) => {
+  let text = '';
+  for await (const bytes of call.stdin) text += Buffer.from(bytes).toString('utf8');
+  return /^type=vlan$/m.test(text) && !/^parent=/m.test(text)
+    ? fail(call, 'Error: Error writing connection: vlan.parent: property is not specified')
+    : print(call, text);
+};
+
 /** Where systemd keeps a shutdown that was ordered for later. */
 const SCHEDULED = '/run/systemd/shutdown/scheduled';
 
@@ -157,6 +166,7 @@ const ps: Program = (_machine, call) => {
 
 /** Programs of the running system. */
 export const systemPrograms: Programs = {
+  nmcli,
   nmstatectl,
   shutdown,
   uname,

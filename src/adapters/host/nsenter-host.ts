@@ -16,7 +16,6 @@ import {
 import { takeLock } from './host-lock.ts';
 import {
   type CommandEvent,
-  type CommandInput,
   type HostAccess,
   ownProgram,
   type RawResult,
@@ -129,10 +128,7 @@ function watchedHost(access: HostAccess, files: SeenFiles, every: Millis): Watch
 }
 
 /** Runs a command on the host, with input where it takes some; its output is not trimmed. */
-export type RunOnHost = (
-  argv: readonly string[],
-  options: ExecOptions & { readonly input?: CommandInput },
-) => Promise<RawResult>;
+export type RunOnHost = (argv: readonly string[], options: ExecOptions) => Promise<RawResult>;
 
 /** Small files; a stuck mount must not hold a step longer. */
 const limit = seconds(60);

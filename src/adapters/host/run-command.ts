@@ -29,9 +29,6 @@ export interface HostAccess {
   readonly onCommand: ((event: CommandEvent) => void) | undefined;
 }
 
-/** Bytes for the standard input of a command. */
-export type CommandInput = AsyncIterable<Uint8Array>;
-
 /**
  * Runs one command on the host to its end. Its output is not trimmed; of much output the end alone is kept.
  * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
@@ -39,7 +36,7 @@ export type CommandInput = AsyncIterable<Uint8Array>;
  */
 export async function runHostCommand(
   access: HostAccess,
-  { argv, input, ...options }: ExecOptions & CommandToRun,
+  { argv, input, ...options }: ExecOptions & { readonly argv: readonly string[] },
 ): Promise<RawResult> {
   const { signal, secrets } = options;
   // A controller runs no command, and its library takes four megabytes.
@@ -79,12 +76,6 @@ export const trimmed = ({ exitCode, stdout, stderr, duration }: CommandResult): 
   duration,
 });
 
-/** What is run, beside how. */
-export interface CommandToRun {
-  readonly argv: readonly string[];
-  readonly input?: CommandInput;
-}
-
 /** An end, and what we ended it for, if it was us. */
 type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined };
 
@@ -119,13 +110,14 @@ async function untilEnd(
 /** Gives the input; resolves with what the source threw, after ending the command for it. */
 async function feed(
   running: RunningProcess,
-  input: CommandInput | undefined,
+  input: ExecOptions['input'],
 ): Promise<{ readonly thrown: unknown } | undefined> {
   if (input === undefined || running.stdin === undefined) return undefined;
   let failure: { readonly thrown: unknown } | undefined;
   const source = async function* watched(): AsyncGenerator<Uint8Array> {
     try {
-      yield* input;
+      if (typeof input === 'string') yield Buffer.from(input);
+      else yield* input;
     } catch (thrown) {
       failure = { thrown };
       throw thrown;

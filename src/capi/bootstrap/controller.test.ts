@@ -305,7 +305,7 @@ describe('the bootstrap provider', () => {
     putCluster(kube);
     putSecret(kube, 'network', {
       'w0_a.nmconnection': keyfile('a'),
-      'b.nmconnection': keyfile('a'),
+      'b.nmconnection': 'id=b\n',
     });
     putHost(kube, 'w0', { spec: { networkSecretRef: { name: 'network' } } });
     await provider(kube);

@@ -2,11 +2,18 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../config/schema.ts';
 import { coreOsDisk, keptPartition, targetOf } from '../../../test/support/disk-samples.ts';
-import { any, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import {
+  type Answering,
+  any,
+  fakeHost,
+  type FakeHost,
+  rest,
+} from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { checkInputs, chooseImage } from './choose.ts';
+import { nmcliArgv } from './network.ts';
 
 const disk = {
   path: '/dev/sda',
@@ -58,6 +65,8 @@ function hostWithFile(content: Uint8Array = image): FakeHost {
     .prints('x86_64\n');
 }
 
+const eth0 = '[connection]\nid=eth0\ntype=ethernet\n';
+
 const chosen = async (input: ConfigInput['image'], more: object = {}) =>
   (await runStep(chooseImage, { config: { image: input }, facts, host: fakeHost(), ...more }))
     .value;
@@ -76,12 +85,14 @@ describe('image/choose', () => {
     ['are none', '', 'network.bad-keyfile'],
     ['are not all keyfiles', '600 eth0.nmconnection\n600 README\n', 'network.bad-keyfile'],
   ])('looks at keyfiles while the disk is as it was: they %s', async (_, printed, code) => {
-    const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
+    const keyfile = eth0;
     const host = hostWithFile()
       .withFile('/etc/network', '')
       .withFile('/etc/network/eth0.nmconnection', keyfile)
       .on(['find', '-L', '/etc/network', rest])
-      .prints(printed);
+      .prints(printed)
+      .on(nmcliArgv)
+      .prints(keyfile);
     const config: ConfigInput = {
       image: { file: path, writerArgs: ['--copy-network', '--network-dir', '/etc/network'] },
       network: { keyfiles: '/etc/network' },
@@ -91,10 +102,38 @@ describe('image/choose', () => {
     else expect(failure).toMatchObject({ code });
   });
 
+  it.each<readonly [string, (answer: Answering) => FakeHost, string]>([
+    [
+      'warns of',
+      (nmcli) => nmcli.prints(eth0, 'the MTU is odd\n'),
+      'warn: eth0.nmconnection: the MTU is odd',
+    ],
+    [
+      'cannot say, for it is not there',
+      (nmcli) => nmcli.isMissing(),
+      'warn: only the form of the keyfiles is checked: nmcli is not on the host',
+    ],
+  ])('notes what nmcli %s', async (_, answer, note) => {
+    const host = hostWithFile()
+      .withFile('/etc/network/eth0.nmconnection', eth0)
+      .on(['find', '-L', '/etc/network', rest])
+      .prints('600 eth0.nmconnection\n');
+    const config: ConfigInput = { image: { file: path }, network: { keyfiles: '/etc/network' } };
+    const { notes } = await runStep(chooseImage, {
+      config,
+      facts,
+      host: answer(host.on(nmcliArgv)),
+    });
+    expect(notes).toContain(note);
+    expect(host.calls.find(({ argv }) => argv === nmcliArgv)?.input).toBe(eth0);
+  });
+
   it('looks at keyfiles once more right before the first loss', async () => {
     const host = fakeHost()
       .on(['find', '-L', '/etc/network', rest])
-      .prints('644 eth0.nmconnection\n');
+      .prints('644 eth0.nmconnection\n')
+      .on(nmcliArgv)
+      .prints(eth0);
     const { failure } = await tryStep(checkInputs, {
       ...{ config: { network: { keyfiles: '/etc/network' } }, host },
       facts: {
@@ -109,13 +148,14 @@ describe('image/choose', () => {
     image: { file: path, writerArgs: ['--copy-network', '--network-dir=/opt/install-dir/network'] },
     network: { nmstate: '/opt/host.yaml' },
   };
+  const nmcliTakes = (host: FakeHost): FakeHost => host.on(nmcliArgv).prints(eth0);
   const gc = ['nmstatectl', 'gc', '/opt/host.yaml'];
   const printed = (text: string): string =>
     `---\nNetworkManager:\n- - eth0.nmconnection\n  - |\n${text.replaceAll(/^(?=.)/gm, '    ')}`;
-  const keyfile = '[connection]\nid=eth0\ntype=ethernet\n';
+  const keyfile = eth0;
 
   it.each<readonly [string, (host: FakeHost) => FakeHost, string | undefined]>([
-    ['is right', (host) => host.on(gc).prints(printed(keyfile)), undefined],
+    ['is right', (host) => nmcliTakes(host.on(gc).prints(printed(keyfile))), undefined],
     ['lacks its program', (host) => host.on(gc).isMissing(), 'network.no-nmstatectl'],
     [
       'is wrong',
@@ -130,7 +170,12 @@ describe('image/choose', () => {
     ['makes something else', (host) => host.on(gc).prints('usage'), 'network.bad-nmstate'],
     [
       'makes keyfiles that are none',
-      (host) => host.on(gc).prints(printed('[connection]\nid=eth0\n')),
+      (host) => host.on(gc).prints(printed('id=eth0\n')),
+      'network.bad-nmstate',
+    ],
+    [
+      'makes keyfiles that NetworkManager refuses',
+      (host) => host.on(gc).prints(printed(keyfile)).on(nmcliArgv).fails(1, 'Error: no'),
       'network.bad-nmstate',
     ],
   ])('looks at nmstate while the disk is as it was: it %s', async (_, prepare, code) => {
@@ -142,7 +187,7 @@ describe('image/choose', () => {
   });
 
   it('passes on what nmstatectl warns of', async () => {
-    const host = hostWithFile()
+    const host = nmcliTakes(hostWithFile())
       .on(gc)
       .prints(
         printed(keyfile),
@@ -170,6 +215,8 @@ describe('image/choose', () => {
   it('writes the keyfiles of nmstate right before the first loss, and no others', async () => {
     const folder = '/opt/install-dir/network';
     const host = fakeHost()
+      .on(nmcliArgv)
+      .prints(keyfile)
       .withFile(`${folder}/old.nmconnection`, '')
       .on(gc)
       .prints(printed(keyfile))

@@ -30,6 +30,7 @@ import {
   checkKeyfiles,
   keyfilesArgv,
   makeFolderArgv,
+  nmcliArgv,
   nmstateArgv,
   readNmstate,
   writeNmstate,
@@ -98,8 +99,8 @@ export const checkInputs = step({
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(20),
   preview: ({ image: { existingRoot }, network: { keyfiles, nmstate } }) => [
-    ...(keyfiles === '' ? [] : [keyfilesArgv(keyfiles)]),
-    ...(nmstate === '' ? [] : [nmstateArgv(nmstate), makeFolderArgv]),
+    ...(keyfiles === '' ? [] : [keyfilesArgv(keyfiles), nmcliArgv]),
+    ...(nmstate === '' ? [] : [nmstateArgv(nmstate), nmcliArgv, makeFolderArgv]),
     ...(existingRoot === '' ? [] : [inspectArgv(existingRoot, authFile)]),
   ],
   run: async (scope, { disk, ignition: { path, origin } }) => {

@@ -20,7 +20,7 @@ export const imageFailures = {
   'network.bad-keyfile': {
     kind: 'input',
     title: 'NetworkManager of the installed host would not read its keyfiles',
-    hint: 'correct the files in network.keyfiles: names in .nmconnection, mode 0600, and sections as in nm-settings-keyfile(5); `nmcli --offline connection modify connection.autoconnect yes < FILE` reads one as NetworkManager does',
+    hint: 'correct the files in network.keyfiles: names in .nmconnection, mode 0600, and sections as in nm-settings-keyfile(5); `nmcli --offline connection modify connection.autoconnect yes < FILE` prints what NetworkManager takes of one',
   },
   'network.no-nmstatectl': {
     kind: 'host',

@@ -1,4 +1,10 @@
-import { keyfileProblems, nmstateFolder, nmstateKeyfiles } from '../../lib/keyfiles.ts';
+import {
+  droppedKeys,
+  keyfileProblems,
+  type NamedText,
+  nmstateFolder,
+  nmstateKeyfiles,
+} from '../../lib/keyfiles.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { Secret } from '../../model/secret.ts';
@@ -12,10 +18,19 @@ export const keyfilesArgv = (folder: string): readonly string[] => [
 ];
 
 /**
+ * Writes a connection as NetworkManager reads it of its standard input; its daemon and the network are left alone
+ * (nmcli(1), `--offline`).
+ */
+export const nmcliArgv = [
+  ...['nmcli', '--offline', 'connection', 'modify', 'connection.autoconnect', 'yes'],
+] as const;
+
+/**
  * Checks the keyfiles of the installed host, which would be out of reach without them.
  * @throws AgentError `network.bad-keyfile`
  */
-export async function checkKeyfiles({ host, config, signal }: StepScope<'host'>): Promise<void> {
+export async function checkKeyfiles(scope: NetworkScope): Promise<void> {
+  const { host, config, signal } = scope;
   const folder = config.network.keyfiles;
   if (folder === '') return;
   const options = { signal, limit: seconds(30), accept: [0, 1] };
@@ -29,10 +44,44 @@ export async function checkKeyfiles({ host, config, signal }: StepScope<'host'>)
     // NetworkManager takes no file that others than root may read; the mode is copied.
     if (!/^[0-7]?00$/.test(mode)) open.push(`${name}: its mode is ${mode}, not 600`);
   }
-  const problems = [...open, ...keyfileProblems(files)];
+  const problems = [...open, ...(await problemsOf(scope, [...files]))];
   if (problems.length === 0) return;
   const context = { folder, problems: problems.length };
   throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, { context });
+}
+
+/** What is wrong with the form of keyfiles; where nothing is, what the host's own NetworkManager does not take of them. */
+async function problemsOf(
+  scope: NetworkScope,
+  files: readonly NamedText[],
+): Promise<readonly string[]> {
+  const problems = keyfileProblems(files);
+  if (problems.length > 0) return problems;
+  try {
+    const refused: string[] = [];
+    for (const file of files) refused.push(...(await refusedBy(scope, file)));
+    return refused;
+  } catch (error) {
+    if (!(error instanceof AgentError) || error.code !== 'command.not-found') throw error;
+    scope.note('warn', `only the form of the keyfiles is checked: ${error.message}`, {});
+    return [];
+  }
+}
+
+async function refusedBy(
+  { host, signal, note }: NetworkScope,
+  [name, input]: NamedText,
+): Promise<readonly string[]> {
+  const options = { signal, limit: seconds(30), accept: [0, 1, 2], input };
+  const { exitCode, stdout, stderr } = await host.exec(nmcliArgv, options);
+  const lines = stderr.split('\n').filter((line) => line !== '');
+  if (exitCode !== 0)
+    return [`${name}: ${lines.join(' ').replace(/^Error: (?:Error writing connection: )?/, '')}`];
+  for (const line of lines) note('warn', `${name}: ${line}`, {});
+  const dropped = droppedKeys(input, stdout);
+  return dropped.length === 0
+    ? []
+    : [`${name}: NetworkManager takes ${dropped.join(', ')} in part or not at all`];
 }
 
 /** Prints the keyfiles that make the network of a file; it looks at no network (nmstatectl(8)). */
@@ -68,7 +117,7 @@ export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<stri
   for (const [, text = ''] of said.stderr.matchAll(warning)) note('warn', `${path}: ${text}`);
   const files = nmstateKeyfiles(said.stdout);
   if (files === undefined) throw failed('network.bad-nmstate', 'nmstatectl printed no keyfiles');
-  const problems = keyfileProblems(files);
+  const problems = await problemsOf(scope, files);
   if (problems.length > 0) throw failed('network.bad-nmstate', problems.join('; '));
   return new Map(files);
 }
