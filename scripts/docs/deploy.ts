@@ -2,10 +2,7 @@ import { checkConfig } from '../../src/config/load.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 import { renderYaml } from '../../src/steps/bootstrap/render-yaml.ts';
 import { nodeAgentManifests } from '../../src/controllers/node/manifests.ts';
-import {
-  buildAccountManifests,
-  nodeControllerManifests,
-} from '../../src/controllers/pools/manifests.ts';
+import { nodeControllerManifests } from '../../src/controllers/pools/manifests.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
 /** Names of the files, by those that a bootstrap host writes. */
@@ -51,7 +48,6 @@ export function deployFiles(): Readonly<Record<string, string>> {
   });
   const layering = [
     ...named('controller', nodeControllerManifests('bootwright')),
-    ...named('build', buildAccountManifests()),
     ...named('agent', nodeAgentManifests('bootwright')),
   ];
   return {

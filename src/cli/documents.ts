@@ -108,7 +108,7 @@ const pool = z.object({
   runner: z.object({ by: text, why: z.string() }),
   origin: z
     .object({
-      ...{ build: text, rendered: text, builtAt: text, reusedFrom: text, rolledBackFrom: text },
+      ...{ build: text, rendered: text, builtAt: text, reusedFrom: text },
       isOfInstallation: z.boolean(),
       generation: z.number(),
     })

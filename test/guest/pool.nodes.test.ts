@@ -67,8 +67,8 @@ describe('three machines whose pool gets another image', () => {
     expect(rollOut.fellBack.actions.join()).toContain(`correct what degrades ${back}`);
   });
 
-  it('are content with the image before once its successor is set aside, without a reboot', () => {
-    expect(rollOut.setAside).toMatchObject({
+  it('are content with the image before once their pool has it again, without a reboot', () => {
+    expect(rollOut.takenBack).toMatchObject({
       state: 'Done',
       currentImage: rollOut.images.before,
       isCordoned: false,

@@ -1,5 +1,5 @@
-// The day after an installation whose Machine Config Operator is gone: deploy/layering is applied as it stands, a person changes the
-// image of each pool, and all of it has to reach every node, whatever dies meanwhile.
+// The day after an installation whose Machine Config Operator is gone: deploy/layering is applied as it stands, a person gives
+// each pool another image, and all of it has to reach every node, whatever dies meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conditionIn } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite } from '../../layering/plan.ts';
@@ -16,8 +16,7 @@ import { layerStatus, unexplained } from './layer-status.ts';
 import { dayViolations, type EndedDay } from './oracle.ts';
 import {
   applyDeployment,
-  configureWorkers,
-  orderImages,
+  changePool,
   putWorkload,
   scaleWorkload,
   wantedPods,
@@ -44,15 +43,13 @@ export interface DayPlan {
 
 /** What of a controller manager is needed: it makes and removes pods, counts budgets, and collects garbage. */
 const controllers = [
-  ...['daemonset', 'deployment', 'replicaset', 'job', 'disruption', 'garbage-collector'],
+  ...['daemonset', 'deployment', 'replicaset', 'disruption', 'garbage-collector'],
 ].map((name) => `${name}-controller`);
 
 /** Our programs, by the names of their pods' app. */
 const apps = { controller: 'bootwright-node-controller', agent: 'bootwright-node-agent' } as const;
-const buildApp = 'bootwright-build';
 
 const POLL_INTERVAL_MILLIS = 100;
-const RESTS_WITHIN_MILLIS = 20_000;
 /** So long a pod of the operator works on, and then its program without a pod. */
 const OPERATOR_ENDS_MILLIS = 2000;
 
@@ -77,11 +74,9 @@ export async function runDayAfter(
     if (await isAtWork(work, record, 'runs this pool')) violations.push('a pool was taken over');
   };
   const before = new Map([...layered.systems].map(([host, { image }]) => [host, image]));
-  let mayBuild = false;
   const kubelets = runKubelets(work, {
     isOn: (host) => hosts.isOn(host),
     ending: (pod) => (isOperators(pod) ? besideOperator() : Promise.resolve()),
-    hasRoom: ({ metadata: { labels } }) => mayBuild || labels?.['app'] !== buildApp,
   });
   const faults = armFaults(plan.faults, { kill: kubelets.kill, network: layered.network });
   const hosts = runHosts(work, layered, faults.losesPower);
@@ -119,12 +114,11 @@ export async function runDayAfter(
     if (record.moments.some(({ nodes }) => nodes.some(isAway))) {
       violations.push('nodes were changed before anything had changed');
     }
-    await configureWorkers(work);
-    await orderImages(work, 'strce');
-    await until('a job builds for each pool', () => buildsBegun(work));
-    // The person sees the slip before a pod of it has found a node.
-    await orderImages(work, 'strace');
-    mayBuild = true;
+    const [host = ''] = record
+      .nodes()
+      .flatMap(({ name, pool }) => (pool === 'master' ? [name] : []));
+    stage.waiting = 'images are built';
+    for (const pool of builtPools) await changePool(work, layered, { pool, host });
     const isDraining = (node: SeenNode): boolean =>
       node.pool === 'worker' && node.isCordoned && node.request.startsWith('drain-');
     await until('a worker is drained', () => record.nodes().some(isDraining));
@@ -137,11 +131,6 @@ export async function runDayAfter(
     await scaleWorkload(work);
     await until('every node has what changed', () =>
       record.nodes().every((node) => !isAway(node) && isChanged(node, before) && isIdle(node)),
-    );
-    const limit = Date.now() + RESTS_WITHIN_MILLIS;
-    await until(
-      'what is no longer needed is gone',
-      async () => Date.now() > limit || dayViolations(await gather()).length === 0,
     );
   };
 
@@ -191,12 +180,5 @@ async function isAtWork(
     ours.filter((pod) => conditionIn(pod, 'Ready') === 'True').length > members.length &&
     owners.length >= builtPools.length &&
     record.ready.at(-1) === wantedPods
-  );
-}
-
-async function buildsBegun({ kube }: ClusterWork): Promise<boolean> {
-  const jobs = await kube.client.list({ kind: kinds.Job, namespace: operatorNamespace });
-  return builtPools.every((pool) =>
-    jobs.some(({ metadata: { name } }) => name.startsWith(`build-${pool}-`)),
   );
 }

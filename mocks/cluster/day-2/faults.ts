@@ -6,17 +6,10 @@ import type { SeenNode } from './record.ts';
 
 /**
  * What befalls the roll-out to a host: `controller-killed` while the host is drained; `agent-killed` between the staging of its
- * image and its reboot; `build-killed` while the image of its pool is built; `power-loss` on its way down, before what is staged was
- * written; `registry-dies` at its first pull.
+ * image and its reboot; `power-loss` on its way down, before what is staged was written; `registry-dies` at its first pull.
  */
 export const DayFault = z.strictObject({
-  kind: z.enum([
-    'controller-killed',
-    'agent-killed',
-    'build-killed',
-    'power-loss',
-    'registry-dies',
-  ]),
+  kind: z.enum(['controller-killed', 'agent-killed', 'power-loss', 'registry-dies']),
   host: z.string(),
   /** How long a registry is away. */
   seconds: z.number().positive().default(3),
@@ -44,7 +37,6 @@ export const killings: Partial<Record<DayFault['kind'], Killing>> = {
     isMeant: (pod, { name }) =>
       isOf(pod, 'bootwright-node-agent-') && textIn(pod, 'spec', 'nodeName') === name,
   },
-  'build-killed': { isDue: () => true, isMeant: (pod, { pool }) => isOf(pod, `build-${pool}-`) },
 };
 
 /** What faults strike at. */

@@ -1,7 +1,6 @@
 // Gathers what is checked of the day after: from the hosts, the API server and the registries.
 import { readFile } from 'node:fs/promises';
 import type { Machine } from '../../host/machine.ts';
-import { textIn } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite, machineOf, repositoryOf } from '../../layering/plan.ts';
 import { recordedOn } from '../layering/node.ts';
 import { operatorNamespace } from '../layering/controllers.ts';
@@ -30,11 +29,9 @@ export async function gatherDay(
   layered: LayeredSite,
   known: Known,
 ): Promise<EndedDay> {
-  const { pools, osConfigs, builds, jobs } = await readObjects(work);
+  const { pools, osConfigs } = await readObjects(work);
   const { record } = known;
   const nodes = record.nodes();
-  const isOf = (pool: string) => (build: object) =>
-    textIn(build, 'spec', 'machineOSConfig', 'name') === pool;
   return {
     pools: builtPools.map((pool) => ({
       pool,
@@ -45,12 +42,10 @@ export async function gatherDay(
         : { kernelArgument: undefined, file: undefined }),
       osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
       machineConfigPool: pools.find(({ metadata: { name } }) => name === pool),
-      builds: builds.filter(isOf(pool)),
     })),
     hosts: await Promise.all(nodes.map(({ name }) => hostNow(work, layered, { ...known, name }))),
     ...{ nodes, moments: record.moments, wanted: wantedPods },
     ready: record.ready.slice(record.ready.indexOf(wantedPods)),
-    jobs: jobs.map(({ metadata: { name } }) => name),
     refused: await refusedRequests(work),
   };
 }

@@ -6,9 +6,9 @@ import type { KubeObject } from '../../../src/ports/kube.ts';
 import { partAt, textIn } from '../../layering/objects.ts';
 import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
-import { backOffStatus, endedStatus, runningStatus } from '../pods.ts';
-import { type ClusterWork, podRef, reportPod, type RunningJob, secretData } from '../site.ts';
-import { containerOf, isOurs, isOver, schedule, secretsOf } from './scheduler.ts';
+import { backOffStatus, runningStatus } from '../pods.ts';
+import { type ClusterWork, podRef, reportPod, type RunningJob } from '../site.ts';
+import { containerOf, isOurs, isOver, schedule } from './scheduler.ts';
 
 /** The pods of a cluster, as its kubelets run them. */
 export interface Kubelets {
@@ -22,14 +22,9 @@ export interface Kubelets {
 interface PodSite {
   /** Whether the host of a node is switched on. */
   readonly isOn: (node: string) => boolean;
-  /** Whether a scheduler finds room for a pod. */
-  readonly hasRoom: (pod: KubeObject) => boolean;
   /** What a pod does before it ends that is to leave its node. */
   readonly ending: (pod: KubeObject) => Promise<void>;
 }
-
-/** Where a container leaves its last word. */
-const terminationLog = '/dev/termination-log';
 
 const POLL_INTERVAL_MILLIS = 100;
 /** A kubelet waits 10 s after the first crash; so much is left in the lab. */
@@ -49,13 +44,11 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
   const { client } = work.kube;
   const placed = new Map<string, Placed>();
   const restarts = new Map<string, number>();
-  // A list that was on its way may show one as running that has ended for good since.
-  const ended = new Set<string>();
   const changes = followChanges(work, [{ kind: kinds.Pod }, { kind: kinds.Node }]);
 
   const start = (pod: KubeObject, node: string): void => {
     const { uid = '' } = pod.metadata;
-    if (placed.has(uid) || ended.has(uid)) return;
+    if (placed.has(uid)) return;
     const leaving = new AbortController();
     const leave = (): void => leaving.abort(new Error('the pod leaves its node'));
     const moveOut = work.tenants.moveIn(node, leave);
@@ -63,9 +56,6 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
     const count = restarts.get(uid) ?? 0;
     restarts.set(uid, count + 1);
     own.ended = runPod(work, own, { pod, count, signal: AbortSignal.any([signal, leaving.signal]) })
-      .then((hasEnded) => {
-        if (hasEnded) ended.add(uid);
-      })
       .catch((error: unknown) => {
         if (!signal.aborted && !leaving.signal.aborted) work.complain(`${uid}: ${String(error)}`);
       })
@@ -95,9 +85,7 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
       client.list({ kind: kinds.Node }),
     ]);
     const isWaiting = (pod: KubeObject): boolean =>
-      textIn(pod, 'spec', 'nodeName') === '' &&
-      pod.metadata.deletionTimestamp === undefined &&
-      site.hasRoom(pod);
+      textIn(pod, 'spec', 'nodeName') === '' && pod.metadata.deletionTimestamp === undefined;
     await schedule(work, pods.filter(isWaiting), { pods, nodes });
     for (const pod of pods) {
       const node = textIn(pod, 'spec', 'nodeName');
@@ -133,37 +121,27 @@ interface PodRun {
   readonly signal: AbortSignal;
 }
 
-/** Runs the container of a pod, again after each end unless it is of a job; whether it has ended for good. */
+/** Runs the container of a pod, again after each end, until it has to leave. */
 async function runPod(
   work: ClusterWork,
   own: Placed,
   { pod, count, signal }: PodRun,
-): Promise<boolean> {
+): Promise<void> {
   const setStatus = (status: object): Promise<void> => reportPod(work, pod, status);
-  const isOnce = textIn(pod, 'spec', 'restartPolicy') === 'Never';
   for (let restarts = count; !isOff(signal); restarts += 1) {
     const program = isOurs(pod) ? await startProgram(work, pod, signal) : undefined;
     own.program = program;
     await setStatus(runningStatus(pod, new Date(), restarts));
-    const exitCode = await (program?.ended ?? untilAborted(signal));
+    await (program?.ended ?? untilAborted(signal));
     if (isOff(signal)) break;
-    if (isOnce && program !== undefined) {
-      const message = exitCode === 0 ? program.textOf(terminationLog) : lastWords(program);
-      await setStatus(endedStatus(pod, new Date(), { exitCode, message }));
-      return true;
-    }
     await setStatus(backOffStatus(pod, new Date(), restarts + 1));
     await sleep(BACKOFF_MILLIS, undefined, { signal }).catch(() => undefined);
   }
   if (!isOff(work.signal)) await setStatus(backOffStatus(pod, new Date(), count));
-  return false;
 }
 
 /** Asked again after each wait, which a check of types does not see. */
 const isOff = (signal: AbortSignal): boolean => signal.aborted;
-
-/** So much of a log a kubelet takes for the message of a container that failed. */
-const lastWords = ({ log }: RunningJob): string => log().slice(-2048);
 
 const untilAborted = (signal: AbortSignal): Promise<number> =>
   new Promise((resolve) => {
@@ -171,7 +149,7 @@ const untilAborted = (signal: AbortSignal): Promise<number> =>
     else signal.addEventListener('abort', () => resolve(0), { once: true });
   });
 
-/** Starts the program of a pod with what its spec gives it: arguments, the name of its node, Secrets, its account's token. */
+/** Starts the program of a pod with what its spec gives it: arguments, the name of its node, its account's token. */
 async function startProgram(
   work: ClusterWork,
   pod: KubeObject,
@@ -180,23 +158,13 @@ async function startProgram(
   const { name, namespace = '', uid: podId = '' } = pod.metadata;
   const { kubeconfigFor } = work.kube;
   const node = textIn(pod, 'spec', 'nodeName');
-  const files: Record<string, string | Uint8Array> = { [terminationLog]: '' };
-  for (const [path, secret] of secretsOf(pod)) {
-    for (const [key, value] of Object.entries(await secretData(work, { namespace, name: secret })))
-      files[`${path}/${key}`] = value;
-  }
   const serviceAccount = textIn(pod, 'spec', 'serviceAccountName');
-  const hasToken = partAt(pod, 'spec', 'automountServiceAccountToken') !== false;
   const run = await work.startJob({
-    ...{ name, podId, files, signal },
+    ...{ name, podId, signal },
     args: partAt(containerOf(pod), 'args') as readonly string[],
-    ...(hasToken
-      ? {
-          kubeconfig: await kubeconfigFor({
-            user: { namespace, serviceAccount, pod: { name, uid: podId } },
-          }),
-        }
-      : {}),
+    kubeconfig: await kubeconfigFor({
+      user: { namespace, serviceAccount, pod: { name, uid: podId } },
+    }),
     hostPid: partAt(pod, 'spec', 'hostPID') === true ? node : undefined,
     env: partAt(containerOf(pod), 'env') === undefined ? {} : { NODE_NAME: node },
   });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../../layering/objects.ts';
 import { dayViolations, type EndedDay, type EndedHost, type EndedPool } from './oracle.ts';
 import type { SeenNode } from './record.ts';
 
@@ -18,26 +17,20 @@ const host = (name: string, change: Partial<EndedHost> = {}): EndedHost => ({
   ...{ commandLine: 'rw audit=1', file: 'text' },
   ...change,
 });
-const build = (name: string, image: string) => ({
-  metadata: { name },
-  status: { digestedImagePushSpec: image },
-});
 const pool: EndedPool = {
   ...{ pool: 'worker', final, before, kernelArgument: 'audit=1', file: 'text' },
   osConfig: {
-    metadata: { name: 'worker', annotations: { [keyOf('current-machine-os-build')]: 'two' } },
+    metadata: { name: 'worker' },
     status: { currentImagePullSpec: final },
   },
   machineConfigPool: {
     metadata: { name: 'worker' },
     spec: { configuration: { name: 'rendered-worker-2' } },
-    status: { conditions: [{ type: 'Updated', status: 'True' }] },
   },
-  builds: [build('one', before), build('two', final)],
 };
 const day = (change: Partial<EndedDay> = {}): EndedDay => ({
   ...{ pools: [pool], hosts: [host('w1')], nodes: [node('w1')] },
-  ...{ moments: [], ready: [2, 3, 2], wanted: 2, jobs: [], refused: [] },
+  ...{ moments: [], ready: [2, 3, 2], wanted: 2, refused: [] },
   ...change,
 });
 const moment = (...nodes: readonly SeenNode[]) => ({ at: 0, nodes });
@@ -93,25 +86,9 @@ describe('the day after', () => {
       { nodes: [node('w1', { request: 'uncordon-x' })] },
       'asks for uncordon-x, not',
     ],
-    [
-      'a build was kept',
-      { pools: [{ ...pool, builds: [...pool.builds, build('x', '')] }] },
-      'has builds of',
-    ],
-    [
-      'the way back is gone',
-      { pools: [{ ...pool, builds: [build('two', final)] }] },
-      'has builds of',
-    ],
     ['nothing was built', { pools: [{ ...pool, final: before }] }, 'is the old one, not'],
-    [
-      'the pool waits',
-      { pools: [{ ...pool, machineConfigPool: undefined }] },
-      'Updated of pool worker is nothing',
-    ],
-    ['another build is current', { pools: [{ ...pool, osConfig: undefined }] }, 'gave no image'],
+    ['nobody names the image', { pools: [{ ...pool, osConfig: undefined }] }, 'names nothing'],
     ['a budget was broken', { ready: [2, 1, 2] }, 'only 1 of 2 pods'],
-    ['a job is left', { jobs: ['build-x'] }, 'job build-x is still there'],
     ['a request was refused', { refused: ['get pods'] }, 'refused: get pods'],
   ])('tells that %s', (_, change, text) => {
     expect(dayViolations(day(change)).join('\n')).toContain(text);

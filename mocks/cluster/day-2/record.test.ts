@@ -49,8 +49,6 @@ describe('a node on the day after', () => {
     ['agent-killed', node(chosen), 'bootwright-node-agent-x', false],
     ['controller-killed', node(drain), 'bootwright-node-controller-x', false],
     ['controller-killed', node(drain, away), 'bootwright-node-controller-x', true],
-    ['build-killed', node(rest), 'build-worker-x', true],
-    ['build-killed', node(rest), 'build-master-x', false],
   ] as const)('%s: %j', (...[kind, seen, name, isIt]) => {
     const pod = { metadata: { name }, spec: { nodeName: 'w1' } };
     const { isDue, isMeant } = killings[kind] ?? {};

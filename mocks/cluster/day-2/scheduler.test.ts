@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { chooseNode, isOurs, secretsOf } from './scheduler.ts';
+import { chooseNode, isOurs } from './scheduler.ts';
 
 const node = (name: string, role: string, { ready = 'True', unschedulable = false } = {}) => ({
   metadata: { name, labels: { [`node-role.kubernetes.io/${role}`]: '' } },
@@ -17,9 +17,6 @@ const required = { nodeSelectorTerms: [{ matchFields }] };
 const daemon = {
   tolerations: [{ operator: 'Exists' }],
   affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
-};
-const apart = {
-  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{}] } },
 };
 const tainted = { dedicated: 'yes' };
 const toleration = { key: 'a', operator: 'Equal', value: 'b' };
@@ -64,7 +61,6 @@ describe('the node of a pod', () => {
       [],
       undefined,
     ],
-    ['is none beside others where it must be alone', pod(apart), ['w2', 'w3'], undefined],
     ['is any beside others else', pod(), ['w2', 'w3'], 'w2'],
   ])('%s', (...[, one, taken, expected]) => {
     const pods = taken.map((nodeName) => pod({ nodeName }));
@@ -73,14 +69,8 @@ describe('the node of a pod', () => {
 });
 
 describe('a pod', () => {
-  it('runs our program by its image, with the Secrets that it mounts', () => {
-    const volumeMounts = ['v', 'pki'].map((name) => ({ name, mountPath: `/${name}` }));
-    const volumes = [
-      { name: 'v', secret: { secretName: 's' } },
-      { name: 'pki', hostPath: {} },
-    ];
-    const own = pod({ volumes, containers: [{ image: 'bootwright', volumeMounts }] });
+  it('runs our program by its image', () => {
+    const own = pod({ containers: [{ image: 'bootwright' }] });
     expect([isOurs(own), isOurs(pod())]).toEqual([true, false]);
-    expect(secretsOf(own)).toEqual([['/v', 's']]);
   });
 });

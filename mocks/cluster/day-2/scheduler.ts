@@ -1,4 +1,4 @@
-// What a scheduler and a kubelet read in a pod of deploy/layering, of a build, or of a workload.
+// What a scheduler and a kubelet read in a pod of deploy/layering, or of a workload.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { conditionIn, hasRole, partAt, textIn } from '../../layering/objects.ts';
 import { isReady } from '../layering/controllers.ts';
@@ -17,16 +17,6 @@ export const containerOf = (pod: KubeObject): unknown => partAt(pod, 'spec', 'co
 /** Whether a pod runs our own program. */
 export const isOurs = (pod: KubeObject): boolean => textIn(containerOf(pod), 'image') === ownImage;
 
-/** The Secrets that it mounts, by where. */
-export const secretsOf = (pod: KubeObject): readonly (readonly [path: string, secret: string])[] =>
-  listIn(containerOf(pod), 'volumeMounts').flatMap((mount) => {
-    const volume = listIn(pod, 'spec', 'volumes').find(
-      (one) => textIn(one, 'name') === textIn(mount, 'name'),
-    );
-    const secret = textIn(volume, 'secret', 'secretName');
-    return secret === '' ? [] : [[textIn(mount, 'mountPath'), secret] as const];
-  });
-
 /** The app that a pod is of. */
 export const appOf = ({ metadata: { labels } }: KubeObject): string => labels?.['app'] ?? '';
 
@@ -35,10 +25,9 @@ export const isOver = (pod: KubeObject): boolean =>
   ['Succeeded', 'Failed'].includes(textIn(pod, 'status', 'phase'));
 
 const masterTaint = 'node-role.kubernetes.io/master';
-const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const ownNode = [
   'nodeAffinity',
-  required,
+  'requiredDuringSchedulingIgnoredDuringExecution',
   'nodeSelectorTerms',
   '0',
   'matchFields',
@@ -85,7 +74,6 @@ interface Choice {
 export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
   const made = textIn(pod, 'spec', 'affinity', ...ownNode);
   const selector = Object.entries(partAt(pod, 'spec', 'nodeSelector') ?? {});
-  const isApart = partAt(pod, 'spec', 'affinity', 'podAntiAffinity', required) !== undefined;
   const same = pods.filter((one) => appOf(one) === appOf(pod) && !isOver(one));
   const others = (name: string): number =>
     same.filter((one) => textIn(one, 'spec', 'nodeName') === name).length;
@@ -95,7 +83,6 @@ export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | u
     .filter(({ metadata: { name } }) => made === '' || made === name)
     .filter(({ metadata: { labels = {} } }) => selector.every(([key, one]) => labels[key] === one))
     .filter((node) => taintsOf(node).every((taint) => isTolerated(pod, taint)))
-    .filter(({ metadata: { name } }) => !isApart || others(name) === 0)
     .toSorted((one, other) => order(one) - order(other));
   return first?.metadata.name;
 }

@@ -306,14 +306,13 @@ const nextBuildRows = ({ since, message, pod }: UnfinishedBuild): readonly Row[]
 ];
 
 function originText(origin: ImageOrigin): string {
-  const { build, rendered, isOfInstallation, builtAt, reusedFrom, rolledBackFrom } = origin;
+  const { build, rendered, isOfInstallation, builtAt, reusedFrom } = origin;
   if (build === '') return 'no MachineOSBuild of the pool has it';
   const where = isOfInstallation ? 'during the installation' : 'in the cluster';
   return [
     `MachineOSBuild ${build} of ${rendered}, built ${where}${builtAt === '' ? '' : ` until ${builtAt}`}`,
     ...(origin.generation === 0 ? [] : [`generation ${origin.generation} of the MachineOSConfig`]),
     ...(reusedFrom === '' ? [] : [`the same image as ${reusedFrom}`]),
-    ...(rolledBackFrom === '' ? [] : [`rolled back from ${rolledBackFrom}`]),
   ].join('; ');
 }
 

@@ -2,7 +2,6 @@ import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.
 import type { KubeObject } from '../../ports/kube.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
 import { nodeControllerLease, operatorPrograms } from '../../layering/roll-out/ownership.ts';
-import { controllerConfigName } from '../../layering/roll-out/render.ts';
 import {
   accountManifests,
   type PolicyRule,
@@ -10,7 +9,6 @@ import {
   rule,
 } from '../../layering/manifests/service-account.ts';
 import { eventNamespace } from '../../reconcile/write.ts';
-import { buildApp } from './build-job.ts';
 import { controllerApp } from './stores.ts';
 
 const name = controllerApp;
@@ -24,14 +22,12 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
     // Of the pods of a node that is drained, and of etcd.
     rule('', ['pods'], [['list']]),
     rule('', ['pods/eviction'], [['create']]),
-    rule(machineConfiguration, ['machineconfigpools'], [[...follow, 'patch']]),
-    rule(machineConfiguration, ['machineconfigpools/status'], [['patch']]),
-    rule(machineConfiguration, ['machineconfigs'], [[...follow, 'create']]),
-    rule(machineConfiguration, ['controllerconfigs'], [['get'], controllerConfigName]),
-    rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [follow]),
-    // Who gives a MachineConfig its pool as owner, whose deletion it blocks, must be allowed to finalize the pool
-    // (Kubernetes, OwnerReferencesPermissionEnforcement).
-    rule(machineConfiguration, ['machineconfigpools/finalizers'], [['update']]),
+    // What is rolled out is read. None of them is written: what a pool is to have, only others say.
+    rule(
+      machineConfiguration,
+      ['machineconfigpools', 'machineosconfigs', 'machineosbuilds'],
+      [follow],
+    ),
     rule('operator.openshift.io', ['etcds'], [['get'], etcdCluster.name]),
     // Its pod has a user of its own.
     rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'nonroot-v2']),
@@ -46,38 +42,9 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };
 
-/** What it may do beside, to build images. A test uses each of these. */
-export const imageBuildRules: Readonly<Record<string, readonly PolicyRule[]>> = {
-  '': [
-    rule(machineConfiguration, ['machineosbuilds'], [['create', 'delete', 'patch']]),
-    rule(machineConfiguration, ['machineosconfigs'], [['patch']]),
-    rule(machineConfiguration, ['machineosbuilds/status', 'machineosconfigs/status'], [['patch']]),
-    // A MachineOSBuild blocks the deletion of its owner too.
-    rule(machineConfiguration, ['machineosconfigs/finalizers'], [['update']]),
-  ],
-  [operatorNamespace]: [
-    rule('batch', ['jobs'], [[...follow, 'create', 'delete']]),
-    // It reads none: what a build is pulled and pushed with, the kubelet mounts.
-    rule('', ['secrets'], [['create', 'delete']]),
-  ],
-};
-
-/** The account of the pods that build. They reach the host, and nothing of the API. */
-export const buildAccountManifests = (): readonly KubeObject[] =>
-  accountManifests(buildApp, {
-    '': [rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'privileged'])],
-  });
-
-const allRules = Object.fromEntries(
-  Object.entries(nodeControllerRules).map(([place, rules]) => [
-    place,
-    [...rules, ...(imageBuildRules[place] ?? [])],
-  ]),
-);
-
 /** The objects by which a cluster has the controller of pools, in the order in which they are applied. */
 export const nodeControllerManifests = (image: string): readonly KubeObject[] => [
-  ...accountManifests(name, allRules),
+  ...accountManifests(name, nodeControllerRules),
   {
     apiVersion: 'apps/v1',
     kind: 'Deployment',

@@ -2,10 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { killedBy, runPools } from '../../../test/support/run-pools.ts';
-import { etcds, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
+import {
+  controllerConfigs,
+  etcds,
+  events,
+  machineConfigPools,
+  machineConfigs,
+  nodes,
+  pods,
+} from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { nodeControllerRules } from './manifests.ts';
 
 const label = (role: string): string => `node-role.kubernetes.io/${role}`;
 const pool = (name: string, role = name): KubeObject => ({
@@ -54,7 +63,7 @@ function setUp(pools: readonly KubeObject[], members: readonly KubeObject[]) {
     const annotations = { ...object.metadata.annotations, [nodeKeys.currentConfig]: 'r2' };
     kube.put(nodes, { ...object, metadata: { ...object.metadata, annotations } });
   };
-  return { kube, stop, start, advance, chosen, finish };
+  return { kube, clock, stop, start, advance, chosen, finish };
 }
 
 const masters = ['m0', 'm1', 'm2'].map((name) => node(name, 'master'));
@@ -287,6 +296,48 @@ describe('roll out', () => {
     expect(kube.writes).toEqual([]);
     stop.abort(new Error('stop'));
     await ended;
+  });
+
+  it('gives a pool of another OS stream nothing but its own configuration, and writes neither pools nor MachineConfigs', async () => {
+    const [{ metadata, spec }] = [pool('worker')];
+    const selector = { machineConfigSelector: { matchLabels: { role: 'worker' } } };
+    const ofStream = { osImageStream: { name: 'rhel-10' }, configuration: { name: 'rendered-10' } };
+    const { kube, clock, stop, advance } = setUp(
+      [{ metadata, spec: { ...(spec as object), ...selector, ...ofStream } }],
+      [node('w0', 'worker')],
+    );
+    // What an operator that was here has left: the image of the default stream, and MachineConfigs that have changed since.
+    kube.put(controllerConfigs, {
+      metadata: { name: 'machine-config-controller' },
+      spec: { baseOSContainerImage: 'r.test/rhel-9' },
+    });
+    kube.put(machineConfigs, {
+      metadata: { name: '50-new', labels: { role: 'worker' } },
+      spec: {},
+    });
+    const ended = runPools(undefined, { kube, clock, signal: stop.signal });
+    await advance();
+    const [changed] = kube.objectsOf(nodes);
+    expect(changed?.metadata.annotations).toMatchObject({
+      [nodeKeys.desiredConfig]: 'rendered-10',
+    });
+    expect(changed?.metadata.annotations?.[nodeKeys.desiredImage]).toBeUndefined();
+    expect(kube.writes.map(({ verb, kind }) => `${verb} ${kind}`)).toEqual([
+      'create events',
+      'patch nodes',
+      'create events',
+    ]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('may write no object that says what a pool is to have', () => {
+    const rules = Object.values(nodeControllerRules).flat();
+    const written = rules
+      .filter(({ apiGroups }) => apiGroups.includes('machineconfiguration.openshift.io'))
+      .flatMap(({ verbs }) => verbs)
+      .filter((verb) => !['get', 'list', 'watch'].includes(verb));
+    expect(written).toEqual([]);
   });
 
   it('continues wherever an earlier one was killed, and never changes two masters at once', async () => {

@@ -1,9 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  controllerConfigs,
-  jobs as jobKind,
   machineConfigPools,
-  machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
   nodes as nodeKind,
@@ -20,8 +17,6 @@ import {
   operatorReasonNow,
   operatorRefs,
 } from '../../layering/roll-out/ownership.ts';
-import { controllerConfigName } from '../../layering/roll-out/render.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
 import {
   type KubeChange,
   type KubeKind,
@@ -34,7 +29,6 @@ import { type Informer, informer } from '../../reconcile/informer.ts';
 import type { Queue } from '../../reconcile/queue.ts';
 import type { Note } from '../../engine/events.ts';
 import { recordEvent } from '../../reconcile/write.ts';
-import { buildApp } from './build-job.ts';
 
 /** Label of the pods of this controller. */
 export const controllerApp = 'bootwright-node-controller';
@@ -56,8 +50,6 @@ export interface PoolStores {
   readonly osConfigs: Informer;
   /** By their MachineOSConfig. */
   readonly builds: Informer<'osConfig'>;
-  readonly machineConfigs: Informer;
-  readonly jobs: Informer;
   readonly deployments: readonly Informer[];
   readonly leases: readonly Informer[];
   /** Of the operator's namespace, by their node, and those of the operator's controller. */
@@ -102,8 +94,6 @@ export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolSto
       { kind: machineOSBuilds },
       { osConfig: (build) => [textAt(build, 'spec', 'machineOSConfig', 'name')] },
     ),
-    machineConfigs: informer(scope, { kind: machineConfigs }),
-    jobs: informer(scope, { kind: jobKind, namespace, labelSelector: `app=${buildApp}` }),
     deployments: refs.deployments.map(one),
     leases: refs.leases.map(one),
     pods: informer(
@@ -119,7 +109,7 @@ export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolSto
 
 /** One pool at one moment, by the stores or by a reading of its own. */
 export interface PoolView {
-  readonly snapshot: PoolSnapshot;
+  readonly snapshot: Omit<PoolSnapshot, 'jobs'>;
   /** Its nodes that another custom pool selects too. */
   readonly doubled: readonly string[];
   /** All nodes that carry a member of etcd, where one of the pool does. */
@@ -137,11 +127,11 @@ function doubledIn(selecting: readonly string[]): readonly string[] {
 
 /** A pool as the stores show it. */
 export function storedView(pool: string, stores: PoolStores): PoolView {
-  const { pools, nodes, osConfigs, builds, jobs } = stores;
+  const { pools, nodes, osConfigs, builds } = stores;
   const own = nodes.by('pool', pool);
   return {
     snapshot: {
-      ...{ pool, nodes: own, jobs: jobs.all(), builds: builds.by('osConfig', pool) },
+      ...{ pool, nodes: own, builds: builds.by('osConfig', pool) },
       machineConfigPool: pools.get(pool),
       osConfig: osConfigs.get(pool),
     },
@@ -152,18 +142,16 @@ export function storedView(pool: string, stores: PoolStores): PoolView {
 
 /** The same by requests: what a watch shows may be late, and two nodes would change at once. */
 export async function readView(
-  { kube, namespace }: Pick<PoolScope, 'kube' | 'namespace'>,
+  { kube }: Pick<PoolScope, 'kube'>,
   pool: string,
   signal: AbortSignal,
 ): Promise<PoolView> {
   const list = (kind: KubeKind, more: object = {}): Promise<readonly KubeObject[]> =>
     kube.list({ kind, ...more }, signal);
-  const labelSelector = `app=${buildApp}`;
-  const [pools, osConfigs, builds, jobs] = await Promise.all([
+  const [pools, osConfigs, builds] = await Promise.all([
     list(machineConfigPools),
     list(machineOSConfigs),
     list(machineOSBuilds),
-    list(jobKind, { namespace, labelSelector }),
   ]);
   const machineConfigPool = pools.find(({ metadata: { name } }) => name === pool);
   const selector = selectorText(partOf(machineConfigPool, 'spec', 'nodeSelector'));
@@ -175,7 +163,7 @@ export async function readView(
   const byName = new Map(members.flat().map((node) => [node.metadata.name, node]));
   return {
     snapshot: {
-      ...{ pool, nodes, machineConfigPool, jobs },
+      ...{ pool, nodes, machineConfigPool },
       osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
       builds: builds.filter((build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool),
     },
@@ -214,7 +202,7 @@ export const isOperatedNow = async (
 
 /** What adds pools to a queue, whose keys they are. */
 export function watchPools(stores: PoolStores, add: Queue['add']): void {
-  const { pools, nodes, osConfigs, builds, machineConfigs, jobs, pods } = stores;
+  const { pools, nodes, osConfigs, builds, pods } = stores;
   const addAll = (): void => {
     for (const { metadata } of pools.all()) add(metadata.name);
   };
@@ -244,8 +232,7 @@ export function watchPools(stores: PoolStores, add: Queue['add']): void {
     if (isOfDaemon) addPoolsOf(nodes.get(textAt(pod, 'spec', 'nodeName')));
     else addAll();
   });
-  for (const store of [machineConfigs, jobs, ...stores.deployments, ...stores.leases])
-    store.onChange(addAll);
+  for (const store of [...stores.deployments, ...stores.leases]) store.onChange(addAll);
 }
 
 /** Whether more has changed of a node than the times of its kubelet. */
@@ -272,56 +259,3 @@ export const poolEvent = (
   const involved = { apiVersion, kind: 'MachineConfigPool', name: pool };
   return (signal) => recordEvent(scope, { ...event, involved, component: controllerApp }, signal);
 };
-
-type PoolWarning = Pick<Parameters<typeof poolEvent>[2], 'reason' | 'message'>;
-
-/** Warns of a pool, in the log and by an event, whenever the message is another; an empty one says that all is well. */
-export function poolWarnings(scope: PoolScope, prefix = '') {
-  const last = new Map<string, string>();
-  return async (pool: string, warning: PoolWarning, signal: AbortSignal): Promise<void> => {
-    const { message } = warning;
-    if ((last.get(pool) ?? '') === message) return;
-    last.set(pool, message);
-    if (message === '') return;
-    scope.note('warn', `pool ${pool}: ${prefix}${message}`);
-    await poolEvent(scope, pool, { type: 'Warning', ...warning })(signal);
-  };
-}
-
-/**
- * Works something out for a pool only where what it is made from has changed: nodes report each few seconds, and a
- * MachineConfig may have a megabyte.
- */
-export function rememberedByPool<T>(): (pool: KubeObject, from: string, make: () => T) => T {
-  const last = new Map<string, { readonly from: string; readonly made: T }>();
-  return ({ metadata: { name } }, from, make) => {
-    const known = last.get(name);
-    if (known?.from === from) return known.made;
-    const made = make();
-    last.set(name, { from, made });
-    return made;
-  };
-}
-
-/** How often the images of the release are read: they change with an update, which the operator makes. */
-const readReleaseEvery = seconds(30);
-
-/** Reads the ControllerConfig of the operator, which may be of a kind that is not served: one cannot wait for it. */
-export function releaseReader({
-  kube,
-  clock,
-}: Pick<PoolScope, 'kube' | 'clock'>): (signal: AbortSignal) => Promise<KubeObject | undefined> {
-  let last: { readonly at: Millis; readonly found: Promise<KubeObject | undefined> } | undefined;
-  return async (signal) => {
-    if (last === undefined || clock.elapsed() - last.at >= readReleaseEvery) {
-      const ref = { kind: controllerConfigs, name: controllerConfigName };
-      last = { found: kube.get(ref, signal), at: clock.elapsed() };
-    }
-    try {
-      return await last.found;
-    } catch (error) {
-      last = undefined;
-      throw error;
-    }
-  };
-}

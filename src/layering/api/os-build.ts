@@ -36,22 +36,14 @@ export interface MachineOSBuildObject {
   };
 }
 
-/** On a MachineOSBuild of our own controller: a sum over all that goes into its image (ADR 0044). */
-export const builtFromKey = 'bootwright.io/built-from';
-
 /**
- * A MachineOSBuild; of an image that was built elsewhere unless it says what it is built from. The labels are in the
- * create request, since the cluster's builder acts on the object as it was created; the push spec has the build's name
+ * A MachineOSBuild of an image that was built elsewhere. The labels are in the create request, since the cluster's builder acts on the object as it was created; the push spec has the build's name
  * for its tag.
  * @param name as `buildName` gives it
  */
 export function machineOSBuildObject(
   config: MachineOSConfig,
-  {
-    name,
-    renderedConfig,
-    builtFrom,
-  }: { readonly name: string; readonly renderedConfig: string; readonly builtFrom?: string },
+  { name, renderedConfig }: { readonly name: string; readonly renderedConfig: string },
 ): MachineOSBuildObject {
   const { spec } = config;
   return {
@@ -63,12 +55,9 @@ export function machineOSBuildObject(
         [buildKeys.pool]: spec.machineConfigPool.name,
         [buildKeys.renderedConfig]: renderedConfig,
         [buildKeys.osConfig]: config.name,
-        ...(builtFrom === undefined ? { [buildKeys.preBuiltImage]: 'true' } : {}),
+        [buildKeys.preBuiltImage]: 'true',
       },
-      annotations: {
-        [buildKeys.pushSecret]: spec.renderedImagePushSecret.name,
-        ...(builtFrom === undefined ? {} : { [builtFromKey]: builtFrom }),
-      },
+      annotations: { [buildKeys.pushSecret]: spec.renderedImagePushSecret.name },
     },
     spec: {
       machineConfig: { name: renderedConfig },
@@ -189,7 +178,7 @@ export function seededBuildStatus({ image, ...times }: FinishedBuild): SeededBui
 }
 
 /** When a build began and ended. The end is at least a second after the start: the API insists. */
-export function buildTimes({ startedAt, endedAt }: Omit<FinishedBuild, 'image'>): {
+function buildTimes({ startedAt, endedAt }: Omit<FinishedBuild, 'image'>): {
   readonly buildStart: string;
   readonly buildEnd: string;
   readonly end: Date;

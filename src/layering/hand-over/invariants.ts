@@ -25,7 +25,10 @@ export interface ExpectedPoolState {
 }
 
 /** The current build of a MachineOSConfig. */
-export function currentBuild({ osConfig, builds }: PoolSnapshot): KubeObject | undefined {
+export function currentBuild({
+  osConfig,
+  builds,
+}: Pick<PoolSnapshot, 'osConfig' | 'builds'>): KubeObject | undefined {
   const name = annotationOf(osConfig, buildKeys.currentBuild);
   return builds.find(({ metadata }) => metadata.name === name);
 }

@@ -57,10 +57,6 @@ describe('the next build', () => {
 });
 
 describe('where an image comes from', () => {
-  const annotated = (annotations: Readonly<Record<string, string>>) => {
-    const [config] = layeredCluster().osConfigs;
-    return { ...config, metadata: { name: 'master', annotations } };
-  };
   const newer = {
     metadata: { name: 'master-2' },
     spec: { machineConfig: { name: 'rendered-master-2' }, machineOSConfig: { name: 'master' } },
@@ -87,7 +83,6 @@ describe('where an image comes from', () => {
       rendered: masterRendered,
       isOfInstallation: true,
       reusedFrom: '',
-      rolledBackFrom: '',
     });
   });
 
@@ -113,16 +108,5 @@ describe('where an image comes from', () => {
       generation: 4,
       builtAt: '2026-11-23T11:00:00Z',
     });
-  });
-
-  it('is the build before the one that was rolled back, whose MachineConfig nodes get', () => {
-    const osConfigs = [annotated({ [key]: 'master-3', 'bootwright.io/rolled-back': 'master-3' })];
-    const progress = poolProgress(
-      'master',
-      rollOutCluster({ pool: { configuration: { name: 'rendered-master-3' } } }, { osConfigs }),
-    );
-    expect(progress.origin).toMatchObject({ build: masterBuild, rolledBackFrom: 'master-3' });
-    expect(progress.nextBuild).toBeUndefined();
-    expect(progress.nodes.map(({ waitsFor }) => waitsFor)).toEqual(['', '']);
   });
 });

@@ -1,11 +1,8 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, countAt, listAt, textAt } from '../api/cluster-object.ts';
-import { buildKeys, builtFromKey } from '../api/os-build.ts';
+import { buildKeys } from '../api/os-build.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
-
-/** On a MachineOSConfig: the MachineOSBuild that is not to be used (ADR 0044). */
-export const rolledBackKey = 'bootwright.io/rolled-back';
 
 /** Why a pool has its image. */
 export interface ImageOrigin {
@@ -19,8 +16,6 @@ export interface ImageOrigin {
   readonly builtAt: string;
   /** An earlier build with the same image; empty if absent. */
   readonly reusedFrom: string;
-  /** The build that was set aside for it; empty without a rollback. */
-  readonly rolledBackFrom: string;
   /** The generation of the MachineOSConfig that was acted on last; 0 where that is not said. */
   readonly generation: number;
 }
@@ -35,14 +30,12 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
     .sort((a, b) => (endOf(a) < endOf(b) ? -1 : 1));
   const build = same.find(({ metadata }) => metadata.name === named) ?? same.at(-1);
   const first = same[0];
-  const setAside = annotationOf(osConfig, rolledBackKey);
   return {
     build: build?.metadata.name ?? '',
     rendered: textAt(build, 'spec', 'machineConfig', 'name'),
     isOfInstallation: build?.metadata.labels?.[buildKeys.preBuiltImage] === 'true',
     builtAt: endOf(build),
     reusedFrom: first === build ? '' : (first?.metadata.name ?? ''),
-    rolledBackFrom: setAside === build?.metadata.name ? '' : setAside,
     generation: countAt(osConfig, 'status', 'observedGeneration'),
   };
 }
@@ -50,34 +43,6 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
 /** The image that a build gave, by its digest; empty where it gave none. */
 export const imageOf = (build: KubeObject | undefined): string =>
   textAt(build, 'status', 'digestedImagePushSpec');
-
-/** The builds that a person has set aside: the one that is named, and those of the same inputs or with the same image. */
-export function setAsideBuilds({ osConfig, builds }: PoolSnapshot): readonly KubeObject[] {
-  const name = annotationOf(osConfig, rolledBackKey);
-  const named = builds.find(({ metadata }) => metadata.name === name);
-  if (named === undefined) return [];
-  const [sum, image] = [annotationOf(named, builtFromKey), imageOf(named)];
-  return builds.filter(
-    (build) =>
-      build === named ||
-      (sum !== '' && annotationOf(build, builtFromKey) === sum) ||
-      (image !== '' && imageOf(build) === image),
-  );
-}
-
-/** Whether the image that the pool would have is one that is not to be used; a removed build is known by its name alone. */
-export function isSetAside(snapshot: PoolSnapshot): boolean {
-  const current = annotationOf(snapshot.osConfig, buildKeys.currentBuild);
-  if (current === '') return false;
-  return (
-    annotationOf(snapshot.osConfig, rolledBackKey) === current ||
-    setAsideBuilds(snapshot).some(({ metadata }) => metadata.name === current)
-  );
-}
-
-/** The build that ended last. */
-export const newestBuild = (builds: readonly KubeObject[]): KubeObject | undefined =>
-  builds.toSorted((a, b) => (Date.parse(endOf(a)) || 0) - (Date.parse(endOf(b)) || 0)).at(-1);
 
 const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
 
@@ -96,7 +61,7 @@ export interface UnfinishedBuild {
 }
 
 /**
- * The current build of a pool while it has not succeeded; undefined without one, or when it was set aside.
+ * The current build of a pool while it has not succeeded; undefined without one.
  * @param pods those of the operator's namespace, where builds run
  */
 export function unfinishedBuild(
@@ -105,7 +70,7 @@ export function unfinishedBuild(
 ): UnfinishedBuild | undefined {
   const { osConfig } = snapshot;
   const name = annotationOf(osConfig, buildKeys.currentBuild);
-  if (name === '' || isSetAside(snapshot)) return undefined;
+  if (name === '') return undefined;
   const build = currentBuild(snapshot);
   const phase = build === undefined ? 'missing' : phaseOf(build);
   if (phase === 'Succeeded') return undefined;
@@ -120,7 +85,7 @@ export function unfinishedBuild(
 }
 
 /** Whether a pod is one of a job, as the job controller labels them (batch/v1, `JobNameLabel`). */
-export const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
+const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
   labels?.['batch.kubernetes.io/job-name'] === job;
 
 function podText(pod: KubeObject | undefined): string {

@@ -1,34 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
 import { buildKeys } from '../api/os-build.ts';
-import { rolledBackKey } from './image-origin.ts';
 import { foreignReason, rollOutTarget } from './target.ts';
 
 const machineConfigPool = { metadata: { name: 'w' }, spec: { configuration: { name: 'r2' } } };
 
-const build = (name: string, more: { config?: string; succeeded?: string; end?: string } = {}) => ({
+const build = (name: string, more: { config?: string; succeeded?: string } = {}) => ({
   metadata: { name },
   spec: { machineConfig: { name: more.config ?? 'r2' } },
   status: {
     conditions: [{ type: 'Succeeded', status: more.succeeded ?? 'True' }],
     digestedImagePushSpec: `image-of-${name}`,
-    buildEnd: more.end ?? '2026-01-03T00:00:00Z',
   },
 });
 
-const lentTo = (name: string, from: ReturnType<typeof build>) => ({ ...from, metadata: { name } });
-
-const osConfig = (current: string, more: { rolledBack?: string; image?: string } = {}) => ({
+const osConfig = (current: string, more: { image?: string } = {}) => ({
   metadata: {
     name: 'w',
-    annotations: { [buildKeys.currentBuild]: current, [rolledBackKey]: more.rolledBack ?? '' },
+    annotations: { [buildKeys.currentBuild]: current },
   },
   status: { currentImagePullSpec: more.image ?? `image-of-${current}` },
 });
 
-const older = build('b0', { config: 'r0', end: '2026-01-01T00:00:00Z' });
-const previous = build('b1', { config: 'r1', end: '2026-01-02T00:00:00Z' });
-const failed = build('b9', { config: 'r9', succeeded: 'False', end: '2026-01-09T00:00:00Z' });
+const previous = build('b1', { config: 'r1' });
 
 describe('rollOutTarget', () => {
   it.each<[string, KubeObject | undefined, readonly KubeObject[], object]>([
@@ -58,51 +52,14 @@ describe('rollOutTarget', () => {
       [previous, build('b2')],
       { target: { config: 'r2', image: 'image-of-b2' } },
     ],
-    [
-      'is rolled back from a build that was removed since',
-      osConfig('b2', { rolledBack: 'b2' }),
-      [older, previous],
-      { target: { config: 'r1', image: 'image-of-b1' } },
-    ],
-    [
-      'is rolled back to the newest other that succeeded, with its MachineConfig',
-      osConfig('b2', { rolledBack: 'b2' }),
-      [older, previous, failed, build('b2')],
-      { target: { config: 'r1', image: 'image-of-b1' } },
-    ],
-    [
-      'has a new build with the image that was set aside',
-      osConfig('b3', { rolledBack: 'b2', image: 'image-of-b2' }),
-      [previous, build('b2'), lentTo('b3', build('b2'))],
-      { target: { config: 'r1', image: 'image-of-b1' } },
-    ],
-    [
-      'has another build than the one that was rolled back',
-      osConfig('b2', { rolledBack: 'b1' }),
-      [previous, build('b2')],
-      { target: { config: 'r2', image: 'image-of-b2' } },
-    ],
-    [
-      'has nothing to go back to',
-      osConfig('b2', { rolledBack: 'b2' }),
-      [failed, build('b2')],
-      { waitsFor: 'a MachineOSBuild other than b2' },
-    ],
   ])('of a pool that %s', (...[, config, builds, expected]) => {
-    const snapshot = {
-      pool: 'w',
-      machineConfigPool,
-      osConfig: config,
-      builds,
-      nodes: [],
-      jobs: [],
-    };
+    const snapshot = { machineConfigPool, osConfig: config, builds };
     expect(rollOutTarget(snapshot)).toEqual(expected);
   });
 
   it('waits for a rendered MachineConfig', () => {
-    const bare = { pool: 'w', machineConfigPool: undefined, osConfig: undefined };
-    expect(rollOutTarget({ ...bare, builds: [], nodes: [], jobs: [] })).toEqual({
+    const bare = { machineConfigPool: undefined, osConfig: undefined };
+    expect(rollOutTarget({ ...bare, builds: [] })).toEqual({
       waitsFor: 'a rendered MachineConfig of the pool',
     });
   });

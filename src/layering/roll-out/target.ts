@@ -1,9 +1,8 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, textAt, ownersOf } from '../api/cluster-object.ts';
-import { buildKeys } from '../api/os-build.ts';
+import { conditionOf, textAt, ownersOf } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
-import { imageOf, isSetAside, newestBuild, setAsideBuilds } from './image-origin.ts';
+import { imageOf } from './image-origin.ts';
 
 /** What the nodes of a pool should have. */
 export interface RollOutTarget {
@@ -26,12 +25,13 @@ const hasSucceeded = (build: KubeObject): boolean =>
  * What a pool rolls out, by the gate of the Machine Config Operator (`pkg/controller/node`): a layered pool waits until
  * its build has succeeded with the rendered MachineConfig of the pool and the image of its MachineOSConfig.
  */
-export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
+export function rollOutTarget(
+  snapshot: Pick<PoolSnapshot, 'machineConfigPool' | 'osConfig' | 'builds'>,
+): TargetStatus {
   const { machineConfigPool, osConfig } = snapshot;
   const config = renderedNameOf(machineConfigPool);
   if (config === '') return { waitsFor: 'a rendered MachineConfig of the pool' };
   if (osConfig === undefined) return { target: { config, image: undefined } };
-  if (isSetAside(snapshot)) return previous(snapshot);
   const build = currentBuild(snapshot);
   if (build === undefined) return { waitsFor: 'a MachineOSBuild' };
   const { name } = build.metadata;
@@ -42,19 +42,6 @@ export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
     return { waitsFor: `MachineOSConfig ${osConfig.metadata.name} to name the image of ${name}` };
   }
   return { target: { config, image } };
-}
-
-/** The newest build that succeeded beside those that are not to be used. */
-function previous(snapshot: PoolSnapshot): TargetStatus {
-  const name = annotationOf(snapshot.osConfig, buildKeys.currentBuild);
-  const refused = setAsideBuilds(snapshot);
-  const newest = newestBuild(
-    snapshot.builds.filter(
-      (build) => build.metadata.name !== name && !refused.includes(build) && hasSucceeded(build),
-    ),
-  );
-  if (newest === undefined) return { waitsFor: `a MachineOSBuild other than ${name}` };
-  return { target: { config: configOf(newest), image: imageOf(newest) } };
 }
 
 /**

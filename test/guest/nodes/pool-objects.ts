@@ -10,8 +10,12 @@ import {
   pods,
   serviceAccounts,
 } from '../../../src/cluster/kinds.ts';
-import { annotationOf, nodeKeys, textAt } from '../../../src/layering/api/cluster-object.ts';
-import { buildKeys, conditionsOf } from '../../../src/layering/api/os-build.ts';
+import { countAt, nodeKeys } from '../../../src/layering/api/cluster-object.ts';
+import {
+  buildKeys,
+  handedOverStatus,
+  seededBuildStatus,
+} from '../../../src/layering/api/os-build.ts';
 import { operatorNamespace } from '../../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { nodeAgentManifests } from '../../../src/controllers/node/manifests.ts';
@@ -20,13 +24,15 @@ import { deployedKinds, serviceAccountOf } from '../../kube/rig.ts';
 /** The pool of the machines; no operator runs it. */
 export const pool = 'worker';
 
+/** Its rendered MachineConfig. */
+export const rendered = 'rendered-worker-1';
+
 const apiVersion = 'machineconfiguration.openshift.io/v1';
-const role = 'machineconfiguration.openshift.io/role';
 const selected = { [`node-role.kubernetes.io/${pool}`]: '' };
 /** As the API has it, by the second. */
-const moment = (at = Date.now()): string => `${new Date(at).toISOString().slice(0, -5)}Z`;
+const moment = (): string => `${new Date().toISOString().slice(0, -5)}Z`;
 
-/** Puts a pool with one MachineConfig there, and what agents may do. */
+/** Puts a pool with its MachineConfig there, and what agents may do. */
 export async function putPool(client: KubeClient, osImageURL: string): Promise<void> {
   const metadata = { name: operatorNamespace };
   await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
@@ -36,26 +42,21 @@ export async function putPool(client: KubeClient, osImageURL: string): Promise<v
     if (kind !== undefined) await client.apply(kind, object);
   }
   await client.apply(machineConfigs, {
-    ...{ apiVersion, kind: 'MachineConfig' },
-    metadata: { name: '00-worker', labels: { [role]: pool } },
+    ...{ apiVersion, kind: 'MachineConfig', metadata: { name: rendered } },
     spec: { osImageURL, config: { ignition: { version: '3.2.0' } } },
   });
   await client.apply(machineConfigPools, {
     ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: pool } },
     spec: {
-      machineConfigSelector: { matchLabels: { [role]: pool } },
       nodeSelector: { matchLabels: selected },
+      configuration: { name: rendered },
       maxUnavailable: 1,
     },
   });
 }
 
-/** Orders an image for the pool; the repository is one without a tag. */
-export async function orderImage(
-  client: KubeClient,
-  repository: string,
-  containerFile: string,
-): Promise<void> {
+/** The MachineOSConfig of the pool, before an image was handed over. */
+export async function putOSConfig(client: KubeClient, repository: string): Promise<void> {
   await client.apply(machineOSConfigs, {
     ...{ apiVersion, kind: 'MachineOSConfig', metadata: { name: pool } },
     spec: {
@@ -63,37 +64,37 @@ export async function orderImage(
       imageBuilder: { imageBuilderType: 'Job' },
       renderedImagePushSecret: { name: 'push' },
       renderedImagePushSpec: `${repository}:latest`,
-      containerFile: [{ content: containerFile }],
+      containerFile: [{ content: 'FROM configs AS final\n' }],
     },
   });
 }
 
-/** The MachineOSBuild that the controller of pools has made and waits for; undefined while there is none. */
-export async function openBuild(client: KubeClient): Promise<string | undefined> {
-  const osConfig = await client.get({ kind: machineOSConfigs, name: pool });
-  const name = annotationOf(osConfig, buildKeys.currentBuild);
-  if (name === '') return undefined;
-  const build = await client.get({ kind: machineOSBuilds, name });
-  return build !== undefined && textAt(build, 'status', 'digestedImagePushSpec') === ''
-    ? name
-    : undefined;
-}
-
-/** Says that a build has ended with an image, as its Job does in the end, for which there is no kubelet here. */
-export async function endBuild(client: KubeClient, name: string, image: string): Promise<void> {
+/** Hands an image over to the pool, as an installation does; one that was handed over before counts once more. */
+export async function handOver(client: KubeClient, name: string, image: string): Promise<void> {
   const ref = { kind: machineOSBuilds, name };
-  const begun = Date.now();
-  await client.mergeStatus(ref, { buildStart: moment(begun) });
-  await client.mergeStatus(ref, {
-    ...{ buildEnd: moment(begun + 1000), digestedImagePushSpec: image },
-    conditions: conditionsOf('succeeded', new Date(begun)),
-  });
+  const osConfig = { kind: machineOSConfigs, name: pool };
+  if ((await client.get(ref)) === undefined) {
+    await client.apply(machineOSBuilds, {
+      ...{ apiVersion, kind: 'MachineOSBuild', metadata: { name } },
+      spec: {
+        machineConfig: { name: rendered },
+        machineOSConfig: { name: pool },
+        renderedImagePushSpec: `${image.split('@')[0] ?? ''}:${name}`,
+      },
+    });
+    const times = { startedAt: new Date(), endedAt: new Date() };
+    await client.mergeStatus(ref, seededBuildStatus({ ...times, image }));
+  }
+  const annotations = { [buildKeys.currentBuild]: name };
+  const { metadata } = await client.merge(osConfig, { metadata: { annotations } });
+  const generation = countAt({ metadata }, 'metadata', 'generation');
+  await client.mergeStatus(osConfig, handedOverStatus({ name, image, generation }));
 }
 
 /** Puts a node there that was installed with an image, as its kubelet and its first boot do. */
 export async function putNode(
   client: KubeClient,
-  { name, zone, rendered, image }: Readonly<Record<'name' | 'zone' | 'rendered' | 'image', string>>,
+  { name, zone, image }: Readonly<Record<'name' | 'zone' | 'image', string>>,
 ): Promise<void> {
   await client.create(nodes, {
     ...{ apiVersion: 'v1', kind: 'Node' },

@@ -7,9 +7,6 @@ import { bundlePath } from '../../../scripts/bundle.ts';
 import { osImage } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { startRig } from '../../../scripts/rig.ts';
-import { machineConfigPools, machineOSConfigs } from '../../../src/cluster/kinds.ts';
-import { renderedNameOf } from '../../../src/layering/api/machine-config-pool.ts';
-import { rolledBackKey } from '../../../src/layering/roll-out/image-origin.ts';
 import type { PoolProgress } from '../../../src/layering/roll-out/progress.ts';
 import { addLayer } from '../../installer/layered-image.ts';
 import { type GuestRegistry, startGuestRegistry } from '../install/guest-registry.ts';
@@ -19,12 +16,11 @@ import { createNodeDisks, growRoot } from './node-disk.ts';
 import { type NodeMachine, startNodeMachine } from './node-machine.ts';
 import {
   allowDisruptions,
-  endBuild,
-  openBuild,
-  orderImage,
+  handOver,
   pool,
   putKeptPod,
   putNode,
+  putOSConfig,
   putPool,
   setReady,
 } from './pool-objects.ts';
@@ -43,8 +39,8 @@ export interface RollOut {
   readonly held: PoolProgress;
   /** And once the last one had come back with the image before. */
   readonly fellBack: PoolProgress;
-  /** The last node, once the build that it did not boot was set aside. */
-  readonly setAside: SeenNode | undefined;
+  /** The last node, once its pool has the image before again. */
+  readonly takenBack: SeenNode | undefined;
 }
 
 /** The machines: one that cannot be drained, one that dies, one that boots the system before; they go in this order. */
@@ -131,7 +127,7 @@ export const waitsFor = ({ nodes }: PoolProgress, node: string): string =>
 /**
  * Three machines, each with the agent of its node, on the real API server with the controller of pools. Their pool gets
  * another image: the first node has a pod that must stay, the second one loses its power on the way down, and the third
- * one boots the system before. Then the build is set aside.
+ * one boots the system before. Then the pool gets the image before again.
  */
 export async function rollOutToGuests(folder: string): Promise<RollOut> {
   await using open = new AsyncDisposableStack();
@@ -150,18 +146,8 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
   writeFileSync(programs.kubeconfig, rig.kubeconfig);
   await putPool(client, images.before);
   open.use(startController(programs));
-  const rendered = await until(over.signal, async () => {
-    const found = await client.get({ kind: machineConfigPools, name: pool });
-    return renderedNameOf(found) || undefined;
-  });
-  const build = async (line: string, image: string): Promise<string> => {
-    const [repository = ''] = image.split('@');
-    await orderImage(client, repository, `FROM configs AS final\n${line}\n`);
-    const name = await until(over.signal, () => openBuild(client));
-    await endBuild(client, name, image);
-    return name;
-  };
-  await build('', images.before);
+  await putOSConfig(client, images.before.split('@')[0] ?? '');
+  await handOver(client, 'first', images.before);
 
   const server = seenByGuests(rig.forwarder.url);
   const machines: Record<string, NodeMachine> = {};
@@ -169,7 +155,7 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
     const at = names.indexOf(name as (typeof names)[number]);
     const isReady = async (_: string, ready: boolean): Promise<void> => {
       if (record.node(name) === undefined)
-        await putNode(client, { name, zone: `zone-${at}`, rendered, image: images.before });
+        await putNode(client, { name, zone: `zone-${at}`, image: images.before });
       await setReady(client, name, ready);
     };
     const job = {
@@ -203,7 +189,7 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
   await record.until(held, ({ isReady }) => isReady);
   await record.until(killed, ({ isReady }) => isReady);
   await putKeptPod(client, 'kept', held);
-  const second = await build('RUN true', images.after);
+  await handOver(client, 'second', images.after);
   await start(back);
   await record.until(held, ({ isCordoned }) => isCordoned);
   const ofHeld = await until(over.signal, async () => {
@@ -221,8 +207,7 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
   await record.until(back, (node) => node.state === 'Degraded' || isOn(images.after)(node));
   if (record.node(back)?.state === 'Done') throw new Error(`${back} did not come back`);
   const fellBack = await layerStatus(programs);
-  const metadata = { annotations: { [rolledBackKey]: second } };
-  await client.merge({ kind: machineOSConfigs, name: pool }, { metadata });
+  await handOver(client, 'first', images.before);
   await record.until(back, isOn(images.before));
   await record.until(held, ({ desiredImage }) => desiredImage === images.before);
   return {
@@ -231,6 +216,6 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
     said: Object.fromEntries(names.map((name) => [name, machine(name).said()])),
     held: ofHeld,
     fellBack,
-    setAside: record.node(back),
+    takenBack: record.node(back),
   };
 }
