@@ -35,13 +35,11 @@ export async function forgedRequests(
     return { by, object: { ...made, metadata: { name: `forged-${kind}` }, spec } };
   };
   const more = [...joined.addresses, '192.0.2.250'];
-  const usages = ['digital signature', 'server auth', 'client auth'];
   return Promise.all([
     forged('unknown-host', client('stranger')),
     forged('joined', client(joined.name)),
     forged('requestor', client(open.name), { by: self }),
     forged('names', { ...serving, addresses: more }, { by: self }),
-    forged('usages', serving, { by: self, usages }),
     forged('signer', client(open.name), { signerName: 'kubernetes.io/kube-apiserver-client' }),
   ]);
 }

@@ -12,6 +12,8 @@ export interface HostIndex {
    * that each creates, finds none.
    */
   readonly at: (address: string) => InventoryHost | undefined;
+  /** All that have an address in canonical form. */
+  readonly allAt: (address: string) => readonly InventoryHost[];
 }
 
 const indexes = new WeakMap<readonly InventoryHost[], HostIndex>();
@@ -30,16 +32,19 @@ function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
   const byName = new Map(
     ordered.filter(({ name }) => name !== '').map((host) => [host.name.toLowerCase(), host]),
   );
-  const byAddress = new Map<string, InventoryHost | undefined>();
+  const byAddress = new Map<string, readonly InventoryHost[]>();
   for (const host of hosts) {
     for (const address of new Set(host.addresses.map(canonicalAddress))) {
-      if (address === undefined) continue;
-      byAddress.set(address, byAddress.has(address) ? undefined : host);
+      if (address !== undefined) byAddress.set(address, [...(byAddress.get(address) ?? []), host]);
     }
   }
   return {
     named: (name) => byName.get(name.toLowerCase()),
-    at: (address) => byAddress.get(address),
+    at: (address) => {
+      const [host, ...others] = byAddress.get(address) ?? [];
+      return others.length === 0 ? host : undefined;
+    },
+    allAt: (address) => byAddress.get(address) ?? [],
   };
 }
 

@@ -15,7 +15,7 @@ import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { controllerName, controllerNamespace as namespace } from '../../src/cluster/controller.ts';
 import { readSigningRequest } from '../../src/cluster/csr/signing-request.ts';
-import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
 import {
   bareMetalHosts,
   certificateSigningRequests,

@@ -4,7 +4,7 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
 import { readSigningRequest, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import {

@@ -176,7 +176,7 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
       derOf(forgedBytes(purpose).right),
     ) as unknown as readonly [Buffer],
     wrap: (input) => Buffer.from(pem(input)),
-    read: read((input) => readPkcs10(input)?.checkKey()),
+    read: read(readPkcs10),
   },
   'log bundle': {
     right: [await tarOf()],

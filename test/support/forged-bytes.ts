@@ -73,6 +73,8 @@ const subjectsOf = (node: string): readonly (readonly Buffer[])[] => {
 export function forgedBytes(purpose: RequestPurpose): {
   readonly right: string;
   readonly wrong: readonly string[];
+  /** What is right but for its key, its signature, or what stands beside them. */
+  readonly oddKeys: readonly string[];
 } {
   const node = purpose === 'client' ? 'm0' : 'w0';
   const subject = [nodes, common(`system:node:${node}`)];
@@ -88,12 +90,6 @@ export function forgedBytes(purpose: RequestPurpose): {
   );
   const wrong: readonly RawRequest[] = [
     ...subjectsOf(node).map((parts) => ({ subject: parts, attributes: right })),
-    ...Object.values(oddKeys).map((key) => ({ subject, attributes: right, key: key() })),
-    // The long form of a length that is short, which OpenSSL reads within a key.
-    {
-      ...{ subject, attributes: right },
-      spki: (usual) => der(sequence, Buffer.from([sequence, 0x81]), usual.subarray(3)),
-    },
     asked([2, node], address('00000000000000000000ffffc0000215')),
     asked([2, node], own, address('c0000214ffffffff')),
     asked([2, node], own, address('c000021400')),
@@ -131,14 +127,22 @@ export function forgedBytes(purpose: RequestPurpose): {
     },
     { subject, attributes: [asksFor([asSet(namesExtension([2, node], own))])] },
     { subject, attributes: [asSet(asksFor([namesExtension([2, node], own)]))] },
+    { subject, attributes: right, more: der(tags.null) },
+    { subject, attributes: right, more: der(0xa0, ...right) },
+    { subject, attributes: right, behind: der(tags.null) },
+  ];
+  const odd: readonly RawRequest[] = [
+    ...Object.values(oddKeys).map((key) => ({ subject, attributes: right, key: key() })),
+    // The long form of a length that is short.
+    {
+      ...{ subject, attributes: right },
+      spki: (usual) => der(sequence, Buffer.from([sequence, 0x81]), usual.subarray(3)),
+    },
     // Go takes them, as it reads no further than it has to; they are no part of what is signed.
     ...['050030', '1f820100'].map((hex) => {
       const parameters = Buffer.from(hex, 'hex');
       return { subject, attributes: right, parameters };
     }),
-    { subject, attributes: right, more: der(tags.null) },
-    { subject, attributes: right, more: der(0xa0, ...right) },
-    { subject, attributes: right, behind: der(tags.null) },
   ];
   const whole = rawRequest({ subject, attributes: right, key: usualKey() });
   const pem = pemOf(whole);
@@ -162,5 +166,5 @@ export function forgedBytes(purpose: RequestPurpose): {
     ),
     whole.toString('latin1'),
   ];
-  return { right: pem, wrong: bytes };
+  return { right: pem, wrong: bytes, oddKeys: odd.map((one) => pemOf(rawRequest(one))) };
 }

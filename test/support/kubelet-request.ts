@@ -7,7 +7,7 @@ import {
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
-import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
 import { kubeletSigners, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
@@ -15,6 +15,7 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 export {
   ExtendedKeyUsageExtension,
   Extension,
+  Pkcs10CertificateRequest,
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
 

@@ -100,7 +100,8 @@ export function rawRequest({
     der(0xa0, ...attributes),
     ...(more === undefined ? [] : [more]),
   );
-  const isEd = key.asymmetricKeyType === 'ed25519';
+  // Those of other kinds choose the hash themselves.
+  const isEd = key.asymmetricKeyType !== 'rsa' && key.asymmetricKeyType !== 'ec';
   const algorithm = isEd
     ? [oid(oids.ed25519)]
     : key.asymmetricKeyType === 'rsa'

@@ -1,9 +1,5 @@
-import {
-  decideRequests,
-  type KnownCluster,
-  type OpenRequest,
-} from '../../cluster/csr/hosts-requests.ts';
-import { readRequest } from '../../cluster/csr/read-request.ts';
+import { type KnownCluster, refusalNow } from '../../cluster/csr/hosts-requests.ts';
+import { readRequest, type ReadRequest } from '../../cluster/csr/read-request.ts';
 import { hostIndexOf } from '../../cluster/host-index.ts';
 import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
@@ -40,7 +36,7 @@ export interface Approval {
   readonly type: 'approve-request';
   /** Its uid. */
   readonly target: string;
-  readonly request: OpenRequest;
+  readonly request: ReadRequest;
 }
 
 /** A host with what it is called, and where it is. */
@@ -149,7 +145,7 @@ function statusOf(stage: string): string {
 }
 
 /** The hosts of a cluster as the rules for certificate requests know them. */
-function knownCluster(view: ControlPlaneView, { nodes, requests }: GuestSeen): KnownCluster {
+function knownCluster(view: ControlPlaneView, { nodes }: GuestSeen): KnownCluster {
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
     const known: InventoryHost = {
@@ -162,26 +158,10 @@ function knownCluster(view: ControlPlaneView, { nodes, requests }: GuestSeen): K
   return {
     hosts: {
       named: hostIndexOf(byEachName).named,
-      at: hostIndexOf(all.map(({ known }) => known)).at,
+      allAt: hostIndexOf(all.map(({ known }) => known)).allAt,
     },
     nodes: new Map(nodes.map((node) => [node.metadata.name, node])),
-    keys: approvedKeys(requests),
-    mastersToCome: 0,
   };
-}
-
-/** The key of the first client request of each node that was approved. */
-function approvedKeys(requests: readonly KubeObject[]): ReadonlyMap<string, string> {
-  const keys = new Map<string, string>();
-  const approved = requests
-    .map(readRequest)
-    .filter(({ state, claim }) => state === 'approved' && claim?.purpose === 'client')
-    .toSorted((one, other) =>
-      (one.metadata.creationTimestamp ?? '') < (other.metadata.creationTimestamp ?? '') ? -1 : 1,
-    );
-  for (const { claim } of approved)
-    if (claim !== undefined && !keys.has(claim.node)) keys.set(claim.node, claim.key);
-  return keys;
 }
 
 /**
@@ -191,13 +171,14 @@ function approvedKeys(requests: readonly KubeObject[]): ReadonlyMap<string, stri
 export function approvals(view: ControlPlaneView, guest: GuestSeen): readonly Approval[] {
   const open = guest.requests
     .map(readRequest)
-    .flatMap(({ state, claim, metadata }) =>
-      state === 'pending' && claim !== undefined ? [{ metadata, claim }] : [],
-    );
+    .filter(({ state, claim }) => state === 'pending' && claim !== undefined);
   if (open.length === 0) return [];
-  return decideRequests(open, knownCluster(view, guest), () => undefined).map((request) => ({
-    type: 'approve-request',
-    target: request.metadata.uid ?? '',
-    request,
-  }));
+  const cluster = knownCluster(view, guest);
+  return open
+    .filter(({ claim }) => claim !== undefined && refusalNow(claim, cluster) === undefined)
+    .map((request) => ({
+      type: 'approve-request',
+      target: request.metadata.uid ?? '',
+      request,
+    }));
 }

@@ -1,6 +1,4 @@
-import { readPkcs10 } from '../../cluster/csr/pkcs10.ts';
-import { approved, readSigningRequest } from '../../cluster/csr/signing-request.ts';
-import { keyRefusal } from '../../cluster/csr/verify.ts';
+import { approved } from '../../cluster/csr/signing-request.ts';
 import {
   certificateSigningRequests,
   clusterVersions,
@@ -250,27 +248,20 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     await followed.kube.patch(ref, patch, signal);
     note('info', 'an upgrade is requested', { version: update.version, image: update.image });
   },
-  // A request is read again, with its node and its key, right before it is approved.
+  // A request is read again, with its node, right before it is approved.
   'approve-request': async ({ request }, signal, { clock, note, followed, view }) => {
-    if (followed === undefined) return;
     const { claim, metadata } = request;
+    if (followed === undefined || claim === undefined) return;
     const { name, uid } = metadata;
     const ref = { kind: certificateSigningRequests, name };
     const [found, node] = await Promise.all([
       followed.kube.get(ref, signal),
       followed.kube.get({ kind: nodes, name: claim.node }, signal),
     ]);
-    const asked = found && readSigningRequest(found);
-    if (found === undefined || asked?.uid !== uid) return;
-    const content = readPkcs10(asked?.pem ?? '');
-    if (content === undefined || keyRefusal(content) !== undefined) return;
+    if (found?.metadata.uid !== uid || found === undefined) return;
     const others = followed.nodes.all().filter((one) => one.metadata.name !== claim.node);
-    const otherRequests = followed.requests.all().filter((one) => one.metadata.uid !== uid);
-    const now = {
-      nodes: node === undefined ? others : [...others, node],
-      requests: [...otherRequests, found],
-    };
-    if (!approvals(view, now).some(({ target }) => target === uid)) return;
+    const now = { nodes: node === undefined ? others : [...others, node], requests: [found] };
+    if (approvals(view, now).length === 0) return;
     const next = approved(found, { ...approval, at: clock.now() });
     await followed.kube.replace(ref, next, { subresource: 'approval', signal });
     note('info', `certificate request ${name} is approved`, { node: claim.node });

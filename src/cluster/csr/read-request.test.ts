@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { forgedBytes } from '../../../test/support/forged-bytes.ts';
-import { pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
-import { readRequest } from './read-request.ts';
-import { nodeBootstrapper } from './verify.ts';
+import {
+  alternativeNames,
+  pkcs10,
+  type RequestWishes,
+  signingRequestObject,
+} from '../../../test/support/kubelet-request.ts';
+import { nodeBootstrapper, readRequest } from './read-request.ts';
 
 const conditions = (type: string) => ({ conditions: [{ type, status: 'True' }] });
 
 describe('a request that is read', () => {
-  it('is for a node and its key', async () => {
+  it('is for a node', async () => {
     const { username } = nodeBootstrapper;
     const read = readRequest(signingRequestObject('client', await pkcs10()));
     expect(read).toMatchObject({ state: 'pending', purpose: 'client', username, cause: undefined });
@@ -48,10 +52,61 @@ describe('a request that is read', () => {
     ['another user', { spec: { username: 'system:node:m0' } }, 'requestor'],
     ['no request', { spec: { request: '' } }, 'unreadable'],
     ['a huge one', { spec: { request: 'LS0t'.repeat(10_000) } }, 'unreadable'],
-    ['other usages', { spec: { usages: ['client auth'] } }, 'usages'],
+    ['no group of the bootstrapper', { spec: { groups: ['system:authenticated'] } }, 'requestor'],
+    [
+      'a further group',
+      { spec: { groups: [...nodeBootstrapper.groups, 'system:masters'] } },
+      'requestor',
+    ],
   ])('with %s can never be approved', async (_, wishes, cause) => {
     const read = readRequest(signingRequestObject('client', await pkcs10(), wishes));
     expect(read).toMatchObject({ cause, claim: undefined });
+  });
+
+  it.each<[string, 'client' | 'serving', RequestWishes, string]>([
+    ['a person', 'client', { subject: 'O=system:nodes, CN=admin' }, 'unreadable'],
+    [
+      'a node without a name',
+      'client',
+      { subject: 'O=system:nodes, CN=system:node:' },
+      'unreadable',
+    ],
+    ['an alternative name', 'client', { names: alternativeNames('m0') }, 'names'],
+    ['an alternative address', 'client', { names: alternativeNames('192.0.2.7') }, 'names'],
+    [
+      'another node that asks',
+      'serving',
+      {
+        subject: 'O=system:nodes, CN=system:node:m1',
+        names: alternativeNames('m1', '192.0.2.7'),
+      },
+      'requestor',
+    ],
+    ['the name of the API', 'serving', { names: alternativeNames('api', '192.0.2.7') }, 'names'],
+    [
+      'a name that ends like it',
+      'serving',
+      { names: alternativeNames('xm0', '192.0.2.7') },
+      'names',
+    ],
+    ['no address', 'serving', { names: alternativeNames('m0') }, 'names'],
+    ['nothing', 'serving', {}, 'names'],
+  ])('for %s (%s) can never be approved', async (...[, purpose, wishes, cause]) => {
+    const read = readRequest(signingRequestObject(purpose, await pkcs10(wishes)));
+    expect(read).toMatchObject({ cause, claim: undefined });
+  });
+
+  it.each([
+    [['m0', '192.0.2.7'], ['192.0.2.7']],
+    [
+      ['M0', '192.0.2.7', '2001:0db8:0::7'],
+      ['192.0.2.7', '2001:db8::7'],
+    ],
+    [['192.0.2.8'], ['192.0.2.8']],
+  ])('of a serving certificate with %j is for %j', async (names, addresses) => {
+    const pem = await pkcs10({ names: alternativeNames(...names) });
+    const { claim } = readRequest(signingRequestObject('serving', pem));
+    expect(claim).toEqual({ purpose: 'serving', node: 'm0', addresses });
   });
 
   it.each(['client', 'serving'] as const)(

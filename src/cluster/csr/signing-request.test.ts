@@ -12,7 +12,6 @@ describe('a CertificateSigningRequest', () => {
       purpose: 'serving',
       username: 'system:node:m0',
       groups: ['system:nodes', 'system:authenticated'],
-      usages: ['digital signature', 'server auth'],
       pem: 'pem of m0',
       state: 'pending',
     });

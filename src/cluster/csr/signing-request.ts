@@ -18,7 +18,6 @@ export interface SigningRequest {
   readonly purpose: RequestPurpose;
   readonly username: string;
   readonly groups: readonly string[];
-  readonly usages: readonly string[];
   /** The PKCS#10 request, PEM. */
   readonly pem: string;
   readonly state: 'pending' | 'approved' | 'denied';
@@ -30,7 +29,6 @@ const Wire = z.object({
     signerName: z.string(),
     username: z.string().default(''),
     groups: z.array(z.string()).default([]),
-    usages: z.array(z.string()).default([]),
     request: z.string(),
   }),
   status: z.object({ conditions: z.array(z.object({ type: z.string() })).optional() }).optional(),
@@ -48,7 +46,6 @@ export function readSigningRequest(object: KubeObject): SigningRequest | undefin
     purpose,
     username: spec.username,
     groups: spec.groups,
-    usages: spec.usages,
     pem: Buffer.from(spec.request, 'base64').toString('utf8'),
     state: stateOf(status?.conditions ?? []),
   };

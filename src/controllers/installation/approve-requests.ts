@@ -1,46 +1,32 @@
-import { hostIndexOf } from '../../cluster/host-index.ts';
-import {
-  decideRequests,
-  type KnownCluster,
-  type LeftCount,
-  type LeftTally,
-  leftTally,
-  type OpenRequest,
-  refusalNow,
-  requestBook,
-} from '../../cluster/csr/hosts-requests.ts';
 import { controllerEvent } from '../../cluster/controller.ts';
-import { readPkcs10 } from '../../cluster/csr/pkcs10.ts';
-import { readRequest } from '../../cluster/csr/read-request.ts';
+import { type KnownCluster, refusalNow } from '../../cluster/csr/hosts-requests.ts';
 import {
-  type ApprovalReason,
-  approved,
-  readSigningRequest,
-} from '../../cluster/csr/signing-request.ts';
-import {
-  adviceOn,
-  keyRefusal,
+  type KubeletClaim,
+  readRequest,
+  type ReadRequest,
   type RefusalCause,
   refusalCauses,
-} from '../../cluster/csr/verify.ts';
+} from '../../cluster/csr/read-request.ts';
+import { type ApprovalReason, approved } from '../../cluster/csr/signing-request.ts';
+import { hostIndexOf } from '../../cluster/host-index.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel } from '../../cluster/node.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { seconds } from '../../model/duration.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { type KubeObject, selectionOf } from '../../ports/kube.ts';
+import { type KubeMetadata, type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
+import type { Controller } from '../../reconcile/manager.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import type { NewCluster } from './new-cluster.ts';
-import { recordedHosts, recordIn } from './without-service.ts';
-import type { Controller } from '../../reconcile/manager.ts';
 import { installationStore, type InstallationScope, type InstallationStores } from './stores.ts';
+import { recordedHosts, recordIn } from './without-service.ts';
 
 /**
- * Approves the certificate requests of hosts of this cluster as they come, each host's first certificate for one key
- * only. All others are left for others to decide, and counted in an event.
+ * Approves the certificate requests of hosts of this cluster as they come. All others are left for others to decide, and
+ * counted in an event.
  */
 export function requestControllers(
   scope: InstallationScope,
@@ -51,24 +37,26 @@ export function requestControllers(
   return [approving(work), counting(work)];
 }
 
-/** A request to decide on: from the store, or read again. */
-interface Candidate extends OpenRequest {
-  readonly found: KubeObject;
-}
+/** A request that may be approved. */
+type OpenRequest = ReadRequest & { readonly claim: KubeletClaim };
 
 /** What the requests of one node are decided by. */
 interface Seen {
-  readonly node: string;
-  readonly requests: readonly Candidate[];
+  readonly requests: readonly OpenRequest[];
   readonly cluster: KnownCluster;
+  /** The request to approve, as it was read again. */
+  readonly found?: KubeObject;
 }
 
 interface Approval {
   readonly type: 'approve';
   /** The uid of the request. */
   readonly target: string;
-  readonly request: Candidate;
+  readonly request: OpenRequest;
 }
+
+/** What this process has done about a request before the API server shows it. */
+type OwnAnswer = 'approved' | 'forbidden';
 
 type Work = ReturnType<typeof requestWork>;
 
@@ -78,7 +66,7 @@ function requestWork(
   { nodes }: InstallationStores,
   { isAgentBased, machines }: NewCluster,
 ) {
-  const { clock, config } = scope;
+  const { config } = scope;
   const masters = isAgentBased ? config.cluster.controlPlaneCount : 0;
   // There a service that has left does not come back.
   const service = installationStore(
@@ -91,39 +79,35 @@ function requestWork(
     { node: (object) => claimedNodes(object) },
   );
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
-  const tally = leftTally();
-  const book = requestBook(tally);
+  const own = new Map<string, { readonly answer: OwnAnswer; readonly claim: KubeletClaim }>();
+  /** Makes the requests of a node be decided. */
   const add: (node: string) => void = () => undefined;
   let byName: ReadonlyMap<string, KubeObject> | undefined;
   nodes.onChange(() => {
     byName = undefined;
   });
+  /** Whether a master of this name is on its way, or fewer masters are than are missing. */
+  const isAwaited = (node: string): boolean => {
+    const shown = requests.all().map(readRequest);
+    const claims = [
+      ...shown.filter(({ state }) => state === 'approved').map(({ claim }) => claim),
+      ...[...own.values()].filter(({ answer }) => answer === 'approved').map(({ claim }) => claim),
+    ];
+    const coming = new Set(
+      claims.flatMap((claim) =>
+        claim?.purpose === 'client' && byName?.has(claim.node) !== true ? [claim.node] : [],
+      ),
+    );
+    return coming.has(node) || coming.size < masters - nodes.all().filter(isMaster).length;
+  };
   const known = (): KnownCluster => {
     byName ??= new Map(nodes.all().map((node) => [node.metadata.name, node]));
     const record = recordIn(records.flatMap(({ all }) => all()));
     const hosts = service.view().cluster?.hosts ?? (record && recordedHosts(record));
-    return {
-      hosts: hosts && hostIndexOf(hosts),
-      nodes: byName,
-      mastersToCome: masters === 0 ? 0 : masters - nodes.all().filter(isMaster).length,
-      keys: book.keys(),
-      machines,
-    };
+    return { hosts: hosts && hostIndexOf(hosts), nodes: byName, isAwaited, machines };
   };
-  return {
-    ...{ scope, service, requests, nodes, tally, book, known },
-    reads: [requests, nodes, service, ...records],
-    /** Of these those that could be approved. */
-    openOf: (objects: readonly KubeObject[]): readonly Candidate[] =>
-      book
-        .open(objects.map(readRequest), clock.elapsed())
-        .map((found) => ({ metadata: found.metadata, claim: found.claim, found })),
-    left: ({ metadata: { uid = '', name } }: OpenRequest, cause: RefusalCause): void => {
-      tally.add({ uid, name, cause }, clock.elapsed());
-    },
-    /** Makes the requests of a node be decided. */
-    add,
-  };
+  const reads = [requests, nodes, service, ...records];
+  return { scope, service, requests, nodes, own, known, reads, add };
 }
 
 /** Approves the requests of each node. */
@@ -137,8 +121,6 @@ const approving = (work: Work): Controller => ({
   watch: (add) => {
     work.add = add;
     work.requests.onChange(({ before, after }) => {
-      // The first approved key of a node counts also when its request is cleaned away.
-      if (after !== undefined) work.openOf([after]);
       for (const node of claimedNodes(after ?? before)) add(node);
     });
     work.nodes.onChange(({ before, after }) => {
@@ -149,21 +131,20 @@ const approving = (work: Work): Controller => ({
     });
   },
   reconcile: async (node, signal) => {
-    const open = work.openOf(work.requests.by('node', node));
-    const decide = (seen: Seen): readonly Approval[] =>
-      decideRequests(seen.requests, seen.cluster, work.left).map((request) => ({
-        ...{ type: 'approve', target: request.metadata.uid ?? '', request },
-      }));
-    if (decide({ node, requests: open, cluster: work.known() }).length === 0) return {};
-    // All at once, and each write names the version: one that its key has not signed must not stand before the next.
-    const read = await Promise.all(open.map((one) => readRequestAgain(work, one, signal)));
-    const requests = read.filter((one) => one !== undefined);
+    const requests = work.requests
+      .by('node', node)
+      .map(readRequest)
+      .filter(isOpen)
+      .filter(({ metadata }) => !work.own.has(metadata.uid ?? ''));
     await performActions<Seen, Approval>(
       {
-        seen: { node, requests, cluster: work.known() },
-        decide,
-        readAgain: (seen, inner, { request }) => readAgain(work, { ...seen, request }, inner),
-        table: { approve: (action, inner) => approve(work, action, inner) },
+        seen: { requests, cluster: work.known() },
+        decide: ({ requests: open, cluster }) =>
+          open
+            .filter(({ claim }) => refusalNow(claim, cluster) === undefined)
+            .map((one) => ({ type: 'approve', target: one.metadata.uid ?? '', request: one })),
+        readAgain: (seen, inner, { request }) => readAgain(work, { seen, request }, inner),
+        table: { approve: (action, inner, now) => approve(work, { ...action, ...now }, inner) },
       },
       signal,
     );
@@ -171,94 +152,117 @@ const approving = (work: Work): Controller => ({
   },
 });
 
+const isOpen = (request: ReadRequest): request is OpenRequest =>
+  request.state === 'pending' && request.claim !== undefined;
+
 /**
- * What decides on one request, read again: its node may have thousands, each of which is approved by itself. A node that is
- * another than the one that is shown is a change that is still to come.
+ * A request and its node, read again; undefined where the request is another one or was answered, or where the node is
+ * another than the one that is shown, which is a change that is still to come.
  */
 async function readAgain(
-  work: Work,
-  { node: name, request, cluster: before }: Omit<Seen, 'requests'> & Pick<Approval, 'request'>,
+  { scope: { kube }, known }: Work,
+  { seen, request }: { readonly seen: Seen; readonly request: OpenRequest },
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
-  const node = await work.scope.kube.get({ kind: nodeKind, name }, signal);
-  if (node?.metadata.uid !== before.nodes.get(name)?.metadata.uid) return undefined;
-  const cluster = work.known();
+  const { metadata, claim } = request;
+  const [found, node] = await Promise.all([
+    kube.get({ kind: certificateSigningRequests, name: metadata.name }, signal),
+    kube.get({ kind: nodeKind, name: claim.node }, signal),
+  ]);
+  const isSame = node?.metadata.uid === seen.cluster.nodes.get(claim.node)?.metadata.uid;
+  if (found?.metadata.uid !== metadata.uid || found === undefined || !isSame) return undefined;
+  if (readRequest(found).state !== 'pending') return undefined;
+  const cluster = known();
   const nodes = new Map(cluster.nodes);
-  nodes.delete(name);
-  if (node !== undefined) nodes.set(name, node);
-  return { node: name, requests: [request], cluster: { ...cluster, nodes } };
+  nodes.delete(claim.node);
+  if (node !== undefined) nodes.set(claim.node, node);
+  return { requests: [request], cluster: { ...cluster, nodes }, found };
 }
 
-/** A request, read again; undefined where it is another one, was answered, or has a wrong key. */
-async function readRequestAgain(
-  { scope: { kube }, book }: Work,
-  request: Candidate,
-  signal: AbortSignal,
-): Promise<Candidate | undefined> {
-  const { name, uid } = request.metadata;
-  const found = await kube.get({ kind: certificateSigningRequests, name }, signal);
-  const asked = found && readSigningRequest(found);
-  if (found === undefined || asked === undefined || asked.uid !== uid) {
-    book.set(request, { state: 'denied' });
-    return undefined;
-  }
-  const content = readPkcs10(asked.pem);
-  const isRight = content !== undefined && keyRefusal(content) === undefined;
-  if (asked.state === 'pending' && isRight) return { ...request, found };
-  book.set(request, { state: asked.state, ...(isRight ? {} : { cause: 'key' }) });
-  return undefined;
-}
+/** What a request of a host is approved with, as by the controller that is replaced. */
+const approval: ApprovalReason = {
+  reason: 'NodeCSRApprove',
+  message: 'This CSR was approved by the assisted-installer-controller',
+};
 
 async function approve(
-  { scope: { kube, clock, note }, book }: Work,
-  { request }: Approval,
+  { scope: { kube, clock, note }, own }: Work,
+  { request: { claim, metadata }, found }: Pick<Approval, 'request'> & Pick<Seen, 'found'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { claim, found, metadata } = request;
+  const { name, uid = '' } = metadata;
+  if (found === undefined) return;
   // Before it is sent: no other master may be taken for the one that is missing meanwhile.
-  book.set(request, { state: 'approved' });
+  own.set(uid, { answer: 'approved', claim });
   try {
-    const ref = { kind: certificateSigningRequests, name: metadata.name };
+    const ref = { kind: certificateSigningRequests, name };
     const next = approved(found, { ...approval, at: clock.now() });
     await kube.replace(ref, next, { subresource: 'approval', signal });
     const { node, purpose } = claim;
-    note('info', `certificate request ${metadata.name} is approved`, { node, purpose });
+    note('info', `certificate request ${name} is approved`, { node, purpose });
   } catch (error) {
-    const isDenied = isForbidden(error);
-    book.set(request, { state: 'pending', ...(isDenied ? { cause: 'forbidden' } : {}) });
-    if (!isDenied) throw error;
+    if (isForbidden(error)) own.set(uid, { answer: 'forbidden', claim });
+    else {
+      own.delete(uid);
+      throw error;
+    }
   }
 }
 
+/** How long a request is left before it counts: its node may be about to join, or another about to approve it. */
+const countsAfter = seconds(30);
+
+/** The requests that are left are looked at as a whole so often. */
+const countEvery = seconds(10);
+
+/** The shortest time between two reports of one cause. */
+const reportEvery = seconds(60);
+
 /** Counts the requests that are left, and finds those for which no key was added: what other nodes have decides too. */
 function counting(work: Work): Controller {
-  const { requests, reads, book, tally } = work;
-  const reportLeft = leftReports(work.scope, tally);
+  const { clock } = work.scope;
+  const reportLeft = leftReports(work.scope);
+  const reported = new Map<RefusalCause, { readonly count: number; readonly at: Millis }>();
   return {
     id: 'controller/count-requests',
     title: 'Count the certificate requests that are not approved',
     idle: 'waiting for certificate requests',
-    reads,
+    reads: work.reads,
     about: () => 'certificate requests that are not approved',
     keys: () => ['left'],
     watch: () => undefined,
     reconcile: async (_, signal) => {
-      book.keepOnly(requests.all());
-      const cluster = work.known();
-      for (const request of work.openOf(requests.all())) {
-        const cause = refusalNow(request.claim, cluster);
-        if (cause === undefined) work.add(request.claim.node);
-        else work.left(request, cause);
+      for (const [cause, names] of leftNow(work)) {
+        const last = reported.get(cause) ?? { count: 0, at: -reportEvery };
+        const now = clock.elapsed();
+        if (names.length <= last.count || now - last.at < reportEvery) continue;
+        await reportLeft({ cause, names }, signal);
+        reported.set(cause, { count: names.length, at: now });
       }
-      const now = work.scope.clock.elapsed();
-      for (const count of tally.due(now)) await reportLeft(count, signal);
       return { after: countEvery };
     },
   };
 }
 
-/** The requests that are left are looked at as a whole so often. */
-const countEvery = seconds(10);
+/** The names of the requests that are left now, by the cause. Those that may be approved after all are decided again. */
+function leftNow(work: Work): ReadonlyMap<RefusalCause, readonly string[]> {
+  const left = new Map<RefusalCause, string[]>();
+  const cluster = work.known();
+  const isFresh = ({ creationTimestamp = '' }: KubeMetadata): boolean =>
+    work.scope.clock.now() - Date.parse(creationTimestamp) < countsAfter;
+  for (const { state, claim, cause, metadata } of work.requests.all().map(readRequest)) {
+    const answer = work.own.get(metadata.uid ?? '')?.answer;
+    if (state !== 'pending' || answer === 'approved') continue;
+    const why = answer ?? cause ?? (claim && refusalNow(claim, cluster));
+    if (why === undefined) work.add(claim?.node ?? '');
+    else if (!isFresh(metadata)) {
+      const names = left.get(why) ?? [];
+      names.push(metadata.name);
+      left.set(why, names);
+    }
+  }
+  return left;
+}
 
 const claimedNodes = (object: KubeObject | undefined): readonly string[] => {
   const { claim } = object === undefined ? {} : readRequest(object);
@@ -268,31 +272,37 @@ const claimedNodes = (object: KubeObject | undefined): readonly string[] => {
 const isMaster = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.[nodeLabel('master')] === '';
 
-/** What a request of a host is approved with, as by the controller that is replaced. */
-const approval: ApprovalReason = {
-  reason: 'NodeCSRApprove',
-  message: 'This CSR was approved by the assisted-installer-controller',
-};
+/** Requests that are left for one cause. */
+interface Left {
+  readonly cause: RefusalCause;
+  readonly names: readonly string[];
+}
+
+/** How many requests a report names. */
+const mostNamed = 5;
 
 /** The API server takes any name for a request, of any length; an event is no longer than 1.5 MiB. */
 const longestName = 100;
 
+const namesAdvice =
+  'An address counts that the inventory has for the host, or that its node reports, that is in a machine network, and that no other host or node has. Where the node has the address, run: oc adm certificate approve NAME';
+
 /** Reports requests that were left by one event of the cluster for each cause, whose count grows where it may. */
-function leftReports(
-  { kube, clock, config: { namespace }, note }: InstallationScope,
-  tally: LeftTally,
-): (count: LeftCount, signal: AbortSignal) => Promise<void> {
+function leftReports({
+  kube,
+  clock,
+  config: { namespace },
+  note,
+}: InstallationScope): (left: Left, signal: AbortSignal) => Promise<void> {
   let [isDenied, mayNotPatch] = [false, false];
-  const write = async ({ cause, count, names }: LeftCount, signal: AbortSignal) => {
+  const write = async ({ cause, names }: Left, signal: AbortSignal) => {
     const name = `certificate-requests-left.${cause}`;
-    const listed = names.map((one) => plainLine(one, longestName)).join(', ');
-    const what = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${listed}`;
-    const advice = adviceOn[cause];
-    const message = advice === undefined ? what : `${what}. ${advice}`;
-    const event = controllerEvent({
-      ...{ namespace, name, message, count, at: clock.now() },
-      ...{ reason: 'CertificateRequestsLeft', type: 'Warning' },
-    });
+    const named = names.slice(0, mostNamed).map((one) => plainLine(one, longestName));
+    const what = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${named.join(', ')}`;
+    const message = cause === 'names' ? `${what}. ${namesAdvice}` : what;
+    const count = names.length;
+    const reason = { reason: 'CertificateRequestsLeft', type: 'Warning' } as const;
+    const event = controllerEvent({ namespace, name, message, count, at: clock.now(), ...reason });
     try {
       await kube.create({ kind: events, namespace }, event, signal);
     } catch (error) {
@@ -308,15 +318,15 @@ function leftReports(
     }
   };
   return async (left, signal) => {
-    const { cause, count, names } = left;
+    const { cause, names } = left;
     try {
       if (!isDenied) await write(left, signal);
     } catch (error) {
       isDenied = isForbidden(error);
       if (!isDenied) throw error;
     }
-    const first = names.join(', ');
+    const first = names.slice(0, mostNamed).join(', ');
+    const count = names.length;
     note('warn', `certificate requests not approved: ${refusalCauses[cause]}`, { count, first });
-    tally.reported(left, clock.elapsed());
   };
 }
