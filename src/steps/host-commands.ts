@@ -48,29 +48,22 @@ export async function readArchitecture({ host, signal }: HostScope): Promise<str
 export const unreadableOutput = (program: string, wanted: string, stdout: string): AgentError =>
   hostFailure('command.unreadable', `${program} printed no ${wanted}: ${stdout.slice(0, 100)}`);
 
-/** A part of a file, in bytes. */
-interface BytePart {
-  readonly from?: number;
-  readonly most: number;
-}
-
-/** Prints a part of a file as hexadecimal bytes. */
-export const bytesArgv = (path: string, { from = 0, most }: BytePart): readonly string[] => [
+/** Prints the first bytes of a file in hexadecimal. */
+export const bytesArgv = (path: string, most: number): readonly string[] => [
   ...['od', '--address-radix=n', '--format=x1', '--output-duplicates', '--width=64'],
-  ...(from === 0 ? [] : [`--skip-bytes=${from}`]),
   ...[`--read-bytes=${most}`, path],
 ];
 
 /**
- * A part of a file of the host, shorter where the file ends.
+ * The first bytes of a file of the host, fewer where it ends.
  * @throws AgentError `command.*`
  */
 export async function readBytes(
   { host, signal }: HostScope,
   path: string,
-  part: BytePart,
+  most: number,
 ): Promise<Buffer> {
-  const { stdout } = await host.exec(bytesArgv(path, part), { signal, limit: minutes(1) });
+  const { stdout } = await host.exec(bytesArgv(path, most), { signal, limit: minutes(1) });
   if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
   return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
 }

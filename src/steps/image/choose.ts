@@ -2,7 +2,7 @@ import type { WriterUse } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { registryConfigArgv } from '../../layering/build/container-tools.ts';
 import { jsonIn } from '../../lib/json.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
@@ -92,7 +92,7 @@ export const chooseImage = step({
 export const checkInputs = step({
   id: 'image/check-inputs',
   title: 'Check what else the write needs',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { disk: ifGiven(TargetDisk), ignition: HostIgnition },
   fetches: true,
   freshUntil: ['disk/format-extra', 'disk/clean', 'image/write', 'image/deploy-to-existing-root'],
@@ -106,6 +106,7 @@ export const checkInputs = step({
   run: async (scope, { disk, ignition: { path, origin } }) => {
     const { host, config, signal } = scope;
     const { existingRoot, writerArgs } = config.image;
+    await warnOfClock(scope);
     await checkKeyfiles(scope);
     if (config.network.nmstate !== '') await writeNmstate(scope);
     if (existingRoot !== '') {
@@ -121,6 +122,26 @@ export const checkInputs = step({
     if (hash !== undefined && own === undefined) refuseOtherHash(ignition, { origin, hash });
   },
 });
+
+/** What the kernel says of the first clock of the hardware: seconds since 1970 (Linux, `sysfs-class-rtc`). */
+const hardwareClock = '/sys/class/rtc/rtc0/since_epoch';
+
+/** The first boot begins by the clock of the hardware, and refuses certificates that are not valid by it. */
+async function warnOfClock({
+  host,
+  clock,
+  signal,
+  note,
+}: StepScope<'host' | 'clock'>): Promise<void> {
+  const text = (await host.readText(hardwareClock, signal))?.trim() ?? '';
+  if (!/^\d+$/.test(text)) return;
+  const [hardware, now] = [Number(text) * 1000, clock.now()];
+  if (Math.abs(hardware - now) <= hours(1)) return;
+  const [itsTime, time] = [hardware, now].map((one) => new Date(one).toISOString());
+  note('warn', `the hardware clock says ${itsTime}, and the clock of this host ${time}`, {
+    hint: 'the first boot starts by the hardware clock: where the clock of this host is right, run hwclock --systohc --utc',
+  });
+}
 
 /** The Ignition that coreos-installer takes in place of that of this host. */
 export const ignitionIn = (writerArgs: readonly string[]): string | undefined =>

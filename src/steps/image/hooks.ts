@@ -50,7 +50,7 @@ const testArgvs = (path: string): readonly (readonly string[])[] => [
 ];
 
 /** As much of a file as the kernel reads of it for its interpreter (execve(2)). */
-const head = { most: 256 };
+const head = 256;
 
 /** Checks that each hook can be run, while the disk is unchanged. */
 export const checkHooks = step({

@@ -17,8 +17,6 @@ const sizeArgv = (path: string): readonly string[] => [
 
 interface ImageSample {
   readonly head: Uint8Array;
-  /** Its last bytes, where they show more than the first. */
-  readonly tail?: Uint8Array;
   /** As it is stored; undefined where the server does not say it. */
   readonly bytes?: number | undefined;
 }
@@ -32,15 +30,11 @@ export async function sampleFile(
   path: string,
   signal: AbortSignal,
 ): Promise<ImageSample> {
-  const part = (from = 0) => readBytes({ host, signal }, path, { from, most: headBytes });
-  const head = await part();
+  const head = await readBytes({ host, signal }, path, headBytes);
   const { stdout } = await host.exec(sizeArgv(path), { signal, limit: minutes(1) });
   if (!/^\d+$/.test(stdout)) throw unreadableOutput('stat', 'size', stdout);
-  const bytes = Number(stdout);
-  return { head, bytes, ...(isXz(head) ? { tail: await part(tailFrom(bytes)) } : {}) };
+  return { head, bytes: Number(stdout) };
 }
-
-const tailFrom = (bytes: number): number => Math.max(bytes - headBytes, 0);
 
 /** A slow medium reads 5 MB in a second; a compressed image has about 1 GB. */
 const digestLimit = seconds(900);
@@ -68,7 +62,7 @@ export async function verifyFile(
 export const headBytes = 40 * 1024;
 
 interface SniffedImage {
-  readonly format: 'gzip' | 'xz' | 'zstd' | 'raw';
+  readonly isPacked: boolean;
   /** Sector size that the image was made for, where the partition table could be seen. */
   readonly sectorBytes?: 512 | 4096;
   /** Size of the image on a disk, by the same table. */
@@ -84,58 +78,18 @@ const hasTextAt = (bytes: Uint8Array, at: number, text: string): boolean =>
   Buffer.from(bytes.subarray(at, at + text.length)).toString('latin1') === text;
 
 /**
- * Judges an image by its first bytes, with the same magic numbers as coreos-installer 0.26
- * (`src/io/compress.rs`). Only what is certain is reported.
+ * Judges an image by its first bytes, packed or not, with the same magic numbers as coreos-installer 0.26
+ * (`src/io/compress.rs`). Only what is certain is reported; xz is not unpacked.
  */
-export function sniffImage(head: Uint8Array): SniffedImage {
-  if (startsWith(head, [0x1f, 0x8b])) return { format: 'gzip', ...tableOf(unpacked(head, gunzip)) };
-  if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) {
-    return { format: 'zstd', ...zstdFrame(head), ...tableOf(unpacked(head, unzstd)) };
-  }
-  if (isXz(head)) return { format: 'xz' };
+export function sniffImage(stored: Uint8Array): SniffedImage {
+  const packer = packers.find(({ magic }) => startsWith(stored, magic));
+  const head = packer === undefined ? stored : unpacked(stored, packer.unpack);
   const isInstead = otherKind(head);
-  return { format: 'raw', ...tableOf(head), ...(isInstead === undefined ? {} : { isInstead }) };
-}
-
-/** What the first frame of a zstd file unpacks to, where its header says it (RFC 8878, 3.1.1.1). */
-function zstdFrame(head: Uint8Array): Pick<SniffedImage, 'imageBytes'> {
-  const descriptor = head[4] ?? 0;
-  const isOneSegment = (descriptor & 0x20) !== 0;
-  const at = 5 + (isOneSegment ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0);
-  const field = Buffer.from(head.subarray(at, at + 8));
-  // Shorter fields hold less than 4 GiB, which every disk has.
-  const isGiven = descriptor >> 6 === 3 && field.length === 8;
-  return isGiven ? { imageBytes: Number(field.readBigUInt64LE()) } : {};
-}
-
-const isXz = (head: Uint8Array): boolean => startsWith(head, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]);
-
-/**
- * Size of what an xz file unpacks to, by the index at its end (The .xz File Format 1.2.1, 2.1.2 and 4): that of its last stream,
- * where it has several. 0 where the index is not among these bytes.
- */
-export function unpackedXzBytes(tail: Uint8Array): number {
-  const footer = Buffer.from(tail.subarray(-12));
-  if (!hasTextAt(footer, 10, 'YZ')) return 0;
-  const indexBytes = (footer.readUInt32LE(4) + 1) * 4;
-  if (indexBytes + footer.length > tail.length) return 0;
-  const index = tail.subarray(-indexBytes - footer.length, -footer.length);
-  let at = 1;
-  const next = (): number => {
-    let value = 0;
-    for (let scale = 1; at < index.length; scale *= 128) {
-      const byte = index[at++] ?? 0;
-      value += (byte % 128) * scale;
-      if (byte < 128) break;
-    }
-    return value;
+  return {
+    isPacked: packer !== undefined,
+    ...tableOf(head),
+    ...(isInstead === undefined ? {} : { isInstead }),
   };
-  let bytes = 0;
-  for (let blocks = next(); blocks > 0 && at < index.length; blocks -= 1) {
-    next();
-    bytes += next();
-  }
-  return bytes;
 }
 
 function otherKind(head: Uint8Array): string | undefined {
@@ -159,10 +113,21 @@ function tableOf(bytes: Uint8Array): Pick<SniffedImage, 'sectorBytes' | 'imageBy
 /** Empty space packs by a factor of thousands. */
 const maxOutputLength = 128 * 1024 ** 2;
 
-const gunzip = (head: Uint8Array): Uint8Array =>
-  gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength });
-const unzstd = (head: Uint8Array): Uint8Array =>
-  zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_continue, maxOutputLength });
+const packers: readonly {
+  readonly magic: readonly number[];
+  readonly unpack: (head: Uint8Array) => Uint8Array;
+}[] = [
+  {
+    magic: [0x1f, 0x8b],
+    unpack: (head) => gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength }),
+  },
+  {
+    magic: [0x28, 0xb5, 0x2f, 0xfd],
+    unpack: (head) =>
+      zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_continue, maxOutputLength }),
+  },
+  { magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], unpack: () => new Uint8Array() },
+];
 
 function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): Uint8Array {
   try {
@@ -180,11 +145,7 @@ export async function sampleUrl(
   request: Pick<WebRequest, 'signal' | 'tlsOnly'>,
 ): Promise<ImageSample> {
   const { body, bytes, wholeBytes } = await openHead(web, url, request);
-  const head = await firstOf(body);
-  if (wholeBytes === undefined || !isXz(head)) return { head, bytes: wholeBytes ?? bytes };
-  const range = [tailFrom(wholeBytes), wholeBytes - 1] as const;
-  const { body: tail } = await web.open(url, { ...request, range });
-  return { head, bytes: wholeBytes, tail: await firstOf(tail) };
+  return { head: await firstOf(body), bytes: wholeBytes ?? bytes };
 }
 
 async function firstOf(body: Download['body']): Promise<Uint8Array> {
@@ -210,6 +171,12 @@ async function openHead(web: Web, url: string, request: WebRequest): Promise<Dow
   }
 }
 
+/** What an xz file holds, by its name: `fedora-coreos-…-qemu.x86_64.qcow2.xz`. */
+const namedInstead = (origin: string): string | undefined => {
+  const kind = /\.(iso|qcow2)\.xz(?:[?#]|$)/i.exec(origin)?.[1]?.toLowerCase();
+  return kind && (kind === 'iso' ? 'an ISO image' : 'a qcow2 image');
+};
+
 /** What cannot be packed grows by less than one part in a thousand in each of the formats. */
 const mostGrowth = 1.001;
 
@@ -219,15 +186,16 @@ const mostGrowth = 1.001;
  * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
-  { head, tail = new Uint8Array(), bytes = 0 }: ImageSample,
+  { head, bytes = 0 }: ImageSample,
   {
     origin,
     disk: { sectorBytes, sizeBytes },
   }: { readonly origin: string; readonly disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'> },
 ): void {
-  const { format, isInstead, sectorBytes: made, imageBytes: byTable = 0 } = sniffImage(head);
-  const stored = format === 'raw' ? bytes : Math.floor(bytes / mostGrowth);
-  const imageBytes = Math.max(byTable, unpackedXzBytes(tail), stored);
+  const sniffed = sniffImage(head);
+  const { isPacked, sectorBytes: made, imageBytes: byTable = 0 } = sniffed;
+  const isInstead = sniffed.isInstead ?? namedInstead(origin);
+  const imageBytes = Math.max(byTable, isPacked ? Math.floor(bytes / mostGrowth) : bytes);
   if (isInstead !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${isInstead}`, {
       context: { origin, found: isInstead },
