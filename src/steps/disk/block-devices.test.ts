@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { blockDevice, coreOsDisk, partition } from '../../../test/support/disk-samples.ts';
+import {
+  blockDevice,
+  coreOsDisk,
+  lsblkOutput,
+  partition,
+} from '../../../test/support/disk-samples.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import {
   deviceAt,
   disksUnder,
@@ -12,6 +18,7 @@ import {
   isMapped,
   isPartition,
   descendantsOf,
+  readBlockDevices,
 } from './block-devices.ts';
 
 const names = (devices: readonly { name: string }[]) => devices.map(({ name }) => name);
@@ -167,4 +174,13 @@ describe('freePercent', () => {
   ])('leaves room for %s', (_what, required, percent) => {
     expect(freePercent(coreOsDisk('sda'), required)).toBe(percent);
   });
+});
+
+it('reads the ids of NVMe namespaces', async () => {
+  const host = fakeHost()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(blockDevice('nvme0n2'), blockDevice('nvme1n1'), blockDevice('sda')))
+    .withFile('/sys/block/nvme0n2/nsid', '1\n');
+  const found = await readBlockDevices(host, new AbortController().signal);
+  expect(found.map(({ namespaceId }) => namespaceId)).toEqual(['1', undefined, undefined]);
 });

@@ -29,7 +29,17 @@ export async function readBlockDevices(
     ...device,
     children: [...device.children.map(complete), ...(loops.get(device.kname) ?? [])],
   });
-  return mounted.map(complete);
+  return Promise.all(mounted.map((root) => withNamespaceId(host, complete(root), signal)));
+}
+
+async function withNamespaceId(
+  host: Host,
+  device: BlockDevice,
+  signal: AbortSignal,
+): Promise<BlockDevice> {
+  if (!device.kname.startsWith('nvme')) return device;
+  const text = await host.readText(`/sys/block/${device.kname}/nsid`, signal);
+  return { ...device, namespaceId: text?.trim() };
 }
 
 /**
@@ -259,6 +269,8 @@ export interface BlockDevice {
   readonly wwn: string;
   readonly model: string;
   readonly vendor: string;
+  /** The id of an NVMe namespace, which is not the number in its name (`/sys/block/NAME/nsid`). */
+  readonly namespaceId?: string | undefined;
   /** SCSI address, `0:2:0:0`; of a multipath device that of the path it is listed below. */
   readonly hctl: string;
   /** Whether it turns, where lsblk says so. */

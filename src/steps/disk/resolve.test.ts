@@ -301,6 +301,12 @@ describe('a name that fits several disks', () => {
     ['virtio-data', 'vda', { serial: 'data' }, 'vdb', { serial: 'data' }],
     ['nvme-Micron_20452B', 'nvme0n1', { serial: '20452B' }, 'nvme0n2', { serial: '20452B' }],
     ['nvme-Micron_20452B_1', 'nvme0n1', { serial: '20452B' }, 'nvme1n1', { serial: '20452B' }],
+    // The number in a name is the id of the namespace, whatever the kernel calls its device.
+    [
+      'nvme-Micron_20452B_1',
+      ...(['nvme0n2', { serial: '20452B', namespaceId: '1' }] as const),
+      ...(['nvme1n3', { serial: '20452B', namespaceId: '1' }] as const),
+    ],
     // udev reads the disk that has the name again.
     ['ata-SSD_S3Z1', 'sda', {}, 'sdb', { serial: 'S3Z1' }],
   ])('is refused, and all of them are named: %s', (...[name, own, is, rival, isToo]) => {
@@ -318,7 +324,11 @@ describe('a name that fits several disks', () => {
 
   it.each<[string, string, Known, string, Known]>([
     ['ata-SSD_S1', 'sda', { serial: 'S1', wwn: naa }, 'sdb', { serial: 'S2', wwn: naa }],
-    ['nvme-Micron_20452B_2', 'nvme0n2', { serial: '20452B' }, 'nvme0n1', { serial: '20452B' }],
+    [
+      'nvme-Micron_20452B_1',
+      ...(['nvme0n2', { serial: '20452B', namespaceId: '1' }] as const),
+      ...(['nvme0n1', { serial: '20452B', namespaceId: '2' }] as const),
+    ],
     ['usb-A_Ultra_0123456789-0:0', 'sda', usb, 'sdb', { ...usb, model: 'Cruzer' }],
     ['ata-SSD_S12', 'sda', { serial: 'S12' }, 'sdb', { serial: 'S1' }],
     ['wwn-0x5000c500a0', 'sda', { wwn: '0x5000c500a0' }, 'sdb', {}],

@@ -224,10 +224,11 @@ function fitsBySerial(name: string, device: BlockDevice, other: BlockDevice): bo
   );
 }
 
-/** Of namespaces with the serial number of their drive, a name may tell the number of one. */
-function isOfNamespace(name: string, { kname, serial }: BlockDevice): boolean {
+/** Of namespaces with the serial number of their drive, a name may tell the id of one (udev, `ID_NSID`). */
+function isOfNamespace(name: string, { kname, serial, namespaceId }: BlockDevice): boolean {
   const number = /_(\d+)$/.exec(name.slice(name.indexOf(inUdevLetters(serial))))?.[1];
-  return number === undefined || !kname.startsWith('nvme') || kname.endsWith(`n${number}`);
+  const isAny = number === undefined || namespaceId === undefined || !kname.startsWith('nvme');
+  return isAny || number === namespaceId;
 }
 
 /** Below this it may be a part of another number. */
