@@ -4,7 +4,6 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { coreOsDisk, keptPartition, targetOf } from '../../../test/support/disk-samples.ts';
 import {
   type Answering,
-  any,
   fakeHost,
   type FakeHost,
   rest,
