@@ -42,10 +42,7 @@ describe('R10: the objects of an install-config', () => {
       ['12-metal3-workers.yaml', ['Metal3MachineTemplate']],
       ['20-control-plane.yaml', ['OpenShiftControlPlane']],
       ['30-cluster.yaml', ['Cluster']],
-      [
-        '40-workers.yaml',
-        ['OpenShiftBootstrapConfigTemplate', 'MachineDeployment', 'MachineHealthCheck'],
-      ],
+      ['40-workers.yaml', ['OpenShiftBootstrapConfigTemplate', 'MachineDeployment']],
     ]);
   });
 

@@ -201,16 +201,6 @@ function workersOf(scope: Scope): readonly KubeObject[] {
         },
       },
     }),
-    // An installation takes longer than the ten minutes after which a Machine without a Node would be deleted.
-    object([machineType.apiVersion, 'MachineHealthCheck'], name, {
-      spec: {
-        ...{ clusterName, selector: { matchLabels } },
-        checks: {
-          nodeStartupTimeoutSeconds: 0,
-          unhealthyNodeConditions: [{ type: 'Ready', status: 'Unknown', timeoutSeconds: 600 }],
-        },
-      },
-    }),
   ];
 }
 

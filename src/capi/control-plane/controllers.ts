@@ -40,6 +40,7 @@ import { isMarked } from './remediate.ts';
 import { renewController } from './kubeconfig.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo } from '../objects.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
 import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
@@ -237,6 +238,7 @@ async function observe(
       ...inputFindings(inputs, board.failures.get(key)),
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
+      healthChecks: work.stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
     },
   };
 }
@@ -315,6 +317,9 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
       if (cluster === undefined || clusterOwner(one)?.name === cluster) add(placed(one));
   };
   stores.clusters.onChange(addOf(({ before, after }) => (after ?? before)?.metadata.name));
+  stores.healthChecks.onChange(
+    addOf(({ before, after }) => textAt(after ?? before, 'spec', 'clusterName')),
+  );
   const labelled = addOf(
     ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
   );

@@ -16,6 +16,8 @@ import {
   withConditions,
   wrong,
 } from '../conditions.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { healthChecksCondition } from '../health-checks.ts';
 import { hostsCondition } from '../host-checks.ts';
 import type { Seen } from './decide.ts';
 import {
@@ -42,6 +44,8 @@ export interface Findings {
   /** The version that the guest has, and how an upgrade is. */
   readonly version?: string | undefined;
   readonly upgrade?: CheckResult | undefined;
+  /** Those of its namespace. */
+  readonly healthChecks: readonly KubeObject[];
 }
 
 const found = (type: string, { isRight, reason, message }: CheckResult): NewCondition => ({
@@ -89,6 +93,7 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
       ...known('ManifestsValid', findings.manifests),
       found('AssetsGenerated', assetsCheck(seen, facts, findings)),
       hostsCondition(view),
+      healthChecksCondition(findings.healthChecks, cluster?.metadata.name),
       ...bootstrapConditions(seen, facts),
       ...machineConditions(facts, findings),
       ...apiConditions(seen, findings, isInitialized),

@@ -1,0 +1,48 @@
+import { countAt, listAt, partOf, textAt } from '../layering/api/cluster-object.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import type { NewCondition } from './conditions.ts';
+
+/** In seconds. A server may take half an hour to boot, and its installation most of an hour. */
+const shortest = 3600;
+
+/** What core takes where `nodeStartupTimeoutSeconds` is not given (Cluster API v1beta2). */
+const defaultStartup = 600;
+
+/**
+ * Condition `HealthChecksValid` of a control plane: False where a MachineHealthCheck of its Cluster replaces hosts that only reboot, that are
+ * still installed, or whose switch is down for a while. Nothing is held back by it.
+ */
+export function healthChecksCondition(
+  checks: readonly KubeObject[],
+  cluster: string | undefined,
+): NewCondition {
+  const type = 'HealthChecksValid';
+  const found = checks
+    .filter((check) => textAt(check, 'spec', 'clusterName') === cluster)
+    .flatMap((check) => {
+      const short = shortTimes(check);
+      return short.length === 0
+        ? []
+        : `MachineHealthCheck ${check.metadata.name}: ${short.join(', ')}`;
+    });
+  if (found.length === 0) return { type, status: 'True', reason: 'Valid' };
+  const message = `${found.join('; ')}: a host that reboots or is installed, or each host of a switch that is down, would be installed again; write ${shortest} s or more, 0 for the start, and spec.remediation.triggerIf.unhealthyLessThanOrEqualTo`;
+  return { type, status: 'False', reason: 'TooShort', message };
+}
+
+/** After which times a check replaces a host, of those that are too short. */
+function shortTimes(check: KubeObject): readonly string[] {
+  const startup =
+    partOf(check, 'spec', 'checks', 'nodeStartupTimeoutSeconds') === undefined
+      ? defaultStartup
+      : countAt(check, 'spec', 'checks', 'nodeStartupTimeoutSeconds');
+  const conditions = ['unhealthyNodeConditions', 'unhealthyMachineConditions'].flatMap((member) =>
+    (listAt(check, 'spec', 'checks', member) as readonly KubeObject[]).flatMap((one) => {
+      const seconds = countAt(one, 'timeoutSeconds');
+      const what = `${textAt(one, 'type')}=${textAt(one, 'status')}`;
+      return seconds < shortest ? `${what} after ${seconds} s` : [];
+    }),
+  );
+  const isShort = startup !== 0 && startup < shortest;
+  return [...(isShort ? [`no node after ${startup} s`] : []), ...conditions];
+}
