@@ -91,6 +91,8 @@ export const ownNames = {
   skipHostChecks: 'bootwright.io/skip-host-checks',
   /** The same: the hash of the authority of config servers that replaced the installer's. */
   configServerCaHash: 'bootwright.io/config-server-ca-hash',
+  /** Annotation of a control plane: the lower version that a person lets the cluster go back to. */
+  allowDowngradeTo: 'bootwright.io/allow-downgrade-to',
   /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */
   mcoImage: 'bootwright.io/mco-image',
   /** Annotation of the Secret with a kubeconfig: when its certificate is to be renewed. */

@@ -98,6 +98,7 @@ const failureHints: Readonly<Record<string, string>> = {
   OutsideMachineNetwork: 'correct the addresses of the hosts, or networking.machineNetwork',
   Expired: start,
   ReplicasChanged: start,
+  NewerThanSpec: 'take the release of the cluster over into the control plane',
   TooShort: 'give the MachineHealthCheck hours, or remove it',
   Failed: `correct what the message names; where the host does not try again, ${start}`,
   TimedOut: `look at the host that the message names; ${start}`,

@@ -12,7 +12,7 @@ import {
 import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
 import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
 import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
-import { releaseVersion } from '../../cluster/release-version.ts';
+import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 
 /** What is decided by: objects of the management cluster, and what was found out beside them. */
@@ -187,10 +187,11 @@ const digestOf = (image: string): string => image.split('@')[1] ?? '';
 
 /**
  * Decides about the version of a cluster: once it is installed, another release in the control plane becomes the update that its
- * cluster-version operator is told, by digest, and never against its own checks.
+ * cluster-version operator is told, by digest, and never against its own checks. A cluster that was updated otherwise keeps
+ * its newer version, unless a person marks the lower one.
  */
 export function upgradeOf(
-  { spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
+  { metadata, spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
   clusterVersion: KubeObject | undefined,
 ): UpgradeVerdict {
   const history = listAt(clusterVersion, 'status', 'history') as readonly KubeObject[];
@@ -210,12 +211,35 @@ export function upgradeOf(
     ['status', 'desired', 'image'],
   ].some((path) => digestOf(textAt(clusterVersion, ...path)) === wanted);
   if (isAsked) return progressOf(clusterVersion, is);
+  const newer = [history[0], partOf(clusterVersion, 'status', 'desired')]
+    .map((one) => textAt(one as KubeObject | undefined, 'version'))
+    .find((one) => isNewer(one, distributionVersion));
+  const allowed = metadata.annotations?.[ownNames.allowDowngradeTo];
+  if (newer !== undefined && allowed !== distributionVersion) {
+    const message = `the cluster has or gets ${newer}, and spec.distributionVersion is ${distributionVersion}: take releaseImage and distributionVersion of the cluster over into the control plane, or set its annotation ${ownNames.allowDowngradeTo} to the lower version`;
+    return is(false, 'NewerThanSpec', message);
+  }
   const upgradeable = conditionOf(clusterVersion, 'Upgradeable');
   if (upgradeable.status === 'False' && isOtherMinor(version, distributionVersion))
     return is(false, 'NotUpgradeable', upgradeable.message);
   const update = { version: distributionVersion, image: releaseImage, force: false } as const;
   return { ...is(true, 'Requested', `${version} to ${distributionVersion}`), update };
 }
+
+const inNumbers = new Intl.Collator('en', { numeric: true });
+
+/** Whether one version comes after another (semver.org): a release comes after its candidates. */
+function isNewer(one: string, other: string): boolean {
+  const [mine, others] = [releaseVersion(one), releaseVersion(other)];
+  if (mine === undefined || others === undefined) return false;
+  if (!isAtLeast(others, mine)) return true;
+  if (!isAtLeast(mine, others)) return false;
+  const [before, after] = [candidateOf(one), candidateOf(other)];
+  if (before === '' || after === '') return before === '' && after !== '';
+  return inNumbers.compare(before, after) > 0;
+}
+
+const candidateOf = (version: string): string => /-([^+]+)/.exec(version)?.[1] ?? '';
 
 /** In the operator's own words. */
 function progressOf(

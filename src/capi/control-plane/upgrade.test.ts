@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { controlPlaneOf } from '../../../test/support/capi-world.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { ownNames } from '../api.ts';
 import { upgradeOf } from './decide.ts';
 
 const image = (digit: string): string => `r.test/ocp@sha256:${digit.repeat(64)}`;
@@ -64,6 +65,61 @@ describe('the version of a cluster', () => {
     expect(finding?.reason).toBe(reason);
     const wanted = { image: releaseImage, version: '4.20.1', force: false };
     expect(update).toEqual(reason === 'Requested' ? wanted : undefined);
+  });
+
+  it.each<[string, readonly object[], string, string]>([
+    [
+      'updated inside',
+      [entry('9', '4.19.9', 'Completed'), ...installed],
+      '4.19.7',
+      'NewerThanSpec',
+    ],
+    [
+      'being updated inside',
+      [entry('9', '4.19.9', 'Partial'), ...installed],
+      '4.19.7',
+      'NewerThanSpec',
+    ],
+    ['a minor version further', [entry('9', '4.20.0', 'Completed')], '4.19.30', 'NewerThanSpec'],
+    [
+      'a release, and not its candidate',
+      [entry('9', '4.20.0', 'Completed')],
+      '4.20.0-rc.3',
+      'NewerThanSpec',
+    ],
+    [
+      'a later candidate',
+      [entry('9', '4.20.0-rc.10', 'Completed')],
+      '4.20.0-rc.9',
+      'NewerThanSpec',
+    ],
+    [
+      'an older one under way',
+      [entry('9', '4.19.5', 'Partial'), ...installed],
+      '4.19.7',
+      'Requested',
+    ],
+    ['another build of the version', [entry('9', '4.19.7', 'Completed')], '4.19.7', 'Requested'],
+  ])('is never ordered back: %s', (_, history, distributionVersion, reason) => {
+    const controlPlane = controlPlaneOf({ releaseImage: image('1'), distributionVersion });
+    const { finding, update } = upgradeOf(controlPlane, cluster(history));
+    expect(finding?.reason).toBe(reason);
+    expect(update !== undefined).toBe(reason === 'Requested');
+    if (reason === 'NewerThanSpec')
+      expect(finding?.message).toContain(`spec.distributionVersion is ${distributionVersion}`);
+  });
+
+  it('is ordered back to the version that a person marks, and to no other', () => {
+    const newer = cluster([entry('9', '4.19.9', 'Completed'), ...installed]);
+    const spec = { releaseImage: image('1'), distributionVersion: '4.19.7' };
+    const marked = (version: string) => {
+      const controlPlane = controlPlaneOf(spec);
+      const annotations = { [ownNames.allowDowngradeTo]: version };
+      const metadata = { ...controlPlane.metadata, annotations };
+      return upgradeOf({ ...controlPlane, metadata }, newer);
+    };
+    expect(marked('4.19.7').update).toMatchObject({ version: '4.19.7', force: false });
+    expect(marked('4.19.6').update).toBeUndefined();
   });
 
   it('is not held within a minor version', () => {
