@@ -119,7 +119,7 @@ describe('R43: the lines of a change', () => {
 });
 
 describe('the end of a watch', () => {
-  const good = condition('Available', 'True', 'Available');
+  const good = condition('Installed', 'True', 'Installed');
   const done = host('m0', 1, condition('Ready', 'True', 'Installed'));
   const first = objects([installing], host('m0', 1, writing(4)));
   const gone = { ...first, cluster: undefined };

@@ -27,12 +27,12 @@ export interface ClusterObjects {
 export const hostName = ({ name, ownerReferences = [] }: BootstrapConfig['metadata']): string =>
   ownerReferences.find(({ kind }) => kind === 'Machine')?.name ?? name;
 
-/** Whether the API of a cluster answers, and each of its hosts is installed. */
+/** Whether a cluster has come to its end, and each of its hosts is installed. */
 export const isInstalled = ({
   controlPlane,
   configs,
 }: Pick<ClusterObjects, 'controlPlane' | 'configs'>): boolean =>
-  isConditionTrue(controlPlane?.status?.conditions, 'Available') &&
+  isConditionTrue(controlPlane?.status?.conditions, 'Installed') &&
   configs.length > 0 &&
   configs.every(({ status }) => isConditionTrue(status?.conditions, 'Ready'));
 
@@ -198,7 +198,9 @@ export function pageUpdates(
     { kind: 'cluster', at, status: reason, info: message },
     ...conditions.map((one) => conditionUpdate(one, at)),
     ...configs.flatMap((config) => hostUpdates(config, { isSingleNode, at })),
-    ...(isInstalled({ controlPlane, configs }) ? [endOf(available, configs, at)] : []),
+    ...(isInstalled({ controlPlane, configs })
+      ? [endOf(findCondition(conditions, 'Installed'), configs, at)]
+      : []),
   ];
 }
 
@@ -269,12 +271,12 @@ const installedAt = (host: string, at: number): PageUpdate => ({
 
 /** It ends well only: a host that failed may be tried again, and an object may be put right. */
 function endOf(
-  available: ApiCondition | undefined,
+  installed: ApiCondition | undefined,
   configs: readonly BootstrapConfig[],
   at: number,
 ): PageUpdate {
   const changed = [
-    available,
+    installed,
     ...configs.map(({ status }) => findCondition(status?.conditions, 'Ready')),
   ];
   const last = Math.max(...changed.map((one) => timeOf(one?.lastTransitionTime, at)));

@@ -97,6 +97,7 @@ const failureHints: Readonly<Record<string, string>> = {
   AddressNotUnique: 'correct the addresses in DHCP or the infrastructure; the hosts continue then',
   OutsideMachineNetwork: 'correct the addresses of the hosts, or networking.machineNetwork',
   Expired: start,
+  AssetsLost: 'restore the Secret that the message names from a backup',
   ReplicasChanged: start,
   NewerThanSpec: 'take the release of the cluster over into the control plane',
   TooShort: 'give the MachineHealthCheck hours, or remove it',

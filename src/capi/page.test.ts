@@ -92,12 +92,12 @@ describe('a page of a Cluster', () => {
     expect(pageOf(of(failed), of(writing)).hosts).toMatchObject([{ status: 'WritingImageToDisk' }]);
   });
 
-  it('ends once the control plane is available and every host is installed', () => {
+  it('ends once the cluster and every host is installed', () => {
     const of = (available: ApiCondition, ...hosts: readonly BootstrapConfigStatus[]) => ({
       ...{ cluster: cluster(), controlPlane: controlPlane(available) },
       configs: hosts.map((status, at) => config(`${at}`, status)),
     });
-    const good = condition('Available', 'True', ['Available']);
+    const good = condition('Installed', 'True', ['Installed']);
     expect(pageOf(of(good, done, writing)).end).toBeUndefined();
     expect(pageOf(of(good)).end).toBeUndefined();
     expect(pageOf(of({ ...good, status: 'False' }, done)).end).toBeUndefined();

@@ -116,7 +116,7 @@ const set = (kind: KubeKind, name: string, ...of: readonly [string, string, stri
 const host = (...of: readonly [status: string, reason: string, message?: string]) =>
   set(bootstrapConfigs, 'm0', 'Ready', ...of);
 const plane = (...of: readonly [status: string, reason: string, message?: string]) =>
-  set(controlPlanes, cluster, 'Available', ...of);
+  set(controlPlanes, cluster, 'Installed', ...of);
 
 it('installs by the lines of cluster-api-metal3.md', async () => {
   const namespace = 'example';
@@ -135,7 +135,7 @@ it('installs by the lines of cluster-api-metal3.md', async () => {
   };
   // The part of the providers: its host is installed once the control plane is there.
   const available = (): Promise<unknown> =>
-    report({ kind: controlPlanes, name: 'example' }, 'Available', 'Available');
+    report({ kind: controlPlanes, name: 'example' }, 'Installed', 'Installed');
   await Promise.race([followed, vi.waitFor(available, { timeout: 300_000, interval: 200 })]);
   await rig.client.create(bootstrapConfigs, {
     ...{ ...bootstrapConfigType, spec: configSpec },
@@ -280,12 +280,12 @@ describe('R40 to R43: capi watch', () => {
     await line(/^\S+ failed: host m0: Installing: disk\.busy: .*unmount it; next: ./m);
     await line(/^note: .*answers again/m);
     await host('True', 'Installed');
-    await plane('True', 'Available');
+    await plane('True', 'Installed');
     expect(await ended).toBe(0);
     const lines = printed.join('').match(/^\S+Z .*$/gm) ?? [];
     expect(lines.map((one) => one.replace(/^\S+ /, '').replace(/: disk.*/, ''))).toEqual([
       ...['host m0: Installing', 'failed: host m0: Installing', 'host m0: Installed'],
-      ...['control plane demo: Available True Available', 'Cluster demo/demo: installed'],
+      ...['control plane demo: Installed True Installed', 'Cluster demo/demo: installed'],
     ]);
   });
 

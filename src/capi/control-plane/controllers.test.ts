@@ -18,6 +18,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import {
   certificateSigningRequests,
+  clusterOperators,
   clusterVersions,
   configMaps,
   jobs,
@@ -208,6 +209,64 @@ describe('a control plane of three', () => {
     guest.put(nodes, { metadata: { name: 'n1', labels }, status });
     await pass();
     expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('True Available');
+    expect(conditionIn(kube, 'Installed')).toBe('False WaitingForOperators');
+    const operator = (name: string, progressing: string): void => {
+      const conditions = [
+        { type: 'Available', status: 'True' },
+        { type: 'Progressing', status: progressing, message: 'rolling out' },
+      ];
+      guest.put(clusterOperators, { metadata: { name }, status: { conditions } });
+    };
+    const available = [{ type: 'Available', status: 'True' }];
+    guest.put(clusterVersions, {
+      metadata: { name: 'version' },
+      status: { conditions: available },
+    });
+    operator('dns', 'False');
+    operator('etcd', 'True');
+    await pass();
+    const { conditions: all = [] } = controlPlaneIn(kube)?.status ?? {};
+    expect(all.find(({ type }) => type === 'Installed')).toMatchObject({
+      ...{ status: 'False', message: 'ClusterOperator etcd is progressing: rolling out' },
+    });
+    operator('etcd', 'False');
+    await pass();
+    expect(conditionIn(kube, 'Installed')).toBe('True Installed');
+    operator('etcd', 'True');
+    await pass();
+    expect(conditionIn(kube, 'Installed')).toBe('True Installed');
+    await end();
+  });
+
+  it.each([
+    ['its hosts are installed', 'Rebooting', true],
+    ['a host works with them', 'Writing image to disk', false],
+  ])('makes no other files where theirs are removed while %s', async (_, stage, isComplete) => {
+    const { kube, guest, installer, pass, end } = atWork();
+    guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
+    await pass();
+    const name = bootstrapIn(kube)?.metadata.name ?? '';
+    for (const one of ['Waiting for control plane', stage].slice(isComplete ? 0 : 1)) {
+      report(kube, name, one);
+      await pass();
+    }
+    const runs = installer.runs.length;
+    const [assets] = kube
+      .objectsOf(secrets)
+      .filter(({ metadata }) => metadata.name === 'demo-install-assets');
+    kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-install-assets' });
+    const machines = machinesIn(kube).length;
+    if (isComplete) kube.drop({ kind: capiMachines, namespace: capiNamespace, name });
+    await pass(seconds(12));
+    expect(installer.runs).toHaveLength(runs);
+    expect(secretNames(kube)).not.toContain('demo-install-assets');
+    expect(conditionIn(kube, 'AssetsGenerated')).toBe('False AssetsLost');
+    expect(conditionIn(kube, 'Available')).toBe(isComplete ? 'True Available' : 'False Installing');
+    expect(machinesIn(kube)).toHaveLength(isComplete ? machines - 1 : machines);
+    if (assets !== undefined) kube.put(secrets, assets);
+    await pass();
+    expect(conditionIn(kube, 'AssetsGenerated')).toBe('True Generated');
+    expect(machinesIn(kube)).toHaveLength(machines);
     await end();
   });
 

@@ -3,14 +3,22 @@ import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Installer } from '../../ports/installer.ts';
-import type { KubeChange } from '../../ports/kube.ts';
+import type { Kube, KubeChange } from '../../ports/kube.ts';
+import { clusterNotSettled } from '../../cluster/cluster-end.ts';
+import { secrets } from '../../cluster/kinds.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { performActions } from '../../reconcile/actions.ts';
 import { type Emit, notesOf } from '../../engine/events.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import type { Queue, Result } from '../../reconcile/queue.ts';
 import { patchOf } from '../../reconcile/write.ts';
-import { assetKeys, capiNames, controlPlanes, type OpenShiftControlPlane } from '../api.ts';
+import {
+  assetKeys,
+  capiNames,
+  controlPlanes,
+  kubeconfigSecretName,
+  type OpenShiftControlPlane,
+} from '../api.ts';
 import { right, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
@@ -39,7 +47,7 @@ import { controlPlaneActions, type ControlPlaneScope, readTemplate } from './per
 import { isMarked } from './remediate.ts';
 import { renewController } from './kubeconfig.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
-import { placed, refOf, refTo } from '../objects.ts';
+import { placed, refOf, refTo, secretText } from '../objects.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
 
@@ -220,7 +228,7 @@ async function observe(
   const needsTemplate = !isIdle && machines.length < facts.replicas;
   const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right('Found');
   const template = 'isRight' in found ? found : right('Found');
-  const needsInputs = !isIdle && !facts.hasAssets;
+  const needsInputs = !isIdle && !facts.hasAssets && !facts.areAssetsLost;
   const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
   const guest = await guestOf(work, key, view);
   const gap = guest?.gap();
@@ -238,10 +246,17 @@ async function observe(
       ...inputFindings(inputs, board.failures.get(key)),
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
+      notSettled: answering && notSettledIn(answering),
       healthChecks: work.stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
     },
   };
 }
+
+/** What the guest shows of its end; undefined where nothing is missing to it. */
+const notSettledIn = ({ clusterVersion, clusterOperators }: Guest): string | undefined =>
+  clusterVersion.gap()?.reason ??
+  clusterOperators.gap()?.reason ??
+  clusterNotSettled(clusterVersion.get('version'), clusterOperators.all());
 
 /** How the inputs are, and how the installer has ended with them. */
 function inputFindings(
@@ -263,14 +278,28 @@ async function guestOf(
   view: ControlPlaneView,
 ): Promise<Guest | undefined> {
   const facts = controlPlaneFacts(view, clock.now());
-  const { isPaused, isDeleting, hasAssets, isBootstrapReady } = facts;
-  if (hasAssets && isBootstrapReady && !isPaused && !isDeleting)
+  const { isPaused, isDeleting, hasAssets, areAssetsLost, isBootstrapReady } = facts;
+  const isKnown = hasAssets || (areAssetsLost && view.kubeconfig !== undefined);
+  if (isKnown && isBootstrapReady && !isPaused && !isDeleting)
     return guests.follow(key, {
       uid: view.controlPlane.metadata.uid ?? '',
-      kubeconfig: (signal) => readAsset(kube, view, { key: assetKeys.kubeconfig, signal }),
+      kubeconfig: async (signal) =>
+        (await readAsset(kube, view, { key: assetKeys.kubeconfig, signal })) ??
+        publishedKubeconfig(kube, view, signal),
     });
   await guests.close(key);
   return undefined;
+}
+
+/** That of the Cluster, which stays where the Secret with the installer's files is gone. */
+async function publishedKubeconfig(
+  kube: Pick<Kube, 'get'>,
+  { controlPlane }: ControlPlaneView,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { namespace = '' } = controlPlane.metadata;
+  const name = kubeconfigSecretName(clusterOwner(controlPlane)?.name ?? '');
+  return secretText(await kube.get({ kind: secrets, namespace, name }, signal), 'value');
 }
 
 const failureReasons: Readonly<Record<string, string>> = {
@@ -323,7 +352,7 @@ function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void
   const labelled = addOf(
     ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
   );
-  const { machines, configs, jobs, secrets, manifests, installStates } = stores;
-  for (const store of [machines, configs, jobs, secrets, manifests, installStates])
+  const { machines, configs, jobs, manifests, installStates } = stores;
+  for (const store of [machines, configs, jobs, stores.secrets, manifests, installStates])
     store.onChange(labelled);
 }

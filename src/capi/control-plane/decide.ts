@@ -57,12 +57,13 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   if (facts.isPaused) return [];
   if (facts.isDeleting) return ending(view.machines, controlPlane);
   if (!hasFinalizer(controlPlane)) return [{ type: 'add-finalizer', target }];
-  if (!facts.hasAssets) return [];
+  if (!facts.hasAssets && !facts.isBootstrapComplete) return [];
   if (facts.unfit !== undefined && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
   return [
     ...(hasTemplate && areMastersHeld(view, facts) ? creations(view, facts) : []),
     ...upkeep(view, facts),
-    ...remediations({ view, facts, now, guest }),
+    // A master that is removed could not be installed again.
+    ...(facts.hasAssets ? remediations({ view, facts, now, guest }) : []),
     ...(isAnswering && view.kubeconfig === undefined
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
@@ -73,13 +74,13 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
 /** What the cluster that is installed asks for. */
 const inGuest = (
   view: ControlPlaneView,
-  { isBootstrapComplete }: ControlPlaneFacts,
+  { isBootstrapComplete, hasAssets }: ControlPlaneFacts,
   guest: GuestSeen,
 ): readonly ControlPlaneAction[] => [
   ...nodeReports(view, guest),
   ...approvals(view, guest),
   // The config server of a bootstrap host has the certificate of the installer to its end.
-  ...(isBootstrapComplete && isNewAuthority(view, guest)
+  ...(isBootstrapComplete && hasAssets && isNewAuthority(view, guest)
     ? [{ type: 'trust-config-server', target: view.controlPlane.metadata.name } as const]
     : []),
   ...(upgradeOf(view.controlPlane, guest.clusterVersion).update === undefined
@@ -132,6 +133,7 @@ export function creations(
   const { controlPlane, cluster } = view;
   const { hosts, replicas, isBootstrapReady, isBootstrapLost, unfit } = facts;
   if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || unfit) return [];
+  if (!facts.hasAssets) return [];
   const isFirst = facts.bootstrap === undefined && !isBootstrapReady;
   if (hosts.length >= replicas || !(isFirst || isBootstrapReady)) return [];
   const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));
@@ -166,10 +168,11 @@ function upkeep(
     });
 }
 
-/** Whether the files of the cluster are to be made. */
+/** Whether the files of the cluster are to be made: never once a host may work with some. */
 export function areAssetsDue({ view, now, hasTemplate }: Seen): boolean {
   const facts = controlPlaneFacts(view, now);
-  const mayWork = !facts.isPaused && !facts.isDeleting && hasFinalizer(view.controlPlane);
+  const mayWork =
+    !facts.isPaused && !facts.isDeleting && !facts.areAssetsLost && hasFinalizer(view.controlPlane);
   return mayWork && hasTemplate && facts.isInfrastructureReady && view.assets === undefined;
 }
 

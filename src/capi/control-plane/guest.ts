@@ -1,6 +1,7 @@
 import { etcdEndpoints, etcdMembers, etcdNamespace } from '../../cluster/etcd.ts';
 import {
   certificateSigningRequests,
+  clusterOperators,
   clusterVersions,
   configMaps,
   nodes,
@@ -40,6 +41,7 @@ export interface Guest {
   /** Requests for certificates. */
   readonly requests: Informer;
   readonly clusterVersion: Informer;
+  readonly clusterOperators: Informer;
   /** Why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
 }
@@ -145,6 +147,7 @@ export function guestsOf(
       authorities: store(selectionOf(configServerAuthority)),
       requests: store({ kind: certificateSigningRequests }),
       clusterVersion: store(selectionOf({ kind: clusterVersions, name: 'version' })),
+      clusterOperators: store({ kind: clusterOperators }),
     };
     for (const one of Object.values(stores)) {
       one.onChange(() => changed(key));

@@ -83,6 +83,63 @@ describe('the files of a cluster by Jobs', () => {
     await end();
   });
 
+  const state = (text: string): string =>
+    JSON.stringify({
+      '*installconfig.InstallConfig': { file: { Data: Buffer.from(text).toString('base64') } },
+    });
+  it.each<[string, string, string, boolean]>([
+    ['a line of its own', 'install-config.yaml', `${installConfigOf(3)}fips: true\n`, true],
+    ['a comment behind', 'install-config.yaml', `${installConfigOf(3)}fips: true # yes\n`, true],
+    [
+      'JSON',
+      'install-config.yaml',
+      '{"apiVersion":"v1","metadata":{"name":"demo"},"controlPlane":{"replicas":3},"fips":true}',
+      true,
+    ],
+    [
+      'of the state',
+      '.openshift_install_state.json',
+      state(`${installConfigOf(3)}fips: true\n`),
+      true,
+    ],
+    ['elsewhere', 'install-config.yaml', `${installConfigOf(3)}x:\n  fips: true\n`, false],
+    ['off', 'install-config.yaml', `${installConfigOf(3)}fips: false\n`, false],
+  ])(
+    'are those of FIPS where the install-config asks for it: %s',
+    async (...[, key, text, isFips]) => {
+      const { kube, pass, end } = byJobs();
+      const [secret] = kube.objectsOf(secrets);
+      const set = (content: string): void => {
+        const data = { [key]: Buffer.from(content).toString('base64') };
+        if (secret !== undefined) kube.put(secrets, { ...secret, data });
+      };
+      set(text);
+      await pass();
+      const asked = (): readonly string[] => {
+        const all = kube.objectsOf(jobs).filter(({ metadata }) => metadata.name.includes('images'));
+        const newest = JSON.stringify(all.at(-1)?.['spec']);
+        return ['"baremetal-installer"', '"installer"]'].filter((word) => newest.includes(word));
+      };
+      expect(asked()).toEqual([isFips ? '"baremetal-installer"' : '"installer"]']);
+      await end();
+    },
+  );
+
+  it('are made by the other installer once FIPS is corrected', async () => {
+    const { kube, pass, end } = byJobs();
+    await pass();
+    await answered(kube, pass);
+    const before = kube.objectsOf(jobs).map(({ metadata }) => metadata.name);
+    const [secret] = kube.objectsOf(secrets);
+    const text = Buffer.from(`${installConfigOf(3)}fips: true\n`).toString('base64');
+    if (secret !== undefined)
+      kube.put(secrets, { ...secret, data: { 'install-config.yaml': text } });
+    await pass();
+    const made = kube.objectsOf(jobs).filter(({ metadata }) => !before.includes(metadata.name));
+    expect(JSON.stringify(made.map((one) => one['spec']))).toContain('"baremetal-installer"');
+    await end();
+  });
+
   it('are not made of what an install-config was before it was corrected', async () => {
     const { kube, pass, end } = byJobs();
     await pass();

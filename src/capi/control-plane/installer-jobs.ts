@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import { jobs, pods, serviceAccounts } from '../../cluster/kinds.ts';
+import { type Fields, fieldsOf } from '../../layering/api/schema.ts';
+import { parseYaml } from '../../lib/yaml-text.ts';
+import { installConfigText } from '../admission/install-state.ts';
 import { installerMask } from '../../lib/installer-mask.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import {
@@ -186,9 +189,20 @@ const nameOf = (
   return `${beginOf(name, 40)}-${what}-${hash.slice(0, 8)}`;
 };
 
-/** The Job that asks the release for its images: of one control plane and one release, so that it is found again. */
+/** The Job that asks the release for its images: of one control plane, release and installer, so that it is found again. */
 export const imagesJobName = (job: JobFor): string =>
-  nameOf(job, 'images', job.controlPlane.spec.releaseImage);
+  nameOf(job, 'images', job.controlPlane.spec.releaseImage, installerIn(job.inputs));
+
+/** Which installer of the release is run: that of FIPS is a program of its own, linked against the libraries of its system. */
+function installerIn({ installConfig: config, state }: InstallInputs): string {
+  const text = installConfigText({ config, state })?.text ?? '';
+  // As Go's YAML reads it, where `yes` is true too.
+  const document = parseYaml(text, { version: '1.1' });
+  const value: unknown = document.errors.length === 0 ? document.toJS() : undefined;
+  return fieldsOf(value as Fields | undefined)['fips'] === true
+    ? 'baremetal-installer'
+    : 'installer';
+}
 
 /** The Job that runs the installer: with other inputs it is another one. */
 export const installerJobName = (job: JobFor): string => nameOf(job, 'installer', job.hash);
@@ -255,10 +269,9 @@ export const imageContainers = ['installer', 'machine-config-operator', 'coreos'
  */
 export function imagesJob(job: JobFor): KubeObject {
   const program = 'cluster-version-operator';
-  const isFips = /^fips:\s*true\s*$/m.test(job.inputs.installConfig ?? '');
   const coreOs = ['rhel-coreos', 'stream-coreos', 'fedora-coreos'];
   const commands: Readonly<Record<(typeof imageContainers)[number], readonly string[]>> = {
-    installer: [program, 'image', isFips ? 'baremetal-installer' : 'installer'],
+    installer: [program, 'image', installerIn(job.inputs)],
     'machine-config-operator': [program, 'image', 'machine-config-operator'],
     coreos: [
       ...['/bin/sh', '-c'],

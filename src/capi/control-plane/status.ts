@@ -46,6 +46,8 @@ export interface Findings {
   readonly upgrade?: CheckResult | undefined;
   /** Those of its namespace. */
   readonly healthChecks: readonly KubeObject[];
+  /** Why the installation has not come to its end, by what the guest shows. */
+  readonly notSettled: string | undefined;
 }
 
 const found = (type: string, { isRight, reason, message }: CheckResult): NewCondition => ({
@@ -98,6 +100,7 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
       ...machineConditions(facts, findings),
       ...apiConditions(seen, findings, isInitialized),
       found('Available', availableCheck(seen, facts, findings)),
+      found('Installed', installedCheck(seen, facts, findings)),
       ...(facts.isDeleting ? [found('Deleting', deletingCheck(facts))] : []),
       ...known('Upgrading', findings.upgrade),
     ]),
@@ -124,6 +127,16 @@ function assetsOf(
 
 function assetsCheck({ view }: Seen, facts: ControlPlaneFacts, findings: Findings): CheckResult {
   if (facts.hasAssets) return facts.unfit ?? right('Generated');
+  if (facts.areAssetsLost) {
+    const name = assetsSecretName(view.controlPlane.metadata.name);
+    const message = `Secret ${name} was removed, and other files would not fit to the hosts that have its own: restore it from a backup`;
+    return wrong(
+      'AssetsLost',
+      facts.isBootstrapComplete
+        ? `${message}; until then no host is added or replaced`
+        : `${message}, or delete the Cluster and start again`,
+    );
+  }
   const waitsFor =
     view.assets === undefined
       ? missingInput(view, facts, findings)
@@ -261,6 +274,18 @@ function availableCheck(
   if (!isBootstrapComplete && !wasAvailable)
     return wrong('Installing', hosts.map(hostText).join('; '));
   return isAnswering ? right('Available') : wrong('APIUnreachable', guestGap);
+}
+
+/** The end of the installation: it stays, whatever an update does later. */
+function installedCheck(
+  { view, isAnswering }: Seen,
+  { isBootstrapComplete }: ControlPlaneFacts,
+  { notSettled }: Findings,
+): CheckResult {
+  const wasInstalled = isConditionTrue(view.controlPlane.status?.conditions, 'Installed');
+  if (wasInstalled) return right('Installed');
+  if (!isBootstrapComplete || !isAnswering) return wrong('WaitingForAPI');
+  return notSettled === undefined ? right('Installed') : wrong('WaitingForOperators', notSettled);
 }
 
 function deletingCheck({ hosts }: ControlPlaneFacts): CheckResult {

@@ -100,7 +100,7 @@ describe('the version of a cluster', () => {
       'Requested',
     ],
     ['another build of the version', [entry('9', '4.19.7', 'Completed')], '4.19.7', 'Requested'],
-  ])('is never ordered back: %s', (_, history, distributionVersion, reason) => {
+  ])('is never ordered back: %s', (...[, history, distributionVersion, reason]) => {
     const controlPlane = controlPlaneOf({ releaseImage: image('1'), distributionVersion });
     const { finding, update } = upgradeOf(controlPlane, cluster(history));
     expect(finding?.reason).toBe(reason);

@@ -191,6 +191,8 @@ export interface ControlPlaneFacts {
   readonly isInfrastructureReady: boolean;
   /** Whether the Secret with the installer's files is its own. */
   readonly hasAssets: boolean;
+  /** They are gone, and hosts may have them: files that were made again would not fit. */
+  readonly areAssetsLost: boolean;
   /** Why no bootstrap can be begun with them. */
   readonly unfit: CheckResult | undefined;
   readonly hosts: readonly HostFact[];
@@ -224,6 +226,8 @@ export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlP
   const hasAssets = areOwnAssets(view);
   return {
     ...{ hosts, bootstrap, replicas, hasAssets, ...reached },
+    areAssetsLost:
+      !hasAssets && (reached.isBootstrapReady || hosts.some(({ stage }) => stage !== '')),
     isDeleting: metadata.deletionTimestamp !== undefined,
     isPaused: isClusterPaused(view.cluster, controlPlane),
     isInfrastructureReady: isInfrastructureReady(view),

@@ -45,7 +45,7 @@ export function clusterView(
   });
   void follow(controlPlanes, (object) => {
     const isTrue = (type: string): boolean => conditionOf(object, type).status === 'True';
-    if (isTrue('BootstrapComplete')) status = isTrue('Available') ? 'installed' : 'finalizing';
+    if (isTrue('BootstrapComplete')) status = isTrue('Installed') ? 'installed' : 'finalizing';
   });
   const shown = (host: HostRecord): HostRecord => ({
     ...host,
