@@ -53,6 +53,6 @@ it.each<[string, KubeObject | undefined, readonly KubeObject[], string | undefin
     'ClusterOperator b is progressing: Progressing of b',
   ],
   ['all settled', version, [dns, object('etcd', settled)], undefined],
-])('the end of an installation: %s', (_, seen, operators, expected) => {
+])('the end of an installation: %s', (...[, seen, operators, expected]) => {
   expect(clusterNotSettled(seen, operators)).toBe(expected);
 });

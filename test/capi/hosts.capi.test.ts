@@ -79,7 +79,7 @@ describe('a worker', () => {
     await put([controlPlaneObject(cluster)]);
     await rig.apply({
       ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'network', ...place } },
-      stringData: { 'w0_eth0.nmconnection': keyfile, 'w1_eth0.nmconnection': '' },
+      stringData: { 'w0_eth0.nmconnection': keyfile },
     });
     await put(machineObjects({ cluster, name: 'w0' }, { ...configSpec, ...given }));
     const name = await machineIn(cluster, (machine) => {

@@ -273,8 +273,9 @@ describe('the bootstrap provider', () => {
     putSecret(kube, 'plane-install-assets', { 'coreos-image': 'r.test/os' });
     putSecret(kube, 'other', { token: 'of another' });
     const keyfiles = { 'all.nmconnection': keyfile('a'), 'w0_own.nmconnection': keyfile('b') };
-    putSecret(kube, 'network', { ...keyfiles, 'w1_own.nmconnection': '3', passwd: '4' });
+    putSecret(kube, 'network', { ...keyfiles, 'w1_own.nmconnection': '3' });
     putHost(kube, 'w0', { spec });
+    putHost(kube, 'w1');
     await provider(kube);
     const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
     for (const word of words) expect(config.systemd?.units?.[0]?.contents).toContain(word);
@@ -311,6 +312,30 @@ describe('the bootstrap provider', () => {
     await provider(kube);
     expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('NetworkSecretInvalid');
     expect(secretOf(kube, 'w0')).toBeUndefined();
+  });
+
+  it.each([
+    'eno1',
+    'Wired_connection_1.nmconnection',
+    'bond0_vlan.nmconnection',
+    'w1_eth0.nmconnection',
+    'wired 1.nmconnection',
+  ])('has no Ignition while no host takes the key %s of its network', async (key) => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putSecret(kube, 'network', { 'w0_a.nmconnection': keyfile('a'), [key]: keyfile('b') });
+    putHost(kube, 'w0', { spec: { networkSecretRef: { name: 'network' } } });
+    const { clock } = await provider(kube);
+    const condition = findCondition(configOf(kube, 'w0').status?.conditions, 'DataSecretAvailable');
+    expect(condition?.reason).toBe('NetworkSecretInvalid');
+    expect(condition?.message).toContain(`no host takes ${key};`);
+    expect(secretOf(kube, 'w0')).toBeUndefined();
+    if (!key.startsWith('w1')) return;
+    putHost(kube, 'w1');
+    await settle(60);
+    await clock.advance(seconds(10));
+    await settle(60);
+    expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('Available');
   });
 
   it.each([

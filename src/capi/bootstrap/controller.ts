@@ -293,8 +293,12 @@ const isProvisioned = (machine: KubeObject): boolean =>
  */
 async function valueOf(scope: BootstrapScope, data: Data, signal: AbortSignal): Promise<string> {
   const token = await ensureToken(scope, data, signal);
-  const { kube, address } = scope;
-  const input = await inputOf({ kube, view: data.view, signal }, address, token);
+  const { kube, address, stores } = scope;
+  const { view } = data;
+  const machines = new Set(
+    stores.machines.by('cluster', placed(view.cluster)).map(({ metadata }) => metadata.name),
+  );
+  const input = await inputOf({ kube, view, machines, signal }, address, token);
   try {
     const value = machineIgnition(input);
     const size = Buffer.byteLength(value);
@@ -406,6 +410,8 @@ export interface InventoryAddress {
 interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly view: ConfigView;
+  /** Names of the Machines of the Cluster. */
+  readonly machines: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
@@ -519,6 +525,7 @@ const keyfileName = /^[\w.-]+\.nmconnection$/;
 /**
  * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the address of an interface,
  * `MACHINE_NAME.nmconnection` for that Machine, in place of one for all with this name; the name of a Machine has no underscore.
+ * A key that no host takes is refused: the host would boot without the network that it describes.
  */
 async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   const name = reading.view.config.spec.networkSecretRef?.name;
@@ -527,7 +534,12 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   if (secret === undefined)
     throw new Missing('NetworkSecretNotFound', `there is no Secret ${name}`);
   const own = `${reading.view.machine.metadata.name}_`;
-  const keys = Object.keys(dataOf(secret)).filter((key) => keyfileName.test(key));
+  const keys = Object.keys(dataOf(secret));
+  const others = keys.filter((key) => !isTaken(key, reading.machines));
+  if (others.length > 0) {
+    const message = `Secret ${name}: no host takes ${others.join(', ')}; write NAME.nmconnection without an underscore for all hosts, or MACHINE_NAME.nmconnection for a Machine of the Cluster`;
+    throw new Missing('NetworkSecretInvalid', message);
+  }
   // Those of the Machine come last: one takes the place of that for all hosts with its name.
   const chosen = [
     ...keys.filter((key) => !key.includes('_')),
@@ -544,6 +556,11 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
     throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);
   return Object.fromEntries(files);
 }
+
+const isTaken = (key: string, machines: ReadonlySet<string>): boolean => {
+  const [machine = '', ...rest] = key.split('_');
+  return keyfileName.test(key) && (rest.length === 0 || machines.has(machine));
+};
 
 const secretNamed = (
   { kube, view, signal }: Reading,

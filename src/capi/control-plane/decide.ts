@@ -50,7 +50,7 @@ export type ControlPlaneAction =
 
 /** What is to be done now; nothing while it is paused. */
 export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
-  const { view, now, hasTemplate, isAnswering, guest } = seen;
+  const { view, now, isAnswering, guest } = seen;
   const facts = controlPlaneFacts(view, now);
   const { controlPlane } = view;
   const target = controlPlane.metadata.name;
@@ -60,10 +60,9 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   if (!facts.hasAssets && !facts.isBootstrapComplete) return [];
   if (facts.unfit !== undefined && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
   return [
-    ...(hasTemplate && areMastersHeld(view, facts) ? creations(view, facts) : []),
+    ...(mayCreate(seen, facts) ? creations(view, facts) : []),
     ...upkeep(view, facts),
-    // A master that is removed could not be installed again.
-    ...(facts.hasAssets ? remediations({ view, facts, now, guest }) : []),
+    ...remediations({ view, facts, now, guest }),
     ...(isAnswering && view.kubeconfig === undefined
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
@@ -113,10 +112,11 @@ function ending(
 }
 
 /** By the files in its status the API server holds a single node's number of masters. */
-const areMastersHeld = (
-  { controlPlane: { status } }: ControlPlaneView,
-  { replicas }: ControlPlaneFacts,
-): boolean => replicas > 1 || status?.assets !== undefined;
+const mayCreate = (
+  { hasTemplate, view: { controlPlane } }: Seen,
+  { hasAssets, replicas }: ControlPlaneFacts,
+): boolean =>
+  hasTemplate && hasAssets && (replicas > 1 || controlPlane.status?.assets !== undefined);
 
 /** Whether a host may work with the files already. */
 const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
@@ -133,7 +133,6 @@ export function creations(
   const { controlPlane, cluster } = view;
   const { hosts, replicas, isBootstrapReady, isBootstrapLost, unfit } = facts;
   if (cluster === undefined || !facts.isInfrastructureReady || isBootstrapLost || unfit) return [];
-  if (!facts.hasAssets) return [];
   const isFirst = facts.bootstrap === undefined && !isBootstrapReady;
   if (hosts.length >= replicas || !(isFirst || isBootstrapReady)) return [];
   const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));

@@ -198,10 +198,8 @@ function installerIn({ installConfig: config, state }: InstallInputs): string {
   const text = installConfigText({ config, state })?.text ?? '';
   // As Go's YAML reads it, where `yes` is true too.
   const document = parseYaml(text, { version: '1.1' });
-  const value: unknown = document.errors.length === 0 ? document.toJS() : undefined;
-  return fieldsOf(value as Fields | undefined)['fips'] === true
-    ? 'baremetal-installer'
-    : 'installer';
+  const value = document.errors.length === 0 ? (document.toJS() as Fields) : undefined;
+  return fieldsOf(value)['fips'] === true ? 'baremetal-installer' : 'installer';
 }
 
 /** The Job that runs the installer: with other inputs it is another one. */

@@ -88,6 +88,8 @@ interface Masters {
  */
 export function remediations(all: Masters): readonly RemediationAction[] {
   const { view, facts, now } = all;
+  // A master that is removed could not be installed again.
+  if (!facts.hasAssets) return [];
   const { name: target, annotations = {} } = view.controlPlane.metadata;
   const marked = facts.hosts.filter(({ machine }) => isMarked(machine)).toSorted(byUrgency);
   const refused = new Map(marked.map((host) => [host, refusalOf(host, all)]));
