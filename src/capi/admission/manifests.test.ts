@@ -66,6 +66,56 @@ const pushSecret = [
   `  .dockerconfigjson: ${Buffer.from('{"auths":{}}').toString('base64')}`,
 ].join('\n');
 
+/** Each stopped a bootstrap. */
+const refused = (spec: string, name = '99-worker-x'): string =>
+  [
+    'apiVersion: machineconfiguration.openshift.io/v1',
+    'kind: MachineConfig',
+    'metadata:',
+    `  name: ${name}`,
+    '  labels:',
+    '    machineconfiguration.openshift.io/role: worker',
+    'spec:',
+    '  config: {ignition: {version: 3.2.0}}',
+    `  ${spec}`,
+    '',
+  ].join('\n');
+
+const ofFiles = (...files: readonly string[]): string =>
+  refused('kernelType: default').replace(
+    '{version: 3.2.0}',
+    `{version: 3.2.0}, storage: {files: [${files.join(', ')}]}`,
+  );
+
+it.each([
+  ['fips: "true"', refused('fips: "true"'), '9:3: spec.fips must be true or false'],
+  [
+    'kernel arguments',
+    refused('kernelArguments: "nosmt hugepages=16"'),
+    '9:3: spec.kernelArguments must be a list of texts',
+  ],
+  ['kernelType: rt', refused('kernelType: rt'), '9:3: spec.kernelType rt is unknown'],
+  [
+    'a decimal mode',
+    ofFiles('{path: /etc/chrony.conf, mode: 644, contents: {source: "data:,x"}}'),
+    '0644 is 420 in decimal',
+  ],
+  [
+    'a name',
+    refused('kernelType: realtime', '99-worker_rt'),
+    '4:3: the name has lower-case letters',
+  ],
+  [
+    'a file below a file',
+    ofFiles('{path: /etc/a}', '{path: /etc/a/b}'),
+    '/etc/a/b is below /etc/a',
+  ],
+])('a MachineConfig that stops a bootstrap is refused: %s', (_, text, why) => {
+  const found = ofFile('a.yaml', text);
+  expect(found.join('\n')).toContain(why);
+  expect(found.filter((one) => one.startsWith('warning'))).toEqual([]);
+});
+
 describe('R50: manifests in Secrets', () => {
   it.each<readonly [what: string, file: string, text: string, ...found: string[]]>([
     ['what is right', 'a.yaml', configMap('a', 'data:\n  a: "1"\n')],
@@ -165,19 +215,19 @@ describe('R50: manifests in Secrets', () => {
       machineConfig(
         '    ignition:\n      version: 3.4.0\n    storage:\n      files:\n      - path: etc/a',
       ),
-      'data[a.yaml]:13:9: storage.files[0].path must be absolute',
+      'data[a.yaml]:13:9: storage.files[0].path must be absolute [path-relative]',
     ],
     [
       'Ignition of no version',
       'a.yaml',
       machineConfig('    storage: {}'),
-      'data[a.yaml]:8:3: ignition config has no readable spec version',
+      'data[a.yaml]:8:3: ignition config has no readable spec version: ignition.version must be a string such as 3.2.0 [ignition.no-version]',
     ],
     [
       'a MachineConfig of no pool',
       'a.yaml',
       machineConfig('    ignition: {version: 3.4.0}').replace('/role', '/rolle'),
-      'warning data[a.yaml]:5:3: no pool takes this MachineConfig: give it the label machineconfiguration.openshift.io/role',
+      'warning data[a.yaml]:5:3: the pools of the operator take none without the label machineconfiguration.openshift.io/role [no-role]',
     ],
     [
       'a file that is not UTF-8',

@@ -19,9 +19,8 @@ import { operatorPools, withoutMadeSecret } from '../../layering/manifests/check
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ownNames } from '../api.ts';
-import { parseMachineConfig } from '../../ignition/parse.ts';
-import { validateConfig } from '../../ignition/validate.ts';
-import { lintObject } from '../../layering/build/lint.ts';
+import { type LintFinding, lintObject } from '../../layering/build/lint.ts';
+import { lintMachineConfig } from '../../layering/manifests/lint-machine-config.ts';
 
 /** What is wrong with an object that a user gives, and where. */
 export interface InputFinding {
@@ -338,8 +337,8 @@ export function knownKindFindings(source: SourceObject): readonly PlacedFinding[
   const { apiVersion, kind } = source.value;
   const [group = '', version] = textOf(apiVersion).split('/');
   if (group === operatorGroup && version !== undefined) {
-    if (kind === 'MachineConfig') return machineConfigFindings(source);
-    if (kind === 'MachineOSConfig') return osConfigFindings(source);
+    if (kind === 'MachineConfig') return placed(lintMachineConfig(source));
+    if (kind === 'MachineOSConfig') return placed(lintObject(source));
   }
   if (apiVersion !== 'v1') return [];
   if (kind === 'Secret')
@@ -349,41 +348,8 @@ export function knownKindFindings(source: SourceObject): readonly PlacedFinding[
   return [];
 }
 
-const roleLabel = `${operatorGroup}/role`;
-
-/** Its Ignition as the Machine Config Operator reads it, and the pool that it is for. */
-function machineConfigFindings({ value, place }: SourceObject): readonly PlacedFinding[] {
-  const { metadata, spec } = value;
-  const role = fieldsOf(fieldsOf(metadata)['labels'])[roleLabel];
-  const why = `no pool takes this MachineConfig: give it the label ${roleLabel}`;
-  const unused: PlacedFinding = { place: place(['metadata', 'labels']), why, isWarning: true };
-  const warnings = textOf(role) === '' ? [unused] : [];
-  const config = fieldsOf(spec)['config'];
-  if (config === undefined || config === null) return warnings;
-  if (!isFields(config))
-    return [{ place: place(['spec', 'config']), why: 'spec.config is no Ignition config' }];
-  return [...warnings, ...ignitionFindings(config, (path) => place(['spec', 'config', ...path]))];
-}
-
-function ignitionFindings(config: Fields, place: (path: Path) => string): readonly PlacedFinding[] {
-  try {
-    const parsed = parseMachineConfig(JSON.stringify(config));
-    return validateConfig(parsed.config)
-      .filter(({ severity }) => severity === 'error')
-      .map(({ path, message }) => ({ place: place(segmentsOfMember(path)), why: message }));
-  } catch (error) {
-    if (!(error instanceof AgentError)) throw error;
-    const { path } = error.context;
-    return [
-      { place: place(typeof path === 'string' ? segmentsOfMember(path) : []), why: error.message },
-    ];
-  }
-}
-
-const segmentsOfMember = (path: string): Path => (path === '' ? [] : segmentsOf(path));
-
-const osConfigFindings = (source: SourceObject): readonly PlacedFinding[] =>
-  lintObject(source).map(({ place, message, severity }) => ({
+const placed = (findings: readonly LintFinding[]): readonly PlacedFinding[] =>
+  findings.map(({ place, message, severity }) => ({
     ...{ place, why: message },
     ...(severity === 'warning' ? { isWarning: true } : {}),
   }));

@@ -221,7 +221,16 @@ describe('a MachineConfig', () => {
       { config: { ignition: { version: '3.3.0' }, kernelArguments: { shouldExist: ['a'] } } },
       'warning first-boot-only',
     ],
-    ['no role', { metadata: { labels: {} } }, 'error no-role'],
+    ['no role', { metadata: { labels: {} } }, 'warning no-role'],
+    ['a name that no object has', { name: '99-worker_rt' }, 'error name'],
+    ['kernel arguments as one text', { spec: { kernelArguments: 'a b' } }, 'error wrong-type'],
+    ['a number as a kernel argument', { spec: { kernelArguments: ['a', 1] } }, 'error wrong-type'],
+    ['FIPS as a text', { spec: { fips: 'true' } }, 'error wrong-type'],
+    ['an extension that is no list', { spec: { extensions: 'usbguard' } }, 'error wrong-type'],
+    ['an image that is no text', { spec: { osImageURL: 1 } }, 'error wrong-type'],
+    ['a config that is a text', { spec: { config: '{}' } }, 'error wrong-type'],
+    ['a decimal mode', files(file('/a', { mode: 644 })), 'error file-mode'],
+    ['a file below a file', files(file('/etc/a'), file('/etc/a/b/c')), 'error path-below-file'],
     ['an image', { spec: { osImageURL: 'quay.io/os@sha256:0' } }, 'warning overrides-default'],
     [
       'a file of the operator',
@@ -235,6 +244,12 @@ describe('a MachineConfig', () => {
     ],
   ])('with %s is found', (_, given, rule) => {
     expect(rulesOf(given)).toEqual([rule]);
+  });
+
+  it('with a link below a file is found', () => {
+    const links = [{ path: '/usr/local/a/b', target: '/c' }];
+    const found = rulesOf({ config: { storage: { files: [file('/usr/local/a')], links } } });
+    expect(found).toEqual(['error path-below-file', 'warning first-boot-only']);
   });
 
   it('is found at each place, by its line', () => {

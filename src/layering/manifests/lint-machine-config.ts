@@ -4,7 +4,16 @@ import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
 import { visitObjects } from '../../ignition/validate.ts';
 import { AgentError } from '../../model/failure.ts';
-import { type Fields, fieldsOf, listOf, textOf } from '../api/schema.ts';
+import {
+  type Fields,
+  fieldsOf,
+  isFields,
+  isList,
+  isSubdomain,
+  listOf,
+  textOf,
+  type Value,
+} from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
 import { segmentsOf } from '../api/os-config.ts';
 import { readListed, type SourceObject } from '../api/source-object.ts';
@@ -70,6 +79,13 @@ function findingsIn(file: LintedFile, read: ReadConfig[]): readonly LintFinding[
       .toSorted((one, other) => line(one) - line(other));
   });
 }
+
+/**
+ * Findings of one MachineConfig, errors for what stops a bootstrap: what the API server, the Machine Config Operator or the first boot
+ * refuses.
+ */
+export const lintMachineConfig = (source: SourceObject): readonly LintFinding[] =>
+  machineConfigFindings(source, []).map((one) => lintFinding(source, one));
 
 const lintFinding = (
   { place }: SourceObject,
@@ -153,16 +169,16 @@ function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readon
   const role = textOf(fieldsOf(metadata['labels'])[roleLabel]);
   // Those that the operator renders are its defaults.
   const isOperators = fieldsOf(metadata['annotations'])[controllerVersionKey] !== undefined;
-  const raw = spec['config'] ?? undefined;
+  const raw = isFields(spec['config']) ? spec['config'] : undefined;
   const { config, findings } =
-    raw === undefined
-      ? { findings: [] }
-      : ignitionFindings(fieldsOf(raw), 'spec.config', parseMachineConfig);
+    raw === undefined ? { findings: [] } : ignitionFindings(raw, 'spec.config', parseMachineConfig);
   if (!isOperators) read.push({ source, name, role, config });
-  const label = `no pool takes it without the label ${roleLabel}`;
+  const label = `the pools of the operator take none without the label ${roleLabel}`;
   return [
-    ...where(role === '' && !isOperators, error('no-role', 'metadata.labels', label)),
+    ...where(!isSubdomain(name), error('name', 'metadata.name', nameRule)),
+    ...where(role === '' && !isOperators, warning('no-role', 'metadata.labels', label)),
     ...sizeFindings(value),
+    ...typeFindings(spec),
     ...settingFindings(spec),
     ...where(!isOperators, ...imageFindings(spec)),
     ...findings,
@@ -170,6 +186,33 @@ function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readon
     ...(config === undefined || isOperators || isBelowDefaults(name) ? [] : overrides(config)),
   ];
 }
+
+const nameRule =
+  'the name has lower-case letters, digits, - and ., and begins and ends with a letter or a digit';
+
+const isTexts = (value: Value): boolean =>
+  isList(value) && value.every((one) => typeof one === 'string');
+const listRule = 'must be a list of texts, each in a line of its own';
+const textRule = 'must be a text';
+
+/** Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); what is null is not given. */
+const fieldTypes: Readonly<Record<string, readonly [is: (value: Value) => boolean, why: string]>> =
+  {
+    config: [isFields, 'must be an Ignition config'],
+    kernelArguments: [isTexts, listRule],
+    extensions: [isTexts, listRule],
+    fips: [(value) => typeof value === 'boolean', 'must be true or false, without quotes'],
+    kernelType: [(value) => typeof value === 'string', textRule],
+    osImageURL: [(value) => typeof value === 'string', textRule],
+    baseOSExtensionsContainerImage: [(value) => typeof value === 'string', textRule],
+  };
+
+const typeFindings = (spec: Fields): readonly Found[] =>
+  Object.entries(fieldTypes).flatMap(([member, [is, why]]) => {
+    const value = spec[member] ?? null;
+    const at = `spec.${member}`;
+    return where(value !== null && !is(value), error('wrong-type', at, `${at} ${why}`));
+  });
 
 /** MachineConfigs are merged in the order of their names; the operator's begin with 00- and 01-. */
 const isBelowDefaults = (name: string): boolean => name < '02';
@@ -232,6 +275,7 @@ function daemonFindings({ storage = {}, passwd = {}, kernelArguments }: Config):
   const ignored = 'storage.luks is applied at the first boot alone: a node that runs ignores it';
   return [
     ...files.flatMap((file, index) => fileFindings(file, `spec.config.storage.files[${index}]`)),
+    ...belowFiles(storage),
     ...firstBootSections
       .filter((section) => (storage[section] ?? []).length > 0)
       .map((section) => firstBoot(`storage.${section}`, `storage.${section} is applied`)),
@@ -267,7 +311,8 @@ function fileFindings(file: File, at: string): readonly Found[] {
   const { source = '' } = contents;
   const refused = (rule: string, member: string, what: string): Found =>
     error(rule, `${at}.${member}`, `${path}: ${what}`);
-  const bits = `mode 0${mode.toString(8)} has special bits: 0777 is the most`;
+  const octal = /^[0-7]{3,4}$/.test(String(mode)) ? Number.parseInt(String(mode), 8) : undefined;
+  const bits = `mode ${mode} is 0${mode.toString(8)} in octal and has special bits: 0777, in decimal 511, is the most${octal === undefined ? '' : `; 0${mode} is ${octal} in decimal`}`;
   return [
     ...where(
       append.length > 0,
@@ -291,6 +336,20 @@ function fileFindings(file: File, at: string): readonly Found[] {
       ),
     ),
   ];
+}
+
+/** The first boot makes a folder of each path above, and cannot where a file has it. */
+function belowFiles(storage: NonNullable<Config['storage']>): readonly Found[] {
+  const files = new Set((storage.files ?? []).map(({ path }) => path));
+  return (['files', 'directories', 'links'] as const).flatMap((section) =>
+    (storage[section] ?? []).flatMap(({ path }, index) => {
+      const above = [...path.matchAll(/\//g)].map(({ index: end }) => path.slice(0, end));
+      const file = above.find((one) => files.has(one));
+      const at = `spec.config.storage.${section}[${index}].path`;
+      const why = `${path} is below ${file ?? ''}, which is a file`;
+      return where(file !== undefined, error('path-below-file', at, why));
+    }),
+  );
 }
 
 const unitFolder = '/etc/systemd/system/';
