@@ -85,8 +85,6 @@ export const ownNames = {
   generatedAt: 'bootwright.io/generated-at',
   /** The same, without a value, where they are for a single node. */
   singleNode: 'bootwright.io/single-node',
-  /** The same, where the install-config names them: the networks of machines, with commas between. */
-  machineNetworks: 'bootwright.io/machine-networks',
   /** Annotation of a control plane, whatever its value: its masters are not compared before they are installed. */
   skipHostChecks: 'bootwright.io/skip-host-checks',
   /** The same: the hash of the authority of config servers that replaced the installer's. */

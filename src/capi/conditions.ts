@@ -94,8 +94,6 @@ const failureHints: Readonly<Record<string, string>> = {
   ManifestsIncomplete: 'change the inputs: the installer has not made all of its files',
   HostNameInvalid: names,
   HostNameNotUnique: names,
-  AddressNotUnique: 'correct the addresses in DHCP or the infrastructure; the hosts continue then',
-  OutsideMachineNetwork: 'correct the addresses of the hosts, or networking.machineNetwork',
   Expired: start,
   AssetsLost: 'restore the Secret that the message names from a backup',
   ReplicasChanged: start,

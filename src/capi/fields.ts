@@ -92,12 +92,25 @@ export const metadataSchema = objectSchema('Metadata that objects made from this
   annotations: map('Annotations.'),
 });
 
+/** The label `kubernetes.io/hostname` of a node takes no more; what is resolved on the host is not known. */
+const nodeName = {
+  maxLength: 253,
+  pattern: '^[A-Za-z0-9$]([-A-Za-z0-9_.$]*[A-Za-z0-9_])?$',
+  ...celRule(
+    "self.contains('$METADATA_') || size(self) <= 63 && !self.matches('^(?i)localhost[46]?([.]|$)')",
+    'must have 63 characters at most, and not be localhost',
+  ),
+};
+
 const hostFields = {
   'agent!': objectSchema('The agent that runs on the host.', {
     'image!': text('Its image.'),
     args: texts('Arguments that it gets beside those of the provider.'),
   }),
-  installDevice: text('A path below /dev that names one disk.', { pattern: '^/dev/.+' }),
+  installDevice: text('A path below /dev that names one disk.', {
+    // As udev names links (`WHITESPACE` and others are escaped), without . and .. in it.
+    pattern: String.raw`^/dev(/([A-Za-z0-9#+:=@_-]|\\x[0-9a-f]{2})([A-Za-z0-9#+:=@_.-]|\\x[0-9a-f]{2})*)+$`,
+  }),
   rootDeviceHints: objectSchema(
     'In place of installDevice: what one disk of the host is known by.',
     diskHintSchemas as Properties,
@@ -144,7 +157,7 @@ const hostFields = {
     ),
   ),
   nodeRegistration: objectSchema('What the kubelet registers.', {
-    name: text('The name of the node; $METADATA_NAME is resolved on the host.'),
+    name: text('The name of the node; $METADATA_NAME is resolved on the host.', nodeName),
     providerID: text('The provider ID; $METADATA_UUID is resolved on the host.'),
     labels: map('Labels of the node; their values may be $METADATA_UUID or $METADATA_NAME.'),
   }),

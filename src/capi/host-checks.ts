@@ -1,10 +1,13 @@
-import { canonicalAddress, isWithin } from '../lib/address.ts';
+import { canonicalAddress } from '../lib/address.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { type BootstrapConfig, type Machine, ownNames } from './api.ts';
 import type { NewCondition } from './conditions.ts';
 import type { ControlPlaneView } from './control-plane/view.ts';
 
-/** Names and addresses that the infrastructure reports of a Machine (Cluster API, `MachineAddress`), addresses in their one spelling. */
+/**
+ * Names and addresses that the infrastructure reports of a Machine (Cluster API, `MachineAddress`),
+ * addresses in their one spelling.
+ */
 export function reportedOf(machine: KubeObject) {
   const { status } = machine as Pick<Machine, 'status'>;
   const of = (pattern: RegExp): readonly string[] =>
@@ -21,121 +24,73 @@ export function givenName({ spec }: Pick<BootstrapConfig, 'spec'>): string | und
   return name === '' || name.includes('$') ? undefined : name;
 }
 
-/** A master as it is compared with the others. */
-interface ComparedHost {
-  readonly machine: string;
-  /** In lower case, as kubelets write them. */
-  readonly names: readonly string[];
-  readonly addresses: readonly string[];
-}
-
-/** Addresses that tell no hosts apart: loopback and link-local (RFC 6890), as that of a link to a BMC is. */
-const ofNoHost = ['127.0.0.0/8', '169.254.0.0/16', '::1/128', 'fe80::/10'];
+/** The label `kubernetes.io/hostname` of a node takes no more (Kubernetes, `LabelValueMaxLength`). */
+const longestNodeName = 63;
 
 const isLocal = (name: string): boolean => /^localhost[46]?(?:\.|$)/.test(name);
 
-function comparedHost(machine: Machine, config: BootstrapConfig | undefined): ComparedHost {
-  const { nodeRegistration, networkSecretRef } = config?.spec ?? {};
-  const reported = reportedOf(machine);
+/** What is known of the name of a node, in lower case, as kubelets write it. */
+function namesOf(machine: KubeObject, config: BootstrapConfig | undefined): readonly string[] {
   const given = config && givenName(config)?.toLowerCase();
+  if (given !== undefined) return [given];
+  if ((config?.spec.nodeRegistration?.name ?? '') !== '') return [];
   // The system that inspects a host may have no name for it, and the one that is installed has one.
-  const seen = reported.names.map((one) => one.toLowerCase()).filter((one) => !isLocal(one));
-  return {
-    machine: machine.metadata.name,
-    names: nodeRegistration?.name === undefined ? [...new Set(seen)] : given ? [given] : [],
-    // Keyfiles give a host other addresses than those with which its infrastructure found it.
-    addresses:
-      networkSecretRef === undefined
-        ? [...new Set(reported.addresses)].filter((one) => !isWithin(one, ofNoHost))
-        : [],
-  };
+  const seen = reportedOf(machine).names.map((one) => one.toLowerCase());
+  return [...new Set(seen)].filter((one) => !isLocal(one));
+}
+
+/** Why a host cannot be a node by its name; undefined where nothing is known against it. */
+export function nodeNameProblem(
+  machine: KubeObject,
+  config: BootstrapConfig | undefined,
+): string | undefined {
+  const names = namesOf(machine, config);
+  const { name } = machine.metadata;
+  if (names.some(isLocal)) return `localhost is the name of ${name}`;
+  // A host is known by several names: its node takes one, which may be the shorter.
+  const isLong = names.length > 0 && names.every(({ length }) => length > longestNodeName);
+  return isLong
+    ? `the name of ${name} has more than ${longestNodeName} characters: ${names[0] ?? ''}`
+    : undefined;
 }
 
 /**
- * Condition `HostsValid` of a control plane: whether its hosts can be masters of one cluster, by what is known of them before their
- * disks are written. It is False only where what is known contradicts itself, and then no master gets its Ignition.
+ * Condition `HostsValid` of a control plane: whether its hosts can be masters of one cluster by their names, as
+ * far as they are known before their disks are written. While it is False no master gets its Ignition.
  */
 export function hostsCondition({
   controlPlane,
   machines,
   configs,
-  assets,
-}: Pick<ControlPlaneView, 'controlPlane' | 'machines' | 'configs' | 'assets'>): NewCondition {
+}: Pick<ControlPlaneView, 'controlPlane' | 'machines' | 'configs'>): NewCondition {
   const type = 'HostsValid';
   const unknown = (reason: string, message = ''): NewCondition => ({
     ...{ type, status: 'Unknown', reason, message },
   });
+  const isFalse = (reason: string, what: string): NewCondition => {
+    const message = `${what}; give each master a name of its own; where what is reported is out of date, the annotation ${ownNames.skipHostChecks} of the control plane skips this check`;
+    return { type, status: 'False', reason, message };
+  };
   if (controlPlane.metadata.annotations?.[ownNames.skipHostChecks] !== undefined)
     return unknown('Skipped', `by the annotation ${ownNames.skipHostChecks}`);
   const hosts = machines
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .map((one) =>
-      comparedHost(one, configs.get(one.spec.bootstrap.configRef?.name ?? one.metadata.name)),
-    );
-  const networks = assets?.metadata.annotations?.[ownNames.machineNetworks]?.split(',') ?? [];
-  const found = contradiction(hosts, networks.filter(isReadable));
-  if (found !== undefined)
-    return { type, status: 'False', reason: found.reason, message: `${found.message}; ${skipped}` };
+    .map((machine) => {
+      const config = configs.get(machine.spec.bootstrap.configRef?.name ?? machine.metadata.name);
+      const problem = nodeNameProblem(machine, config);
+      return { name: machine.metadata.name, names: namesOf(machine, config), problem };
+    });
+  const problem = hosts.find((one) => one.problem !== undefined)?.problem;
+  if (problem !== undefined) return isFalse('HostNameInvalid', problem);
+  const all = hosts.flatMap(({ names }) => names);
+  const shared = all.find((one, at) => all.indexOf(one) !== at);
+  if (shared !== undefined) {
+    const sharing = hosts.filter(({ names }) => names.includes(shared)).map(({ name }) => name);
+    return isFalse('HostNameNotUnique', `${shared} is the name of ${sharing.join(', ')}`);
+  }
   if (hosts.length === 0) return unknown('WaitingForMachines');
-  const silent = hosts.filter(({ names, addresses }) => names.length + addresses.length === 0);
-  const why = `no name and no address is reported of ${listed(silent)}`;
+  const silent = hosts.filter(({ names }) => names.length === 0).map(({ name }) => name);
   return silent.length > 0
-    ? unknown('NotReported', why)
+    ? unknown('NotReported', `no name is reported of ${silent.join(', ')}`)
     : { type, status: 'True', reason: 'Valid' };
-}
-
-const skipped = `where what is reported is out of date, or of a provisioning network, the annotation ${ownNames.skipHostChecks} of the control plane skips this check`;
-
-/** Whether it is a network with an address in it. */
-const isReadable = (network: string): boolean => isWithin(network.replace(/\/.*/, ''), [network]);
-
-const listed = (hosts: readonly ComparedHost[]): string =>
-  hosts.map(({ machine }) => machine).join(', ');
-
-/** What is wrong with hosts, and what to do about it. */
-type Contradiction = Required<Pick<NewCondition, 'reason' | 'message'>>;
-
-function contradiction(
-  hosts: readonly ComparedHost[],
-  networks: readonly string[],
-): Contradiction | undefined {
-  const within = hosts.map((host) => ({
-    ...host,
-    // One that is elsewhere may be that of a private link, the same in each host.
-    addresses: host.addresses.filter((one) => networks.length === 0 || isWithin(one, networks)),
-  }));
-  const nameless = hosts.filter(({ names }) => names.some(isLocal));
-  const name = firstShared(hosts, 'names', 'name');
-  const address = firstShared(within, 'addresses', 'address');
-  const outside = hosts.filter(({ addresses }) => isOutside(addresses, networks));
-  const own = (reason: string, what: string, kind: string): Contradiction => ({
-    ...{ reason, message: `${what}; give each master ${kind} of its own` },
-  });
-  if (nameless.length > 0)
-    return own('HostNameInvalid', `localhost is the name of ${listed(nameless)}`, 'a name');
-  if (name !== undefined) return own('HostNameNotUnique', name, 'a name');
-  if (address !== undefined) return own('AddressNotUnique', address, 'an address');
-  if (outside.length === 0) return undefined;
-  const message = `${listed(outside)}: no address is in the machine networks ${networks.join(', ')}; give each master one there, or correct networking.machineNetwork of the install-config, then delete the Cluster and start again`;
-  return { reason: 'OutsideMachineNetwork', message };
-}
-
-/** What more than one host has, with their Machines, in words. */
-function firstShared(
-  hosts: readonly ComparedHost[],
-  key: 'names' | 'addresses',
-  word: string,
-): string | undefined {
-  const values = hosts.flatMap((host) => host[key]);
-  const value = values.find((one, at) => values.indexOf(one) !== at);
-  if (value === undefined) return undefined;
-  return `${value} is the ${word} of ${listed(hosts.filter((host) => host[key].includes(value)))}`;
-}
-
-const isV6 = (text: string): boolean => text.includes(':');
-
-/** Addresses of a family that has no network say nothing. */
-function isOutside(addresses: readonly string[], networks: readonly string[]): boolean {
-  const comparable = addresses.filter((one) => networks.some((it) => isV6(it) === isV6(one)));
-  return comparable.length > 0 && !comparable.some((one) => isWithin(one, networks));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { installConfigMap } from '../../test/support/cluster-objects.ts';
-import { invokerOf, machineNetworksIn, readInstallConfig } from './install-config.ts';
+import { invokerOf, readInstallConfig } from './install-config.ts';
 
 const none = { controlPlaneReplicas: 0, arbiterReplicas: 0, serviceNetworks: [] };
 
@@ -55,16 +55,6 @@ describe('the install-config of a cluster', () => {
   ])('says what is wrong', (configMap, problem) => {
     expect(readInstallConfig(configMap)).toEqual({ problem });
   });
-});
-
-it.each([
-  ['networking: {machineNetwork: [{cidr: 192.0.2.0/24}, {cidr: 2001:db8::/64}]}', 2],
-  ['networking: {machineNetwork: 192.0.2.0/24}', 0],
-  ['networking: {}', 0],
-  ['text', 0],
-  ['a: [', 0],
-])('reads networks of machines: %s', (text, count) => {
-  expect(machineNetworksIn(text)).toEqual(['192.0.2.0/24', '2001:db8::/64'].slice(0, count));
 });
 
 const metadata = { name: 'openshift-install-manifests' };

@@ -60,10 +60,6 @@ const Shape = z.object({
 const Vips = z.record(z.string(), z.union([z.string(), z.array(z.string())]).catch([])).catch({});
 const vipKeys = ['apiVIP', 'apiVIPs', 'ingressVIP', 'ingressVIPs'];
 
-/** The networks of machines that an install-config names; none where it cannot be read. */
-export const machineNetworksIn = (text: string): readonly string[] =>
-  (Shape.safeParse(yamlIn(text)).data?.networking.machineNetwork ?? []).map(({ cidr }) => cidr);
-
 /** Reads the ConfigMap of `installConfigRef`. The problem is the same text each time. */
 export function readInstallConfig(configMap: KubeObject | undefined): InstallConfigReading {
   const place = `${installConfigRef.namespace ?? ''}/${installConfigRef.name}`;

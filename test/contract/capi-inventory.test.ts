@@ -1,5 +1,6 @@
 // The inventory of the bootstrap provider, asked by the product's own client over a real socket.
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +31,7 @@ import {
 import { fakeClock, settle } from '../support/fake-clock.ts';
 import { fakeKube, type FakeKube } from '../support/fake-kube.ts';
 import { fakeRandom } from '../support/fake-random.ts';
+import { seconds } from '../../src/model/duration.ts';
 import { quickClock } from '../support/quick-clock.ts';
 
 const { signal } = new AbortController();
@@ -334,7 +336,7 @@ describe('R44: the log of a host that has failed', () => {
     await report('w0', 'w0', 'Failed', 'disk.busy: mounted — unmount it');
     const text = `begin\n${tokenOf('w0')}\npassword: hunter2hunter2\nend\r\n\r\nlast\n`;
     expect(await upload('w0', text)).toBe(204);
-    expect(logOf('w0')).toMatch(/^begin\n.+\npassword: .+\nend\r\n\r\nlast\n$/);
+    expect(logOf('w0')).toMatch(/^begin\n.+\npassword: .+\nend\n\nlast\n$/);
     expect(logOf('w0')).not.toContain('hunter2');
     expect(logOf('w0')).not.toContain(tokenOf('w0'));
     expect(secretOf('w0-log').metadata).toMatchObject({
@@ -347,6 +349,40 @@ describe('R44: the log of a host that has failed', () => {
     expect(logOf('w0')).toBe('another\n');
     await report('w0', 'w0', 'Starting installation');
     expect(findCondition(statusOf('w0')?.conditions, 'Ready')?.message).not.toContain('Secret');
+  });
+
+  it('has neither what steers a terminal nor what signs an address', async () => {
+    await report('w0', 'w0', 'Failed', 'image.not-read');
+    const steering = '\u001b]0;title\u0007\u001b[2J\u202e';
+    const line = `${steering}GET https://user:hunter2h@m.example/rhcos.raw?sig=s1gnature&x=1 403`;
+    expect(await upload('w0', `${line}\n`)).toBe(204);
+    expect(logOf('w0')).toContain('GET https://');
+    expect(logOf('w0')).toContain('m.example/rhcos.raw');
+    for (const word of ['\u001b', '\u0007', '\u202e', 's1gnature', 'hunter2h'])
+      expect(logOf('w0')).not.toContain(word);
+  });
+
+  it('of one host takes no place of another, however slowly it is sent', async () => {
+    const slow = () => {
+      const stream = new ReadableStream<Uint8Array>({
+        start: (to) => to.enqueue(new TextEncoder().encode('--b\r\n\r\na')),
+      });
+      const path = `clusters/${cluster}/logs?logs_type=host&host_id=config-w0`;
+      return fetch(`${server.url}/api/assisted-install/v2/${path}`, {
+        ...{ method: 'POST', duplex: 'half', body: stream },
+        headers: { 'X-Secret-Key': tokenOf('w0') },
+      });
+    };
+    const held = slow();
+    await vi.waitFor(async () => expect((await slow()).status).toBe(429));
+    for (let count = 0; count < 8; count += 1) expect((await slow()).status).toBe(429);
+    expect(await upload('m1', 'a log\n')).toBe(204);
+    expect(logOf('m1')).toBe('a log\n');
+    await clock.advance(seconds(19));
+    expect((await slow()).status).toBe(429);
+    await clock.advance(seconds(4));
+    expect((await held).status).toBe(408);
+    expect(await upload('w0', 'the next\n')).toBe(204);
   });
 
   it('is its end, where it is long', async () => {
@@ -407,6 +443,8 @@ describe('the bootstrap host', () => {
   });
 });
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
 /** A raw request with a token of a host, or with another. */
 const ask = (
   ...[name, path, body, token = tokenOf(name)]: readonly [string, string, unknown?, string?]
@@ -455,6 +493,39 @@ describe('who may ask for what', () => {
     ['w0', `infra-env/${cluster}/hosts/config-w0/downloads/ignition`, undefined, 409],
   ] as const)('%s: %s', async (...[name, path, body, status]) => {
     expect((await ask(name, path, body)).status).toBe(status);
+  });
+
+  it('a Secret that a host only owns lets nobody in', async () => {
+    const { metadata, ...rest } = secretOf('w0-agent');
+    const token = 'of somebody else';
+    const hash = createHash('sha256').update(token).digest('hex');
+    const data = { token: base64(token), sha256: base64(hash) };
+    const forged = { ...metadata, name: 'forged', uid: 'forged' };
+    const put = (controller: object): void =>
+      void kube.put(secrets, {
+        ...{ ...rest, data },
+        metadata: { ...forged, ...{ ownerReferences: [{ uid: 'config-w0', ...controller }] } },
+      });
+    const status = async () => (await ask('w0', `clusters/${cluster}`, undefined, token)).status;
+    for (const controller of [{}, { controller: false }]) {
+      put(controller);
+      await settle(80);
+      expect(await status()).toBe(401);
+    }
+    put({ controller: true });
+    await settle(80);
+    expect(await status()).toBe(200);
+  });
+
+  it('a worker whose name no node may have gets no Ignition', async () => {
+    putCluster(kube, { plane: running });
+    const name = `${'a'.repeat(60)}.example.com`;
+    putHost(kube, 'w0', { spec: { nodeRegistration: { name } } });
+    await settle(80);
+    const answer = await ask('w0', `infra-env/${cluster}/hosts/config-w0/downloads/ignition`);
+    expect(answer.status).toBe(409);
+    expect(await answer.text()).toContain('more than 63 characters');
+    expect(answer.headers.get('retry-after')).toBe('10');
   });
 
   it('a host gets no files of a former control plane of the name', async () => {

@@ -81,7 +81,7 @@ const definition = (kind: string): KubeObject => ({
 
 /** An install-config with so many masters. */
 export const installConfigOf = (replicas: number): string =>
-  `apiVersion: v1\nmetadata: {name: demo}\ncontrolPlane: {name: master, replicas: ${replicas}}\nnetworking: {machineNetwork: [{cidr: 192.0.2.0/24}]}\n`;
+  `apiVersion: v1\nmetadata: {name: demo}\ncontrolPlane: {name: master, replicas: ${replicas}}\n`;
 
 /** The management cluster of one control plane, whose infrastructure is there. */
 export function managementCluster(

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { machineNetworksIn } from '../../cluster/install-config.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import { selectorText } from '../../cluster/label-selector.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
@@ -11,11 +10,7 @@ import {
   type InputFinding,
 } from '../admission/manifests.ts';
 import { selectorProblem } from '../admission/specs.ts';
-import {
-  checkInstallState,
-  installConfigText,
-  installStateKeys,
-} from '../admission/install-state.ts';
+import { checkInstallState, installStateKeys } from '../admission/install-state.ts';
 import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { type CheckResult, right, wrong } from '../conditions.ts';
 import { secretText } from '../objects.ts';
@@ -48,10 +43,6 @@ export async function readInstallInputs(
   ]);
   return verdictOn(controlPlane, state, manifests);
 }
-
-/** The networks of machines that a cluster is installed with, as its install-config names them. */
-export const machineNetworksOf = ({ installConfig: config, state }: InstallInputs) =>
-  machineNetworksIn(installConfigText({ config, state })?.text ?? '');
 
 /** Whether what a cluster is installed from is right. */
 export function verdictOn(

@@ -61,9 +61,7 @@ describe('the files of a cluster by Jobs', () => {
       readonly containers: readonly { readonly args: readonly string[] }[];
     };
     expect(spec.initContainers.map(({ image }) => image)).toEqual([installer]);
-    expect(spec.containers[0]?.args.join(' ')).toContain(
-      `--machine-network=192.0.2.0/24 --mco-image ${mco}`,
-    );
+    expect(spec.containers[0]?.args.join(' ')).toContain(`--mco-image ${mco}`);
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('False Generating');
     const [account] = kube.objectsOf(serviceAccounts);
     expect(account).toBeDefined();

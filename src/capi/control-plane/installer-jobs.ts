@@ -18,7 +18,6 @@ import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { type CapiCluster, capiNames, type OpenShiftControlPlane } from '../api.ts';
-import { machineNetworksOf } from './inputs.ts';
 import { beginOf, ownerOf } from './machines.ts';
 
 const rbac = (plural: string): KubeKind => ({
@@ -380,13 +379,12 @@ function script(runs: readonly InstallerRun[]): string {
 }
 
 const assetsArgs = (
-  { controlPlane, cluster, inputs, hash }: JobFor,
+  { controlPlane, cluster, hash }: JobFor,
   { mco, coreOs }: ReleaseImages,
 ): readonly string[] => [
   ...['capi', 'assets', '--folder', folders.output, '--inputs-hash', hash],
   ...['--control-plane', controlPlane.metadata.name, '--uid', controlPlane.metadata.uid ?? ''],
   ...['--namespace', controlPlane.metadata.namespace ?? '', '--cluster', cluster.metadata.name],
-  ...machineNetworksOf(inputs).map((network) => `--machine-network=${network}`),
   ...['--mco-image', mco, ...(coreOs === '' ? [] : ['--coreos-image', coreOs])],
 ];
 

@@ -22,7 +22,7 @@ import {
   readControlPlane,
   storedControlPlane,
 } from './view.ts';
-import { machineNetworksOf, readInstallInputs } from './inputs.ts';
+import { readInstallInputs } from './inputs.ts';
 import { ownerOf } from './machines.ts';
 import { type ControlPlaneScope, readTemplate } from './perform.ts';
 import { removeJobs, stepByJobs } from './installer-jobs.ts';
@@ -133,7 +133,6 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
   const mco = annotations?.[ownNames.mcoImage];
   const owner = {
     ...{ owner: ownerOf(view.controlPlane, true), namespace, inputsHash: given.hash },
-    machineNetworks: machineNetworksOf(given.inputs),
     ...{ cluster: view.cluster.metadata.name, images: { mco } },
   };
   const secret = assetsSecret(files, owner, clock.now());
@@ -171,8 +170,6 @@ export interface AssetsOwner {
   readonly namespace: string;
   readonly cluster: string;
   readonly inputsHash: string;
-  /** As the install-config names them. */
-  readonly machineNetworks: readonly string[];
   /** Images of the release, where they are known. */
   readonly images: Partial<Readonly<Record<'mco' | 'coreOs', string | undefined>>>;
 }
@@ -186,7 +183,7 @@ const mostBytes = 1024 * 1024;
  */
 export function assetsSecret(
   files: InstallFiles,
-  { owner, namespace, cluster, inputsHash, machineNetworks, images }: AssetsOwner,
+  { owner, namespace, cluster, inputsHash, images }: AssetsOwner,
   now: number,
 ): KubeObject {
   const file = (...names: readonly string[]): Uint8Array => {
@@ -229,7 +226,6 @@ export function assetsSecret(
         [ownNames.inputsHash]: inputsHash,
         [ownNames.generatedAt]: new Date(now).toISOString(),
         ...(files[madeFiles.bootstrap] === undefined && { [ownNames.singleNode]: '' }),
-        ...(machineNetworks.length > 0 && { [ownNames.machineNetworks]: machineNetworks.join() }),
       },
       ownerReferences: [owner],
     } as KubeObject['metadata'],

@@ -23,6 +23,8 @@ interface Master {
   readonly isMarked?: boolean;
   readonly isReady?: boolean;
   readonly isMember?: boolean;
+  /** Its pod of etcd is ready, though it is no member. */
+  readonly isPodReady?: boolean;
   readonly isDeleting?: boolean;
   readonly isNode?: boolean;
   /** Its infrastructure reports the address of the master with this index. */
@@ -92,7 +94,9 @@ function seenOf(world: World): Seen {
   const etcd = {
     members: [...members, ...gone],
     readyOn: new Set(
-      masters.flatMap(({ isMember = true }, index) => (isMember ? [`m${index}`] : [])),
+      masters.flatMap(({ isMember = true, isPodReady = isMember }, index) =>
+        isPodReady ? [`m${index}`] : [],
+      ),
     ),
   };
   const annotations =
@@ -184,6 +188,11 @@ describe('a master that a MachineHealthCheck has marked', () => {
     [
       'is not while another has no healthy member of etcd',
       { masters: [bad, good, { isMember: false }] },
+      [refused],
+    ],
+    [
+      'is not while another is no member, though its pod of etcd is ready',
+      { masters: [bad, good, { isMember: false, isPodReady: true }] },
       [refused],
     ],
     [

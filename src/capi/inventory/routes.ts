@@ -5,6 +5,9 @@ import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.t
 import { inTurns } from '../../lib/in-turns.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
+import { plainText } from '../../lib/plain-text.ts';
+import { shownText } from '../../lib/shown-url.ts';
+import { pacedBody, uploadPlaces } from './uploads.ts';
 import { readLast } from '../../lib/read-up-to.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
@@ -64,7 +67,7 @@ import {
 import { textAt } from '../../layering/api/cluster-object.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { readControlPlane } from '../control-plane/view.ts';
-import { givenName, hostsCondition, reportedOf } from '../host-checks.ts';
+import { givenName, hostsCondition, nodeNameProblem, reportedOf } from '../host-checks.ts';
 import { isConditionTrue } from '../conditions.ts';
 
 /** What the inventory answers from. */
@@ -75,6 +78,7 @@ export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
 
 interface Call extends InventoryScope {
   readonly inTurn: ReturnType<typeof inTurns>;
+  readonly place: ReturnType<typeof uploadPlaces>;
   readonly request: RouteRequest;
   readonly caller: Caller;
 }
@@ -128,9 +132,10 @@ const rules: readonly Rule[] = [
   { method: 'PUT', path: `${host}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
   { method: 'PUT', path: `${cluster}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
   {
-    // A few at once: logs take no place of reports, and what is secret in them is looked for in one go.
-    ...{ method: 'POST', path: `${cluster}/logs`, bodyLimit: logLimit, atOnce: 4 },
-    ...{ deadline: minutes(10), reply: own(takeLogs) },
+    // Each host has one place: who is here is known by its token alone, so the number of all is no limit.
+    ...{ method: 'POST', path: `${cluster}/logs`, bodyLimit: logLimit, atOnce: 256 },
+    deadline: minutes(10),
+    reply: own((call) => call.place(call.caller.hostId, () => takeLogs(call))),
   },
 ];
 
@@ -141,13 +146,14 @@ const rules: readonly Rule[] = [
 export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
   const limit = requestLimit(options.clock);
   const inTurn = inTurns(writesAtOnce);
+  const place = uploadPlaces();
   return rules.map(({ reply, ...route }) => ({
     deadline: seconds(30),
     ...route,
     answer: async (request) => {
       const caller = await callerOf(options, request);
       limit(caller.hostId);
-      return reply({ ...options, inTurn, request, caller });
+      return reply({ ...options, inTurn, place, request, caller });
     },
   }));
 }
@@ -219,7 +225,7 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
  * are taken, so that the host leaves in time, and not kept.
  */
 async function takeLogs(call: Call): Promise<HttpAnswer> {
-  const { caller, request } = call;
+  const { caller, request, clock } = call;
   const type = request.query.get('logs_type');
   if (type !== 'host' && type !== 'controller')
     throw new RefusedCall(422, 'logs_type in query should be one of [host controller]');
@@ -229,7 +235,7 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
   if (isClusterPaused(caller.cluster, caller.config))
     throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
   // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
-  const upload = await readLast(request.body, 2 * hostLogBytes);
+  const upload = await readLast(pacedBody(clock, request), 2 * hostLogBytes);
   if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
   const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
   if (text !== undefined) await keepLog(call, text);
@@ -245,7 +251,8 @@ async function keepLog({ kube, clock, caller, request }: Call, text: string): Pr
   const { name, namespace = '' } = config.metadata;
   const { mask, register } = masker();
   register(new Secret(caller.token));
-  const shown = endOf(withoutSecretLooks(mask(text)), hostLogBytes);
+  const masked = shownText(withoutSecretLooks(mask(text)));
+  const shown = endOf(plainText(masked, masked.length), hostLogBytes);
   const own = logSecretName(name);
   const before = await kube.get({ kind: secrets, namespace, name: own }, request.signal);
   if (before !== undefined && !isControlledBy(before, config.metadata.uid))
@@ -299,6 +306,8 @@ export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
     ...(config.spec.nodeRegistration && { nodeRegistration: config.spec.nodeRegistration }),
     providerID: textAt(machine, 'spec', 'providerID'),
   });
+  const problem = nodeNameProblem(machine, config);
+  if (problem !== undefined && isWorker) throw new RefusedCall(409, problem, later);
   if (!isWorker) await requireValidHosts(scope);
   return download(`${isWorker ? 'worker' : 'master'}.ign`, text);
 }

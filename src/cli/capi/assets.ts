@@ -22,7 +22,6 @@ interface AssetsCall {
   readonly controlPlane: string;
   readonly uid: string;
   readonly inputsHash: string;
-  readonly machineNetwork?: readonly string[];
   readonly mcoImage?: string;
   readonly coreosImage?: string;
   readonly environment: Environment;
@@ -42,7 +41,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
     const object = assetsSecret(
       await filesIn(folder),
       {
-        ...{ namespace, cluster, inputsHash, machineNetworks: call.machineNetwork ?? [] },
+        ...{ namespace, cluster, inputsHash },
         owner: { ...controlPlaneType, name, uid, controller: true },
         images: { mco, coreOs },
       },

@@ -45,7 +45,6 @@ export function addCapi(capi: ProgramCommand): void {
     .needs('--control-plane <NAME>', 'name of the control plane')
     .needs('--uid <UID>', 'its uid')
     .needs('--inputs-hash <HASH>', 'of what the files were made of')
-    .option('--machine-network <CIDR...>', 'networks of machines in the install-config')
     .option('--mco-image <IMAGE>', 'machine-config-operator of the release')
     .option('--coreos-image <IMAGE>', 'CoreOS of the release as a container')
     .reads(podEnvironment)
