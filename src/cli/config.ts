@@ -76,6 +76,7 @@ export function withRefusals(
   mistakes: readonly AgentError[],
   config: Config,
 ): readonly AgentError[] {
+  if (mistakes.some(({ code }) => code === 'config.malformed-file')) return mistakes;
   const known = new Set(mistakes.map(({ message }) => message));
   const refused = mistakes.flatMap(({ context: { setting } }) =>
     setting === undefined ? [] : [setting],

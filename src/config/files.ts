@@ -102,8 +102,7 @@ export async function findUnopened(
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
       const what = `${key}: ${path} cannot be opened here (${code})`;
-      const place = path.startsWith('/') ? 'it' : join('/', path);
-      const end = isOwn ? '' : `; an install opens ${place} on the host`;
+      const end = isOwn ? '' : '; an install opens it on the host';
       return [`${given.get(key)?.origin ?? 'default'}: ${what}${end}`];
     }
   });

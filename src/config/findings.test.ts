@@ -56,7 +56,7 @@ image:
   source: tape
 `;
     expect(await mistakesOf(text)).toEqual([
-      expect.stringContaining('config.unknown-key file host.yaml:3: this key'),
+      expect.stringContaining('config.unknown-key file host.yaml:3: service.tokn is not'),
       expect.stringContaining('config.invalid-value file host.yaml:2: service.url'),
       expect.stringContaining('config.invalid-value file host.yaml:5: disk.device'),
       expect.stringContaining('config.invalid-value file host.yaml:8: image.source'),
@@ -90,6 +90,11 @@ image:
       'config.incomplete no source of Ignition is set',
       'config.incomplete image.source is url, but image.url is not set',
     ]);
+  });
+
+  it('finds an error of form alone, whatever follows from it', async () => {
+    const found = await mistakesOf('disk: { device: /dev/sda\nnope: 1\n', { flags: '--url no' });
+    expect(found).toEqual([expect.stringContaining('config.malformed-file file host.yaml:')]);
   });
 
   it('finds files that cannot be read', async () => {

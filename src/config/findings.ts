@@ -27,6 +27,10 @@ export async function findInConfig(
   const refuse: Refuse = (mistake) => mistakes.push(mistake);
   const flags = readFlags(argv, refuse);
   const files = await fileLayers(flags.configFiles, refuse);
+  // Everything else may follow from the text that could not be read.
+  const malformed = mistakes.filter(({ code }) => code === 'config.malformed-file');
+  if (malformed.length > 0)
+    return { mistakes: malformed, loaded: checkConfig([]), notes: flags.notes };
   const layers = layersOver(files, { flags, environment }, refuse);
   const secrets = (await awaited(refuse, () => readSecretFiles(layers))) ?? new Map();
   const merged = mergeLayers([await readContainer(), ...layers, secrets]);

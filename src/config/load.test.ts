@@ -93,7 +93,7 @@ it('network.nmstate is refused beside another folder for coreos-installer', () =
 it.each<SettingKey>([
   ...(['registries.ca', 'hooks.before', 'hooks.after', 'network.keyfiles'] as const),
   ...(['network.nmstate', 'ignition.file', 'ignition.caFile', 'image.file'] as const),
-])('%s is a path, and no URL', (key) => {
+])('%s is a path from the root, and no URL', (key) => {
   const check = (value: string) => () => checkConfig([layer('file c.yaml:3', { [key]: value })]);
   for (const url of ['https://user:p@secret#1@example.com/a', 'file:///a', 'HTTP://example.com'])
     expect(check(url)).toThrow(
@@ -103,8 +103,9 @@ it.each<SettingKey>([
         message: expect.not.stringContaining('secret') as string,
       }),
     );
-  for (const path of ['/a', 'a', './a', '/a:b//c', ''])
+  for (const path of ['/a', '/a:b//c', ''])
     if (key !== 'network.nmstate' || path !== '') expect(check(path)).not.toThrow();
+  for (const path of ['a', './a']) expect(check(path)).toThrow(/is not a path of the host/);
 });
 
 it.each(['--ignition-file=/a', '--ignition-hash=sha256-00', '-i/a'])(

@@ -44,6 +44,27 @@ describe('readValue', () => {
     expect(readValue(key, text, 'here')).toEqual(value);
   });
 
+  it.each<[SettingKey, string, RegExp]>([
+    ['network.keyfiles', './keys', /^write a path from the root, \/keys for example$/],
+    ['ignition.file', 'w.ign', /\/w\.ign for example/],
+    ['image.stream', 'a/s.json', /\/a\/s\.json for example/],
+    ['image.stream', 'stable', /URL of a stream's JSON, https:\/\/\S+\/stable\.json/],
+    ['service.url', 'http://fd00::5:8090', /brackets: http:\/\/\[fd00::5\]:8090/],
+    ['proxy.http', 'http://u:p@fd00::5:8090', /in brackets/],
+    ['service.url', 'http://host:1:2', /^write http:\/\/HOST:PORT or/],
+  ])('says what to write for %s in place of %j', (key, text, hint) => {
+    expect(() => readValue(key, text, 'here')).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        hint: expect.stringMatching(hint) as string,
+      }),
+    );
+  });
+
+  it('takes a relative path of a file that the program itself opens', () => {
+    expect(readValue('service.tokenFile', 'token', 'here')).toBe('token');
+  });
+
   it('makes a secret that shows nothing', () => {
     const value = readValue('service.token', 'hidden', 'here');
     expect(value).toBeInstanceOf(Secret);

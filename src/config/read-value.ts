@@ -33,14 +33,15 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
         what: `${quoted(text)} is not a region`,
         write: 'letters, digits and hyphens, us-east-1 for example',
       });
-    if (!(key in namesFile) || !/^[a-z][\w+.-]*:\/\//i.test(text)) return text;
+    if (!(key in namesFile)) return text;
+    if (!/^[a-z][\w+.-]*:\/\//i.test(text)) return requirePath(key, text, origin);
     throw invalid(key, origin, {
       what: 'a URL, where the path of a file is meant',
       write: 'a path',
     });
   },
   place: (key, text, origin) =>
-    /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text,
+    /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : requirePath(key, text, origin),
   secret: readSecret,
   url: readUrl,
   sha256: readerOf(
@@ -74,6 +75,18 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   hints: readHints,
   mirrors: readMirrors,
 };
+
+/** No folder of the host is ours, that a relative path could begin at; a configuration file has its own. */
+function requirePath(key: SettingKey, text: string, origin: string): string {
+  if (text === '' || text.startsWith('/') || namesFile[key] === 'own') return text;
+  const isWord = key === 'image.stream' && /^[\w-]+$/.test(text);
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not a path of the host`,
+    write: isWord
+      ? `the path or the URL of a stream's JSON, https://builds.coreos.fedoraproject.org/streams/${text}.json for example`
+      : `a path from the root, /${text.replace(/^(?:\.{0,2}\/)*/, '')} for example`,
+  });
+}
 
 /** A reader that refuses the text for which `read` has no value. */
 function readerOf(
@@ -190,9 +203,14 @@ function readUrl(key: SettingKey, text: string, origin: string): string {
   if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return text;
   throw invalid(key, origin, {
     what: `${text.includes('@') ? 'the text' : quoted(text)} is not an http(s) URL`,
-    write: 'http://HOST:PORT or https://HOST:PORT',
+    write: isBareIpv6(text)
+      ? 'the IPv6 address in brackets: http://[fd00::5]:8090 for example'
+      : 'http://HOST:PORT or https://HOST:PORT',
   });
 }
+
+const isBareIpv6 = (text: string): boolean =>
+  /^https?:\/\/(?:[^@/]*@)?[\da-f]*:[\da-f:.]*:/i.test(text);
 
 /**
  * Refuses arguments that coreos-installer would refuse, whose own word comes after the disk was

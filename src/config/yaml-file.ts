@@ -1,4 +1,5 @@
 import { type Document, isMap, isScalar, LineCounter, type Node, type Pair } from 'yaml';
+import { dirname, resolve } from 'node:path/posix';
 import { nearestName } from '../lib/nearest.ts';
 import { parseYaml } from '../lib/yaml-text.ts';
 import type { AgentError } from '../model/failure.ts';
@@ -7,6 +8,7 @@ import {
   type Given,
   isSettingKey,
   type Layer,
+  namesFile,
   secretFiles,
   type SettingKey,
   settingKeys,
@@ -22,25 +24,28 @@ const sections = new Set(settingKeys.map((key) => key.replace(/\..*/, '')));
 
 /**
  * The settings of a YAML file, each with its line. Values are not checked here, keys are.
- * @param refuse takes each mistake, what it concerns is left out; throws the first unless given
+ * @param refuseFirst takes each mistake, what it concerns is left out; throws the first unless
+ * given. Of a text that is no YAML it takes that alone
  * @throws AgentError `config.malformed-file`, `config.unknown-key`, `config.inline-secret`
  */
-export function fileLayer({ path, text }: ConfigFile, refuse: Refuse = raise): Layer {
+export function fileLayer({ path, text }: ConfigFile, refuseFirst: Refuse = raise): Layer {
   const lines = new LineCounter();
   const document = parseYaml(text, { lineCounter: lines });
   const place = (offset: number): string => `file ${path}:${lines.linePos(offset).line}`;
   const [error] = document.errors;
   if (error !== undefined) {
     const message = `${place(error.pos[0])}: ${error.message}`;
-    refuse(configFailure('config.malformed-file', message, { context: { file: path } }));
+    refuseFirst(configFailure('config.malformed-file', message, { context: { file: path } }));
   }
+  // What the parser makes of the rest was not written.
+  const refuse: Refuse = error === undefined ? refuseFirst : () => undefined;
   const layer = new Map<SettingKey, Given>();
   const addKeys = (top: Entry): void => {
     for (const { name, origin, node } of pairsOf(top.node, { place, refuse })) {
       const key = `${top.name}.${name}`;
       if (!isSettingKey(key)) refuse(unknownKey({ name: key, origin }, settingKeys));
       else if (isSecret(key)) refuse(inlineSecret(key, origin));
-      else layer.set(key, { value: plain(node, document), origin });
+      else layer.set(key, { value: besideFile(key, plain(node, document), path), origin });
     }
   };
   for (const top of pairsOf(document.contents, { place, refuse })) {
@@ -86,10 +91,24 @@ function pairsOf(node: Node | null, { place, refuse }: Reading): readonly Entry[
 const plain = (node: Node | null, document: Document.Parsed): unknown =>
   node?.toJS(document) ?? undefined;
 
+/** A relative path is one of the folder that its file is in; `image.stream` may name a stream, which is refused later. */
+function besideFile(key: SettingKey, value: unknown, file: string): unknown {
+  if (!(key in namesFile) || typeof value !== 'string') return value;
+  const isPath = value !== '' && !/^[a-z][\w+.-]*:/i.test(value);
+  const isWord = key === 'image.stream' && /^[\w-]+$/.test(value);
+  return isPath && !isWord ? resolve(dirname(file), value) : value;
+}
+
+/** What a key may be called that is shown: the wrong file may have anything there, a secret too. */
+const shownName = /^[a-z][a-z\d]{0,31}(?:\.[a-z][a-z\d]{0,31})?$/i;
+
 function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): AgentError {
-  const near = nearestName(name, known);
-  // The wrong file may have anything there, a secret too: no name but those of settings is shown.
-  return configFailure('config.unknown-key', `${origin}: this key is not a setting`, {
+  const own = `.${name.replace(/^.*\./, '')}`.toLowerCase();
+  // A setting may stand in another section, or in none.
+  const moved = settingKeys.filter((key) => key.toLowerCase().endsWith(own));
+  const near = moved.length > 0 ? moved.join(' or ') : nearestName(name, known);
+  const what = shownName.test(name) ? name : 'this key';
+  return configFailure('config.unknown-key', `${origin}: ${what} is not a setting`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
   });
 }

@@ -226,6 +226,9 @@ export async function removeStaleMounts(
   }
 }
 
+const isUnmounted = ({ context }: AgentError): boolean =>
+  String(context['stderr']).includes('not mounted');
+
 /**
  * Unmounts a place of a step that has just mounted it: when the step calls what it is given, else when it ends, whatever way.
  * @param limit of the command, which hears no signal when the step has been stopped
@@ -238,7 +241,12 @@ export function unmountAtEnd(
   let isMounted = true;
   const unmount = async (signal: AbortSignal): Promise<void> => {
     if (!isMounted) return;
-    await host.exec(['umount', place], { signal, limit });
+    try {
+      await host.exec(['umount', place], { signal, limit });
+    } catch (error) {
+      // A poll that began again has unmounted it.
+      if (!(error instanceof AgentError) || !isUnmounted(error)) throw error;
+    }
     isMounted = false;
   };
   onExit(() => unmount(new AbortController().signal), 'always');

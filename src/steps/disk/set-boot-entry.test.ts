@@ -74,6 +74,33 @@ describe('disk/set-boot-entry', () => {
     ]);
   });
 
+  it('leaves no warning behind where the partition could be read at the second poll', async () => {
+    const { host } = uefiHost();
+    let [isMounted, reads] = [false, 0];
+    const places = (): readonly string[] => (isMounted ? ['/mnt'] : []);
+    host
+      .on(['lsblk', rest])
+      .answers(() => {
+        const esp = { ...disk.children[1], mountpoints: places() } as BlockDevice;
+        return lsblkOutput({ ...disk, children: disk.children.with(1, esp) });
+      })
+      .on(['mount', '/dev/nvme0n1p2', '/mnt'])
+      .answers(() => void (isMounted = true))
+      .on(['fsfreeze', rest])
+      .succeeds()
+      .on(['umount', '/mnt'])
+      .answers(() => {
+        if (!isMounted) return { exitCode: 32, stderr: 'umount: /mnt: not mounted.' };
+        isMounted = false;
+        return undefined;
+      })
+      .on(['ls', '-1', '/mnt/EFI'])
+      .answers(() => ((reads += 1) === 1 ? { exitCode: 2, stderr: 'ls: busy' } : 'redhat\n'));
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(reads).toBe(2);
+    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
+  });
+
   it('gives bootlist every disk of a mirror that Ignition makes', async () => {
     const typeGuid = '9E1A2D38-C612-4316-AA26-8B49521E5A8B';
     const disks = ['/dev/nvme0n1', '/dev/disk/by-id/wwn-0x2', '/dev/disk/by-id/gone'].map(
