@@ -116,14 +116,6 @@ const pool = z.object({
   nextBuild: z
     .object({ ...build.shape, since: text, isOver: z.boolean(), message: text, pod: text })
     .optional(),
-  update: z
-    .object({
-      needs: z.enum(['nothing', 'drain', 'reboot', 'refused', 'unknown']),
-      reasons: z.array(z.string()),
-      commands: z.array(z.string()).describe('what runs on a node in place of a reboot'),
-    })
-    .optional()
-    .describe('what the next rendered MachineConfig or image asks of each node'),
   nodes: z.array(
     z.object({
       name: z.string(),

@@ -64,8 +64,6 @@ const operated = (plural: string): KubeKind => ({
   plural,
 });
 export const etcds = operated('etcds');
-/** Settings of the Machine Config Operator; there is one, `cluster`. */
-export const machineConfigurations = operated('machineconfigurations');
 
 const config = (plural: string): KubeKind => ({
   group: 'config.openshift.io',

@@ -163,75 +163,6 @@ export const stepMutants: MutantsByFile = {
       to: 'readArguments(scope, snapshot)',
     },
   ],
-  'src/controllers/node/change-node.ts': [
-    {
-      means: 'a host reboots for a node that desires something else by now',
-      from: '  if (!isSame) return undefined;\n',
-      to: '',
-    },
-    {
-      means: 'a host reboots although the operator came back since the first reading',
-      from: '  const isOperated = await isOperators(scope);\n',
-      to: '  const { isOperated } = seen;\n',
-    },
-    {
-      means: 'kernel arguments of what a dead agent staged are changed a second time',
-      from: 'if (isBegun) await dropNextBoot',
-      to: 'if (isBegun === undefined) await dropNextBoot',
-    },
-    {
-      means: 'what was written without a reboot stays where something else is desired',
-      from: 'marker.boots === 0 && !isLive',
-      to: 'marker.boots === 0',
-    },
-    {
-      means: 'a host reboots into what its pool has no longer, or while that is paused',
-      from: 'const pool = change && (await readPool(scope, object, change));',
-      to: 'const pool = {};',
-    },
-    {
-      means: 'a host reboots whose pool was paused since the first reading',
-      from: 'return { ...seen, node, isOperated, ...pool };',
-      to: 'return { ...seen, node, isOperated, ...pool, isPaused: seen.isPaused === true };',
-    },
-    {
-      means: 'a host reboots by a drain or cordon that is over since the first reading',
-      from: '  const node = nodeState(object);\n',
-      to: '  const node = { ...nodeState(object), ...seen.node };\n',
-    },
-  ],
-  'src/controllers/node/decide.ts': [
-    {
-      means: 'a host reboots that a person has uncordoned after its drain',
-      from: 'if (isAnswered && node.isCordoned !== true)',
-      to: 'if (isAnswered && node.isCordoned === null)',
-    },
-    {
-      means: 'a host reboots whose pool a person has paused',
-      from: "view.isPaused ? waits('its pool is paused') : undefined",
-      to: 'undefined',
-    },
-    {
-      means: 'a node that was uncordoned is drained again before it is cordoned',
-      from: 'if (node.isCordoned === true) return begins(view, change);',
-      to: 'if (node.isCordoned !== null) return begins(view, change);',
-    },
-    {
-      means: 'a node that the operator runs stays degraded by its agent',
-      from: "state === 'Degraded' && ofAgent",
-      to: "state !== 'Degraded' && ofAgent",
-    },
-    {
-      means: 'an agent takes back what the daemon of the operator says',
-      from: ' && ofAgent.test(reason)',
-      to: " && reason !== ''",
-    },
-    {
-      means: 'a node begins whatever its annotations say',
-      from: "  if (change.marker?.phase !== 'rebooting') requireOfPool(view);\n",
-      to: '',
-    },
-  ],
   'src/cli/layer/status.ts': [
     {
       means: 'an update is shown by the least that one of its nodes needs',
@@ -252,113 +183,6 @@ export const stepMutants: MutantsByFile = {
       means: 'keys are shown without a reboot before it is known whether an image is built',
       from: "(update.needs === 'nothing' || update.needs === 'drain')",
       to: "update.needs === 'drain'",
-    },
-  ],
-  'src/controllers/node/disruption.ts': [
-    {
-      means: 'a mirror that loses by-digest by the setting of its registry needs no drain',
-      from: 'const isSame = former !== undefined && pulls(former, known.own) === pulls(mirror, own);',
-      to: 'const isSame = former !== undefined;',
-    },
-    {
-      means: 'a policy for a path counts for paths that begin like it',
-      from: "path.startsWith(`${one.replace(/\\/$/, '')}/`)",
-      to: 'path.startsWith(one)',
-    },
-    {
-      means: 'a change with one part that needs a reboot does not reboot',
-      from: "actions = [{ type: 'Reboot' }] as readonly Action[]",
-      to: 'actions = [] as readonly Action[]',
-    },
-    {
-      means: 'an update that no node takes is shown as one that needs no reboot',
-      from: '  if (before.fixed !== wanted.fixed) return undefined;\n',
-      to: '',
-    },
-    {
-      means: 'an update of kernel arguments is shown as one that needs no reboot',
-      from: "? [] : ['kernelArguments']",
-      to: '? [] : []',
-    },
-    {
-      means: 'policies of another generation count as merged',
-      from: 'isCurrent && merged !== undefined',
-      to: 'merged !== undefined',
-    },
-    {
-      means: 'a file that drifted is written without the reboot that it needs',
-      from: 'const lacking = new Set([...lacks.write',
-      to: 'const lacking = new Set([...lacks.write.slice(99)',
-    },
-  ],
-  'src/layering/roll-out/choose-node.ts': [
-    {
-      means: 'a node that somebody has cordoned is drained and rebooted',
-      from: '(isDone(node) && !isCordoned(node))',
-      to: 'isDone(node)',
-    },
-  ],
-  'src/layering/roll-out/node-state.ts': [
-    {
-      means: 'a node that cannot be changed counts as one that is well',
-      from: "['Degraded', 'Unreconcilable']",
-      to: "['Degraded']",
-    },
-    {
-      means: 'a node without a network counts as ready',
-      from: "['DiskPressure', 'NetworkUnavailable'] as const",
-      to: "['DiskPressure'] as const",
-    },
-    {
-      means: 'a node whose disk is full counts as ready',
-      from: "['DiskPressure', 'NetworkUnavailable'] as const",
-      to: "['NetworkUnavailable'] as const",
-    },
-    {
-      means: 'a node of whose disk and network nobody knows counts as ready',
-      from: "!['', 'False'].includes",
-      to: "!['', 'False', 'Unknown'].includes",
-    },
-  ],
-  'src/controllers/node/node-object.ts': [
-    {
-      means: 'what was decided for a node is written to its successor',
-      from: '{ uid, annotations }',
-      to: '{ annotations }',
-    },
-    {
-      means: 'a host reboots for a node that is another one by now',
-      from: 'return node?.metadata.uid === uid ? node : undefined;',
-      to: 'return node;',
-    },
-  ],
-  'src/controllers/node/agent.ts': [
-    {
-      means: 'a failure is shown at a node that the operator has come back for',
-      from: 'if (await isOperators(scope)) return reason;',
-      to: '',
-    },
-    {
-      means: 'what the API server refuses makes a node degraded',
-      from: "if (code.startsWith('kube.')) return reason;",
-      to: '',
-    },
-  ],
-  'src/controllers/node/host-files.ts': [
-    {
-      means: 'an authority that a MachineConfig changes is never written',
-      from: 'if (isRenewed(file.path) && !isOther) return false;',
-      to: 'if (isRenewed(file.path)) return false;',
-    },
-    {
-      means: 'a file that belongs to somebody else than the MachineConfig says is left',
-      from: ' || !isOwned(found, owner)',
-      to: '',
-    },
-    {
-      means: 'a file whose bytes alone differ is left',
-      from: 'return found.sum !== sum || found.mode',
-      to: 'return found.mode',
     },
   ],
   'src/controllers/installation/wait-for-end.ts': [
@@ -433,42 +257,6 @@ export const stepMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/controllers/node/change.ts': [
-    {
-      means: 'a degraded node is done although its host has drifted',
-      from: "  checks || node.state === 'Degraded';",
-      to: '  checks;',
-    },
-    {
-      means: 'an agent reads and changes the host of a node that the operator runs',
-      from: 'if (isOperated || target === undefined) return',
-      to: 'if (target === undefined) return',
-    },
-  ],
-  'src/layering/roll-out/target.ts': [
-    {
-      means: 'a node takes the configuration of any pool',
-      from: " && owner['name'] === name",
-      to: '',
-    },
-    {
-      means: 'a node takes an image that was built for another pool',
-      from: "textAt(build, 'spec', 'machineOSConfig', 'name') === name &&\n      ",
-      to: '',
-    },
-    {
-      means: 'a node takes an image of another configuration',
-      from: 'configOf(build) === target.config &&\n      hasSucceeded',
-      to: 'hasSucceeded',
-    },
-  ],
-  'src/controllers/node/permissions.ts': [
-    {
-      means: 'an agent may write what the controller writes',
-      from: '...[nodeKeys.state, nodeKeys.reason, nodeKeys.desiredDrain],',
-      to: '...Object.values(nodeKeys),',
-    },
-  ],
   'src/layering/api/machine-config-pool.ts': [
     {
       means: 'a pause that began at another time is ended',
@@ -491,33 +279,6 @@ export const stepMutants: MutantsByFile = {
       means: 'content that is encoded otherwise is other content',
       from: "return createHash('sha256').update(content).digest('hex');",
       to: 'return content.length > 0 ? resource : null;',
-    },
-  ],
-  'src/layering/roll-out/ownership.ts': [
-    {
-      means: 'a lease that came since the watch is not seen before a change',
-      from: 'leases: held.map(observed), pods',
-      to: 'leases: held.slice(9).map(observed), pods',
-    },
-    {
-      means: 'a pod of the operator that works on is not seen before a change',
-      from: '...[...controllers, ...daemons].map(list),',
-      to: '...[...daemons].map(list),',
-    },
-    {
-      means: 'the program that builds images does not count as the operator',
-      from: '[operatorDeployment, builderDeployment] as const',
-      to: '[operatorDeployment] as const',
-    },
-    {
-      means: 'a lease is judged by when it was asked for',
-      from: 'before?.says === says ? before.since : clock.elapsed()',
-      to: 'clock.elapsed()',
-    },
-    {
-      means: 'a lease that is renewed runs out all the same',
-      from: 'before?.says === says ?',
-      to: 'before !== undefined ?',
     },
   ],
   'src/steps/cluster/pool-pause.ts': [

@@ -1,19 +1,4 @@
-import {
-  leases,
-  machineConfigs,
-  machineConfigurations,
-  podDisruptionBudgets,
-  pods,
-} from '../../cluster/kinds.ts';
-import {
-  type Disruption,
-  plannedDisruption,
-  policiesIn,
-} from '../../controllers/node/disruption.ts';
-import { configMissing } from '../../controllers/node/node-object.ts';
-import { wantedHost, type WantedHost } from '../../controllers/node/wanted-host.ts';
-import { asAgentError } from '../../engine/failures.ts';
-import { nodesOfPool } from '../../layering/hand-over/pool-status.ts';
+import { leases, podDisruptionBudgets, pods } from '../../cluster/kinds.ts';
 import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
@@ -25,8 +10,7 @@ import {
   poolProgress,
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
-import { annotationOf, nodeKeys, textAt } from '../../layering/api/cluster-object.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
 import { jsonText, outputWidth, print, wrapped } from '../messages.ts';
@@ -50,14 +34,7 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
   return withCluster(kubeconfig, async (kube, signal) => {
     const cluster = await readRollOut(kube, signal, pool);
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
-    const at = readingOf(kube, signal);
-    const seen = await Promise.all(
-      pools.map(async (name) => {
-        const progress = poolProgress(name, cluster);
-        const nodes = nodesOfPool(name, cluster);
-        return { ...progress, update: await pendingUpdate(at, progress, nodes) };
-      }),
-    );
+    const seen = pools.map((name) => poolProgress(name, cluster));
     print(format === 'json' ? renderPoolsJson(seen) : renderPools(seen, outputWidth(usualWidth)));
     return seen.some(({ violations }) => violations.length > 0) ? 1 : 0;
   });
@@ -106,106 +83,14 @@ async function readRollOut(
   };
 }
 
-/** From the least to the most that is asked of a node. */
-const heavier = ['nothing', 'drain', 'reboot', 'refused', 'unknown'] as const;
-
-/** What the update of a pool asks of each node that does not have it yet. */
-export interface PoolUpdate {
-  /** `refused` where only an installation changes such things; `unknown` where the reason says what cannot be read. */
-  readonly needs: (typeof heavier)[number];
-  /** What asks for it: paths, units, members of the MachineConfig. */
-  readonly reasons: readonly string[];
-  /** What its agent runs in place of a reboot. */
-  readonly commands: readonly string[];
-}
-
-/** A pool with the update that its nodes wait for; undefined where all have what the pool should have. */
-export interface ShownPool extends PoolProgress {
-  readonly update?: PoolUpdate | undefined;
-}
-
-interface Reading {
-  readonly kube: Pick<Kube, 'get'>;
-  readonly signal: AbortSignal;
-  /** The MachineConfiguration of the cluster, which is read once for all pools. */
-  readonly settings: () => Promise<KubeObject | undefined>;
-}
-
-/** Nothing is read before a pool needs it. */
-export function readingOf(kube: Reading['kube'], signal: AbortSignal): Reading {
-  let found: Promise<KubeObject | undefined> | undefined;
-  const ref = { kind: machineConfigurations, name: 'cluster' };
-  return { kube, signal, settings: () => (found ??= kube.get(ref, signal)) };
-}
-
-/**
- * Compares the rendered MachineConfig of a pool with those of its nodes, by the policies that the Machine Config Operator follows. A
- * MachineOSBuild that has not begun may still take the image that is there: the operator builds none for files and keys.
- */
-export async function pendingUpdate(
-  at: Reading,
-  { rendered, image, nextBuild }: PoolProgress,
-  nodes: readonly KubeObject[],
-): Promise<PoolUpdate | undefined> {
-  const otherImage = { needs: 'reboot', reasons: ['another OS image'], commands: [] } as const;
-  const configs = new Set(nodes.map((node) => annotationOf(node, nodeKeys.currentConfig)));
-  const outdated = [...configs].filter((name) => name !== '' && name !== rendered);
-  const isSame = rendered === '' || outdated.length === 0;
-  const isBuilt = nextBuild !== undefined && (isSame || nextBuild.since !== '');
-  const hasImage = (node: KubeObject): boolean =>
-    annotationOf(node, nodeKeys.currentImage) === image;
-  if (nodes.length > 0 && (isBuilt || !nodes.every(hasImage))) return otherImage;
-  if (isSame) return undefined;
-  const update = await updateBetween(at, outdated, rendered);
-  return nextBuild !== undefined && (update.needs === 'nothing' || update.needs === 'drain')
-    ? unknown(`MachineOSBuild ${nextBuild.name}: ${nextBuild.phase}`)
-    : update;
-}
-
-const unknown = (why: string): PoolUpdate => ({ needs: 'unknown', reasons: [why], commands: [] });
-
-/** The most that nodes with one of these MachineConfigs need. */
-async function updateBetween(
-  at: Reading,
-  outdated: readonly string[],
-  rendered: string,
-): Promise<PoolUpdate> {
-  try {
-    const policies = policiesIn(await at.settings());
-    const wanted = await readHostOf(at, rendered);
-    const before = await Promise.all(outdated.map((name) => readHostOf(at, name)));
-    return before
-      .map((one) => updateOf(plannedDisruption(one, wanted, policies)))
-      .reduce((most, one) =>
-        heavier.indexOf(one.needs) > heavier.indexOf(most.needs) ? one : most,
-      );
-  } catch (error) {
-    at.signal.throwIfAborted();
-    return unknown(asAgentError(error).message);
-  }
-}
-
-async function readHostOf({ kube, signal }: Reading, name: string): Promise<WantedHost> {
-  const found = await kube.get({ kind: machineConfigs, name }, signal);
-  if (found === undefined) throw configMissing(name);
-  return wantedHost(found as unknown as Fields);
-}
-
-function updateOf(planned: Disruption | undefined): PoolUpdate {
-  if (planned === undefined) return { needs: 'refused', reasons: [], commands: [] };
-  const { reboots, drains, reasons, argvs } = planned;
-  const commands = [...new Set(argvs.map((argv) => argv.join(' ')))];
-  return { needs: reboots ? 'reboot' : drains ? 'drain' : 'nothing', reasons, commands };
-}
-
 /** The pools for programs. Fields are added in later versions, none is taken away. */
-export const renderPoolsJson = (pools: readonly ShownPool[]): string => jsonText({ pools });
+export const renderPoolsJson = (pools: readonly PoolProgress[]): string => jsonText({ pools });
 
 /**
  * The pools, for people.
  * @param width columns to keep to; only a word that is longer, as the digest of an image, goes beyond
  */
-export const renderPools = (pools: readonly ShownPool[], width: number): string =>
+export const renderPools = (pools: readonly PoolProgress[], width: number): string =>
   pools
     .map(
       (pool) =>
@@ -231,13 +116,12 @@ function linesOf([label, text]: Row, width: number): readonly string[] {
     : [`  ${label.padEnd(labelWidth)}${lines[0] ?? ''}`.trimEnd(), ...rest.slice(1)];
 }
 
-function rowsOf(progress: ShownPool): readonly Row[] {
+function rowsOf(progress: PoolProgress): readonly Row[] {
   const { pool, isLayered, isPaused, image, nodes, nextBuild, origin } = progress;
-  const update = updateRows(progress);
   const title: Row = [`pool ${pool}${isPaused ? ' (paused)' : ''}`];
   const isOnImages = nodes.some((one) => one.currentImage !== '' || one.desiredImage !== '');
   const toDo = progress.actions.map((one): Row => ['to do', one]);
-  if (!isLayered && !isOnImages) return [title, ['layered', 'no'], ...update, ...toDo];
+  if (!isLayered && !isOnImages) return [title, ['layered', 'no'], ...toDo];
   return [
     title,
     ['state', stateText(progress)],
@@ -248,7 +132,6 @@ function rowsOf(progress: ShownPool): readonly Row[] {
     ['image', image === '' ? 'none' : image],
     ...(origin === undefined ? [] : [['why this one', originText(origin)] as const]),
     ['MachineConfig', progress.rendered === '' ? 'not rendered' : progress.rendered],
-    ...update,
     ['nodes', countText(progress)],
     ...nodes.map((node): Row => [`  ${node.name}`, nodeText(node, image)]),
     ...progress.violations.map((one): Row => [
@@ -257,25 +140,6 @@ function rowsOf(progress: ShownPool): readonly Row[] {
     ]),
     ...toDo,
   ];
-}
-
-const mostReasons = 3;
-
-function updateRows({ update }: ShownPool): readonly Row[] {
-  if (update === undefined) return [];
-  const { needs, reasons, commands } = update;
-  const more = reasons.length - mostReasons;
-  const named = [...reasons.slice(0, mostReasons), ...(more > 0 ? [`${more} more`] : [])];
-  const why = named.length === 0 ? '' : ` (${named.join(', ')})`;
-  const runs = commands.length === 0 ? '' : `: ${commands.join(', ')}`;
-  const texts = {
-    nothing: `no drain, no reboot${runs}`,
-    drain: `drains each node, no reboot${why}${runs}`,
-    reboot: `drains and reboots each node${why}`,
-    refused: 'no node takes it: only an installation changes disks, users, links or FIPS',
-    unknown: `unknown${why}`,
-  } as const;
-  return [['update', texts[needs]]];
 }
 
 /** The columns of `oc get mcp` that are true. */

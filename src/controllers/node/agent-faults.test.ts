@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { agentNode, configFile, machineConfig } from '../../../test/support/agent-node.ts';
-import { rest } from '../../../test/support/fake-host.ts';
 import { imageOf } from '../../../test/support/os-samples.ts';
 import { machineConfigs, nodes } from '../../cluster/kinds.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
@@ -136,30 +135,6 @@ describe('a node whose object is deleted', () => {
       expect(host.textOf('/etc/x')).toBe('new');
     },
   );
-});
-
-describe('a node that is degraded', () => {
-  it('is not done while its host has drifted, when what failed is no longer desired', async () => {
-    const { annotate, annotations, host, passes, start, stopped } = agentNode({
-      old: { files: [configFile('/etc/x', 'ours')] },
-    });
-    host.withFile('/etc/x', 'ours').on(['skopeo', rest]).fails(1, 'connection refused');
-    const ended = start();
-    await passes(3);
-    annotate({ desiredConfig: 'c2', desiredImage: imageOf('2') });
-    await passes(3);
-    expect(annotations().reason).toContain('os.image-unreachable');
-    host.withFile('/etc/x', 'by hand');
-    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
-    await passes(3);
-    expect(annotations().state).toBe('Degraded');
-    expect(annotations().reason).toContain('node-agent.drifted');
-    host.withFile('/etc/x', 'ours');
-    await passes(12);
-    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c1' });
-    stopped.abort(new Error('the test ends'));
-    await ended;
-  });
 });
 
 describe('what only an image or the machine itself can have', () => {

@@ -36,8 +36,6 @@ interface Pace {
   failing?: Failing | undefined;
   /** The host was asked to reboot, and should be gone by then. */
   leavesBy?: Millis | undefined;
-  /** When a node that nobody changes is looked at. */
-  checkAt: Millis;
   /** What a node waits for that has what it should have; undefined while anything may have been begun for it. */
   rests?: string | undefined;
 }
@@ -45,8 +43,6 @@ interface Pace {
 /** Where nobody notifies: a pod of the operator that goes, a pause that ends. */
 const every: Millis = seconds(10);
 const longestPause: Millis = minutes(5);
-/** No file event of the host reaches a pod. */
-const checkEvery: Millis = minutes(10);
 /** Longer than pods and the host's own services may take to end. */
 const rebootLimit: Millis = minutes(30);
 
@@ -62,7 +58,7 @@ export function nodeAgent({
   readonly emit: Emit;
 }): Controllers {
   const node = informer(ports, selectionOf({ kind: nodes, name: nodeName }));
-  const pace: Pace = { checkAt: 0 };
+  const pace: Pace = {};
   const common = {
     ...ports,
     config: { nodeName },
@@ -83,13 +79,12 @@ export function nodeAgent({
   return { name: 'node-agent', controllers: [controller] };
 }
 
-/** What is done for a node now; of one that has all that it should have, nothing is asked before it is to be checked. */
+/** What is done for a node now; of one that has all that it should have, nothing is asked. */
 async function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
   const now = scope.clock.elapsed();
   const after = every;
   if (now < (pace.leavesBy ?? 0)) return { after, status: 'the host reboots' };
-  if (pace.rests !== undefined && now < pace.checkAt && isAtRest(state))
-    return { after, status: pace.rests };
+  if (pace.rests !== undefined && isAtRest(state)) return { after, status: pace.rests };
   const desired = [state.desiredConfig, state.desiredImage].join(' ');
   const { failing } = pace;
   if (failing?.desired === desired && now < failing.at) return { after, status: failing.reason };
@@ -109,15 +104,13 @@ async function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promis
 /** Takes the node nearer to what it should have. */
 async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
   const { clock } = scope;
-  const checks = clock.elapsed() >= pace.checkAt;
-  const view = await readNodeView(scope, state, checks);
+  const view = await readNodeView(scope, state);
   if (pace.leavesBy !== undefined && !view.isOperated) throw notRebooted(pace);
   const { status, rests, done } = await changeNode(scope, view);
   if (done !== undefined && done !== 'reboot') return { after: 0, status };
   if (done === 'reboot') pace.leavesBy = clock.elapsed() + rebootLimit;
   if (rests === true) pace.rests = status;
   pace.failing = undefined;
-  if (checks) pace.checkAt = clock.elapsed() + checkEvery;
   return { after: every, status };
 }
 

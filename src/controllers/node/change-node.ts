@@ -11,14 +11,12 @@ import { recordPath, verifyPlanned } from '../../steps/os/verify.ts';
 import {
   argumentChange,
   needsStaging,
-  readPolicies,
   argumentsAfter,
   type NodeChange,
   hasArguments,
   type NodeView,
 } from './change.ts';
 import { type NodeDecision, decide, hasBegunReboot, type NodeAction, stagedFor } from './decide.ts';
-import { disruptionOf, policiesIn } from './disruption.ts';
 import { applyChange, hostChange, run } from './host-files.ts';
 import { type Marker, removeMarker, writeMarker } from './marker.ts';
 import {
@@ -29,7 +27,6 @@ import {
   readNode,
   readPool,
 } from './node-object.ts';
-import type { WantedHost } from './wanted-host.ts';
 
 /** What became of a node in one pass. */
 export interface Outcome extends Omit<NodeDecision, 'action'> {
@@ -86,13 +83,6 @@ function actionTable(scope: NodeAgentScope, view: NodeView): ActionTable<NodeAct
       const { phase = 'staged' } = change.marker ?? {};
       await mark(scope, change, { phase, isUncordoned: true });
       await annotate(scope, { desiredDrain: `uncordon-${change.target.config}` });
-    },
-    'apply-live': async ({ change, disruption }) => {
-      await mark(scope, change, { phase: 'live', object: change.object });
-      await applyChange(scope, change.files);
-      await runArgvs(scope, disruption.argvs);
-      scope.note('info', `${change.target.config} is applied without a reboot`);
-      await complete(scope, change);
     },
     reboot: ({ change }) => reboot(scope, change),
     complete: ({ change }) => complete(scope, change),
@@ -173,14 +163,6 @@ async function reboot(scope: NodeAgentScope, change: NodeChange): Promise<void> 
   await scope.host.exec(restartArgv, { signal: scope.signal, limit: minutes(2) });
 }
 
-/** Has services take over what was written. */
-async function runArgvs(
-  { host, signal }: NodeAgentScope,
-  argvs: readonly (readonly string[])[],
-): Promise<void> {
-  for (const argv of argvs) await host.exec(argv, { signal, limit: minutes(5) });
-}
-
 /** Where the Machine Config Daemon keeps its records. */
 const recordFolder = '/etc/machine-config-daemon';
 
@@ -194,7 +176,7 @@ async function complete(scope: NodeAgentScope, { target, object }: NodeChange): 
   await annotate(scope, { currentConfig: target.config, currentImage: target.image });
 }
 
-/** Also what an earlier reboot left, which a power cut had stopped; what was written without one, services have to take back too. */
+/** Also what an earlier reboot left, which a power cut had stopped. */
 async function takeBack(
   scope: NodeAgentScope,
   change: NodeChange,
@@ -204,23 +186,8 @@ async function takeBack(
   scope.note('info', `${marker.config} is no longer desired: what was begun is taken back`);
   const next = nextOf(change.snapshot.status)?.image;
   if (next !== undefined && next === marker.stages) await dropNextBoot(scope, change.snapshot);
-  if (begun !== undefined) await takeBackFiles(scope, change, { marker, begun });
+  const { before, wanted } = change;
+  if (begun !== undefined && marker.boots > 0)
+    await applyChange(scope, await hostChange(scope, before ?? wanted, begun));
   await removeMarker(scope.host, scope.signal);
-}
-
-async function takeBackFiles(
-  scope: NodeAgentScope,
-  { before, wanted }: NodeChange,
-  { marker, begun }: { readonly marker: Marker; readonly begun: WantedHost },
-): Promise<void> {
-  const isLive = marker.phase === 'live';
-  if (marker.boots === 0 && !isLive) return;
-  const step = { before: begun, wanted: before ?? wanted };
-  const lacks = await hostChange(scope, step.wanted, begun);
-  await applyChange(scope, lacks);
-  if (isLive)
-    await runArgvs(
-      scope,
-      disruptionOf({ ...step, lacks }, policiesIn(await readPolicies(scope))).argvs,
-    );
 }

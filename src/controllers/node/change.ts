@@ -13,8 +13,6 @@ import { machineConfigFile, readArguments, readHost } from '../../steps/os/read-
 import type { OsStatus } from '../../os/status.ts';
 import { checkRequest } from '../../steps/os/check-image.ts';
 import type { OsSnapshot } from '../../steps/os/step.ts';
-import { machineConfigurations } from '../../cluster/kinds.ts';
-import type { KubeObject } from '../../ports/kube.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { type HostChange, hostChange } from './host-files.ts';
 import { isSame, type Marker, readMarker, type Target } from './marker.ts';
@@ -44,8 +42,6 @@ export interface NodeView {
   readonly change?: NodeChange;
   /** What the MachineConfig of a marker for another target asks for. */
   readonly begun?: WantedHost | undefined;
-  /** Of a node that has what it should have, where its host is to be checked. */
-  readonly drift?: Drift;
   /** Why the pool of the node cannot have given it that target. */
   readonly refusal?: Error | undefined;
   readonly isPaused?: boolean;
@@ -71,36 +67,21 @@ export interface NodeChange {
   readonly files: HostChange;
   /** What it lacks of the MachineConfig, whatever it had before. */
   readonly rest: HostChange;
-  /** The MachineConfiguration of the cluster with the policies of changes without a reboot, where this may be one. */
-  readonly settings: KubeObject | undefined;
-}
-
-/** What a host is held against that nobody changes. */
-export interface Drift {
-  readonly status: OsStatus;
-  readonly wanted: WantedHost;
-  readonly present: readonly string[];
-  readonly files: HostChange;
 }
 
 /**
  * Reads what is decided on. Who runs the node is asked before the host: what fails there is no matter of a node that the operator
- * runs. `checks` has the host of a node read that nobody changes.
+ * runs.
  * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
  */
-export async function readNodeView(
-  scope: NodeAgentScope,
-  node: NodeState,
-  checks: boolean,
-): Promise<NodeView> {
+export async function readNodeView(scope: NodeAgentScope, node: NodeState): Promise<NodeView> {
   const target = targetOf(node.desiredConfig, node.desiredImage);
   const isOperated = await isOperators(scope);
   if (isOperated || target === undefined) return { node, target, isOperated };
   const marker = await readMarker(scope.host, scope.signal);
   const view = { node, target, isOperated, marker };
   const isOther = marker !== undefined && !isSame(marker, target);
-  if (!isOther && has(node, target))
-    return isChecked(node, checks) ? { ...view, drift: await readDrift(scope, target) } : view;
+  if (!isOther && has(node, target)) return view;
   if (isOther) {
     const change = await readChange(scope, { target, node, marker: undefined });
     const object = marker.object ?? (await findConfig(scope, marker.config));
@@ -111,24 +92,12 @@ export async function readNodeView(
   return { ...view, change, ...(await poolNow(scope, change)) };
 }
 
-const isChecked = (node: NodeState, checks: boolean): boolean =>
-  checks || node.state === 'Degraded';
-
 async function poolNow(
   scope: NodeAgentScope,
   change: NodeChange,
 ): Promise<Pick<NodeView, 'refusal' | 'isPaused'>> {
   const object = await readNode(scope);
   return object === undefined ? {} : readPool(scope, object, change);
-}
-
-async function readDrift(scope: NodeAgentScope, { config }: Target): Promise<Drift> {
-  const wanted = wantedHost(await readCurrent(scope, config));
-  const snapshot = await readHost(scope);
-  const { status } = snapshot;
-  const isGiven = wanted.kernelArguments.length > 0;
-  const present = isGiven ? await presentArguments(scope, snapshot) : [];
-  return { status, wanted, present, files: await hostChange(scope, wanted, undefined) };
 }
 
 async function readChange(
@@ -149,25 +118,14 @@ async function readChange(
   const bootId = await readBootId(scope.host, scope.signal);
   const given = [wanted, before].flatMap((one) => one?.kernelArguments ?? []);
   const present = given.length === 0 ? [] : await presentArguments(scope, snapshot);
-  const change: NodeChange = {
+  return {
     ...asked,
     ...{ object, wanted, before, snapshot, present, bootId },
     image: image === '' ? undefined : image,
     files: await hostChange(scope, wanted, before),
     rest: await hostChange(scope, wanted, undefined),
-    settings: undefined,
   };
-  return withSettings(scope, change);
 }
-
-async function withSettings(scope: NodeAgentScope, change: NodeChange): Promise<NodeChange> {
-  const reboots = needsStaging(change) || change.marker?.phase === 'rebooting';
-  return reboots ? change : { ...change, settings: await readPolicies(scope) };
-}
-
-/** The MachineConfiguration of the cluster. */
-export const readPolicies = ({ kube, signal }: NodeAgentScope): Promise<KubeObject | undefined> =>
-  kube.get({ kind: machineConfigurations, name: 'cluster' }, signal);
 
 /** Whether a change needs another deployment. */
 export const needsStaging = (change: NodeChange): boolean =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentNode, changingNode, configFile } from '../../../test/support/agent-node.ts';
+import { changingNode } from '../../../test/support/agent-node.ts';
 import { imageOf } from '../../../test/support/os-samples.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Kube } from '../../ports/kube.ts';
@@ -67,62 +67,6 @@ function filesOf(host: Node['host'], ownerOf: Node['ownerOf']): Record<string, s
     ]);
   return Object.fromEntries(lines.sort());
 }
-
-/** A node whose change needs no reboot. */
-function livelyNode(): Node {
-  const policy = '/etc/containers/policy.json';
-  const node = agentNode({
-    old: { files: [configFile(policy, 'old')], passwordHash: '$6$old' },
-    next: { files: [configFile(policy, 'new')], passwordHash: '$6$new', keys: ['ssh-ed25519 A'] },
-  });
-  node.host.withFile(policy, 'old').on(['systemctl', 'reload', 'crio.service']).succeeds();
-  node.seen.password = '$6$old';
-  node.annotate({ desiredConfig: 'c2' });
-  return node;
-}
-
-describe('an agent whose change needs no reboot', () => {
-  it('leaves at any await what the next one ends', async () => {
-    const first = livelyNode();
-    const names = await run(first, never);
-    const whole = leftBy(first);
-    expect(whole).toMatchObject({
-      ...{ reboots: 0, drains: [], password: '$6$new' },
-      node: { state: 'Done', currentConfig: 'c2' },
-      files: {
-        '/etc/containers/policy.json': '644 root:root new',
-        '/home/core/.ssh/authorized_keys.d/ignition': '600 core:core ssh-ed25519 A\n',
-      },
-    });
-    for (let at = 1; at <= names.length; at += 1) {
-      const node = livelyNode();
-      await run(node, dies(at));
-      const seen = node.host.ran.length;
-      const isDone = node.annotations().currentConfig === 'c2';
-      await settled(node);
-      expect(leftBy(node), `died after ${names[at - 1]} (${at})`).toEqual(whole);
-      const later = node.host.ran.slice(seen).map((argv) => argv.join(' '));
-      const hasReloaded = names.indexOf('systemctl reload crio.service') < at;
-      // Whoever died before the node had its MachineConfig may have died before the service took it over.
-      if (!hasReloaded && !isDone) expect(later).toContain('systemctl reload crio.service');
-    }
-  });
-
-  it('takes back all of it at any await at which something else is desired', async () => {
-    const names = await run(livelyNode(), never);
-    for (let at = 1; at <= names.length; at += 1) {
-      const node = livelyNode();
-      await run(node, { at, event: () => node.annotate({ desiredConfig: 'c1' }) });
-      await settled(node);
-      const { node: state, files, password, reboots } = leftBy(node);
-      expect({ state, files, password, reboots }, `after ${names[at - 1]} (${at})`).toMatchObject({
-        ...{ password: '$6$old', reboots: 0, state: { state: 'Done', currentConfig: 'c1' } },
-        files: { '/etc/containers/policy.json': '644 root:root old' },
-      });
-      expect(Object.keys(files).filter((path) => /ssh|agent\./.test(path))).toEqual([]);
-    }
-  });
-});
 
 const leftBy = ({ host, ownerOf, world, annotations, seen, units }: Node) => ({
   booted: world.booted,

@@ -57,7 +57,6 @@ function viewOf({ change, node: said = {}, ...more }: Sketch): NodeView {
   const whole: NodeChange = {
     ...{ target, node: state, object: {}, wanted: wants(), before: wants(), image: two },
     ...{ ...host(), present: [], bootId, marker: more.marker, files: nothing, rest: nothing },
-    settings: undefined,
     ...change,
   };
   return { node: state, isOperated: false, target, change: whole, ...more };
@@ -69,7 +68,7 @@ const drained: NodeState = {
 const has: NodeState = { currentConfig: 'c2', currentImage: two, state: 'Done' };
 const refusal = nodeAgentFailure('node-agent.not-of-pool', 'x');
 const ready: Sketch = { marker: marker(), change: staged, node: drained };
-const [pullSecret, any] = [file('/var/lib/kubelet/config.json', 'new'), file('/etc/x', 'new')];
+const any = file('/etc/x', 'new');
 /** A change of files alone. */
 const ofFiles = (...files: WantedFile[]): Partial<NodeChange> => ({
   ...{ image: undefined, files: lacks(...files), rest: lacks(...files), wanted: wants({ files }) },
@@ -167,20 +166,6 @@ describe('what is done next for a node', () => {
     expect(decided({ node: has, ...view })).toEqual(expected);
   });
 
-  const given = {
-    ...{ status: status({ booted: runs('2') }), wanted: wants({ kernelArguments: ['a', 'b'] }) },
-    ...{ present: ['p', 'a', 'b'], files: nothing },
-  };
-  it.each<[string, NonNullable<NodeView['drift']>, unknown[]]>([
-    ['nothing', given, ['rests']],
-    ['its image', { ...given, status: status() }, ['node-agent.drifted']],
-    ['its kernel arguments', { ...given, present: ['a'] }, ['node-agent.drifted']],
-    ['their order', { ...given, present: ['b', 'a'] }, ['node-agent.drifted']],
-    ['a file', { ...given, files: lacks(any) }, ['node-agent.drifted']],
-  ])('whose host differs in %s', (_, drift, expected) => {
-    expect(decided({ node: has, drift })).toEqual(expected);
-  });
-
   it.each<Case>([
     [
       'says so',
@@ -240,27 +225,12 @@ describe('what is done next for a node', () => {
     ['reboots for a file', { change: ofFiles(any), marker: marker(), node: drained }, ['reboot']],
     [
       'reboots where nothing is known of before',
-      { change: { ...ofFiles(pullSecret), before: undefined }, marker: marker(), node: drained },
+      { change: { ...ofFiles(any), before: undefined }, marker: marker(), node: drained },
       ['reboot'],
     ],
     [
-      'needs no reboot, and no drain',
-      { change: ofFiles(pullSecret), marker: marker() },
-      ['apply-live'],
-    ],
-    [
-      'needs no reboot, in a paused pool',
-      { change: ofFiles(pullSecret), marker: marker(), isPaused: true },
-      ['waits'],
-    ],
-    [
-      'repeats what was begun without a reboot',
-      { change: ofFiles(), marker: marker({ phase: 'live' }) },
-      ['apply-live'],
-    ],
-    [
       'ends what was begun with a reboot by one',
-      { change: ofFiles(pullSecret), marker: begun(), node: drained },
+      { change: ofFiles(any), marker: begun(), node: drained },
       ['reboot'],
     ],
     ['is complete', { change: ofFiles() }, ['complete']],
@@ -346,11 +316,6 @@ describe('a node is not changed', () => {
     ['into what its pool has not', { refusal }, refusal.code],
     ['whatever was staged', { ...ready, refusal }, refusal.code],
     ['nor rebooted again', { ...ready, marker: begun(), refusal }, refusal.code],
-    [
-      'where that needs no reboot',
-      { change: ofFiles(pullSecret), marker: marker(), refusal },
-      refusal.code,
-    ],
     ['nor done with it', { change: ofFiles(), refusal }, refusal.code],
     [
       'over what somebody else staged',

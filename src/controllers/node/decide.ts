@@ -1,17 +1,8 @@
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
-import { areInForce, without } from '../../os/driver.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
 import type { Action } from '../../reconcile/actions.ts';
-import {
-  type NodeChange,
-  type Drift,
-  hasArguments,
-  mayRun,
-  needsStaging,
-  type NodeView,
-} from './change.ts';
-import { type Disruption, disruptionOf, policiesIn, rebootNeeded } from './disruption.ts';
+import { type NodeChange, hasArguments, needsStaging, type NodeView } from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { changedNames, isChange } from './host-files.ts';
 import { arrivalOf, isSame, mayReboot, type Target } from './marker.ts';
@@ -32,11 +23,6 @@ export type NodeAction =
       readonly type: 'stage' | 'begin' | 'reboot' | 'complete';
       readonly change: NodeChange;
     })
-  | (Action & {
-      readonly type: 'apply-live';
-      readonly change: NodeChange;
-      readonly disruption: Disruption;
-    })
   /** An uncordoned node is rebooted after another drain alone. */
   | (Action & { readonly type: 'withdraw-drain'; readonly change: NodeChange })
   | (Action & {
@@ -54,7 +40,7 @@ export type NodeAction =
 export interface NodeDecision {
   readonly action?: NodeAction;
   readonly status: string;
-  /** There is nothing to do before something else is desired, or the host is to be checked. */
+  /** There is nothing to do before something else is desired. */
   readonly rests?: boolean;
 }
 
@@ -69,10 +55,7 @@ export function decide(view: NodeView): NodeDecision {
   // The controller gives something to a node only once an agent says that it is there.
   if (target === undefined) return annotated(view, done) ?? waits('nothing is desired of it yet');
   if (marker !== undefined && !isSame(marker, target)) return leaveOther(view);
-  if (has(node, target)) {
-    if (view.drift !== undefined) checkDrift(view.drift, target);
-    return finish(view, node);
-  }
+  if (has(node, target)) return finish(view, node);
   return marker?.failed === undefined
     ? goOn(view, changeOf(view))
     : (annotated(view, { state: 'Degraded', reason: marker.failed }) ?? waits(marker.failed));
@@ -194,14 +177,14 @@ const completes = (view: NodeView, change: NodeChange): NodeDecision => ({
   status: `the node has ${change.target.config}`,
 });
 
-/** Stages, has the node drained, writes the files, and reboots; or writes at once what needs no reboot. */
+/** Stages, has the node drained, writes the files, and reboots. */
 function prepare(view: NodeView, change: NodeChange): NodeDecision {
-  const { target, files } = change;
+  const { target, files, marker } = change;
   const isDue = needsStaging(change);
-  if (!isDue && !isChange(files) && !mayHaveWritten(change)) return completes(view, change);
+  const mayHaveWritten = marker?.phase === 'rebooting';
+  if (!isDue && !isChange(files) && !mayHaveWritten) return completes(view, change);
   requireOfPool(view);
-  const disruption = disruptionFor(change, isDue);
-  checkNextBoot(change, { isDue, reboots: disruption.reboots });
+  checkNextBoot(change, isDue);
   if (isOfEarlier(view, change)) {
     const { uncordon } = requestsFor(target);
     const status = 'an earlier drain does not count';
@@ -212,27 +195,13 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
     return (
       paused ?? { action: actionOf('stage', view, change), status: `${target.config} is staged` }
     );
-  return drained(view, change, disruption.drains) ?? paused ?? leave(view, { change, disruption });
+  const reboots = { action: actionOf('reboot', view, change), status: 'the host reboots' };
+  return drained(view, change) ?? paused ?? reboots;
 }
 
 /** A drain of an earlier change to another image: the node may have pods again. What was applied only the controller may write. */
 const isOfEarlier = ({ node, marker }: NodeView, { target }: NodeChange): boolean =>
   marker === undefined && node.lastAppliedDrain === requestsFor(target).drain;
-
-/** Whether files of a change may be on the host. */
-const mayHaveWritten = ({ marker }: NodeChange): boolean =>
-  marker?.phase === 'rebooting' || marker?.phase === 'live';
-
-const leave = (
-  view: NodeView,
-  { change, disruption }: { readonly change: NodeChange; readonly disruption: Disruption },
-): NodeDecision =>
-  disruption.reboots
-    ? { action: actionOf('reboot', view, change), status: 'the host reboots' }
-    : {
-        action: { type: 'apply-live', target: targetText(view), change, disruption },
-        status: `${change.target.config} is applied without a reboot`,
-      };
 
 const requestsFor = ({ config }: Target) => ({
   drain: `drain-${config}`,
@@ -240,18 +209,18 @@ const requestsFor = ({ config }: Target) => ({
 });
 
 /**
- * What is done before the files are written: the node is drained where that is asked for. One that somebody has uncordoned since
- * may have pods again: it stays unchanged until it is cordoned, and is drained once more. Undefined where all of that is done.
+ * What is done before the files are written: the node is drained. One that somebody has uncordoned since may have pods again: it
+ * stays unchanged until it is cordoned, and is drained once more. Undefined where all of that is done.
  */
-function drained(view: NodeView, change: NodeChange, drains: boolean): NodeDecision | undefined {
+function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
   const { marker, bootId } = change;
   if (marker?.isUncordoned === true) return drainedAgain(view, change);
-  // A host that does not reboot stays degraded while it is asked again, and so does one whose services fail.
-  const isAgain = hasBegunReboot(change) || marker?.phase === 'live';
+  // A host that does not reboot stays degraded while it is asked again.
+  const isAgain = hasBegunReboot(change);
   if (!isAgain && (marker?.phase !== 'staged' || marker.bootId !== bootId))
     return begins(view, change);
   const state = isAgain ? {} : { state: 'Working', reason: undefined };
-  return drains ? drainedBy(view, change, state) : annotated(view, state);
+  return drainedBy(view, change, state);
 }
 
 function drainedBy(
@@ -286,21 +255,11 @@ function drainedAgain(view: NodeView, change: NodeChange): NodeDecision {
   throw nodeAgentFailure('node-agent.uncordoned', `it was uncordoned after ${drain}`);
 }
 
-/** What a change asks for; nothing that was begun with a reboot ends without one, and without a MachineConfig before nothing is known. */
-function disruptionFor(change: NodeChange, isDue: boolean): Disruption {
-  const { before, wanted, marker, files, settings } = change;
-  if (isDue || before === undefined || marker?.phase === 'rebooting') return rebootNeeded;
-  return disruptionOf({ before, wanted, lacks: files }, policiesIn(settings));
-}
-
 /** Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of its own. */
-function checkNextBoot(
-  change: NodeChange,
-  { isDue, reboots }: { readonly isDue: boolean; readonly reboots: boolean },
-): void {
+function checkNextBoot(change: NodeChange, isDue: boolean): void {
   const { status } = change.snapshot;
   const next = nextOf(status);
-  if (next === undefined || !reboots) return;
+  if (next === undefined) return;
   if (isDue && status.staged !== undefined && next.image === stagedFor(change)) return;
   throw osFailure('os.staged-by-another', `${describe(next)} boots next`);
 }
@@ -336,23 +295,3 @@ function finish(view: NodeView, node: NodeState): NodeDecision {
 
 const runsInstead = ({ booted }: OsStatus, image = ''): string =>
   `runs ${booted === undefined ? 'nothing known' : describe(booted)} instead of ${image}`;
-
-/** @throws AgentError `node-agent.drifted` where a host that nobody changes is not as it was given */
-function checkDrift({ status, wanted, present, files }: Drift, { config, image }: Target): void {
-  const os = image ?? wanted.osImageURL;
-  const given = wanted.kernelArguments;
-  const found = [
-    ...(os === '' || mayRun(status, os) ? [] : [`it ${runsInstead(status, os)}`]),
-    ...(areInForce(present, given) ? [] : [wrongArguments(given, present)]),
-    ...(isChange(files) ? [`these differ: ${changedNames(files)}`] : []),
-  ];
-  if (found.length === 0) return;
-  throw nodeAgentFailure('node-agent.drifted', `not as ${config} says: ${found.join('; ')}`);
-}
-
-function wrongArguments(given: readonly string[], present: readonly string[]): string {
-  const lacks = without(given, present);
-  return lacks.length === 0
-    ? `its kernel arguments are not in the order ${given.join(' ')}`
-    : `it runs without ${lacks.join(' ')}`;
-}

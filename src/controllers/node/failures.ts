@@ -37,11 +37,6 @@ export const nodeAgentFailures = {
     title: 'The node was uncordoned between its drain and its reboot',
     hint: 'it is neither changed nor rebooted; "oc adm cordon" has it drained again',
   },
-  'node-agent.drifted': {
-    kind: 'host',
-    title: 'The host is no longer as its MachineConfig says',
-    hint: 'put back what is named, or change the MachineConfig; it is looked at again every few minutes',
-  },
   'node-agent.unreconcilable': {
     kind: 'unsupported',
     title: 'The MachineConfig changes what the agent cannot change',

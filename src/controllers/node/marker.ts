@@ -10,8 +10,8 @@ export type Target = z.infer<typeof Target>;
 
 /** A change that was begun, as the host keeps it over a reboot. What a newer agent wrote otherwise counts as the beginning. */
 const Marker = Target.extend({
-  /** `staging`: what boots next may be ours; `staged`: it is; `rebooting`: files may be written; `live`: so too, without a reboot. */
-  phase: z.enum(['staging', 'staged', 'rebooting', 'live']).catch('staging'),
+  /** `staging`: what boots next may be ours; `staged`: it is; `rebooting`: files may be written. */
+  phase: z.enum(['staging', 'staged', 'rebooting']).catch('staging'),
   /** The boot in which it was written. */
   bootId: z.string().catch(''),
   /** How often the host was asked to reboot for it. */

@@ -1,4 +1,4 @@
-import { machineConfigurations, validatingAdmissionPolicyBindings } from '../../cluster/kinds.ts';
+import { validatingAdmissionPolicyBindings } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { operatorPrograms } from '../../layering/roll-out/ownership.ts';
@@ -21,8 +21,6 @@ export const agentRules: readonly PolicyRule[] = [
     [validatingAdmissionPolicyBindings.plural],
     [['get'], agentName],
   ),
-  // Which changes need no reboot.
-  rule(machineConfigurations.group, [machineConfigurations.plural], [['get'], 'cluster']),
   // Its pod is privileged and shares the PID namespace of its host.
   rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'privileged']),
 ];
