@@ -18,6 +18,11 @@ export const kubeFailures = {
     title: 'The API server cannot be reached',
     hint: 'check the control plane: bootkube.service on the bootstrap host, then the masters',
   },
+  'kube.untrusted': {
+    kind: 'remote',
+    title: 'The certificate of the API server is not trusted',
+    hint: 'compare the clock of the host with the time, then the CA in the kubeconfig with that of the cluster',
+  },
   'kube.denied': {
     kind: 'remote',
     title: 'The API server refuses the credentials',
@@ -84,7 +89,9 @@ export function gapIn({
  * What keeps the API server from answering, in words that stay the same as long as the cause does: each
  * new text beside a stage gives the host another hour at the service. The log has the whole message.
  */
-function apiErrorText({ code, context: { status } }: AgentError): string {
+export function apiErrorText({ code, context: { status, untrusted } }: AgentError): string {
+  if (code === 'kube.untrusted')
+    return `the certificate of the API server is not trusted: ${String(untrusted)}`;
   const by = typeof status === 'number' ? `${status}` : code;
   if (code === 'kube.no-credentials') return 'there is no kubeconfig for the cluster yet';
   if (code === 'kube.denied') return `the API server refuses the credentials (${by})`;

@@ -108,7 +108,7 @@ describe('requests', () => {
         credentials: () => Promise.resolve(kubeconfigFor(tls.url)),
         clock: quickClock(2000),
       });
-      await expect(stranger.get(m0, signal)).rejects.toMatchObject({ code: 'kube.unreachable' });
+      await expect(stranger.get(m0, signal)).rejects.toMatchObject({ code: 'kube.untrusted' });
     } finally {
       await tls.close();
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../model/duration.ts';
+import { gapIn } from '../../ports/kube-failures.ts';
 import { errorOfAnswer, errorOfEvent, errorOfSilence, isExpired, type Worth } from './api-error.ts';
 
 const answer = (status: number, more: { text?: string; retryAfter?: number } = {}) =>
@@ -59,8 +60,17 @@ describe('no answer', () => {
       isUncertain: true,
       isAboutCredentials: false,
     });
-    const untrusted = Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' });
-    expect(errorOfSilence('GET /x', 'https://api', untrusted).isAboutCredentials).toBe(true);
+  });
+
+  it('has a code of its own, and the cause for people, where the certificate is not trusted', () => {
+    const early = Object.assign(new Error('certificate is not yet valid'), {
+      code: 'CERT_NOT_YET_VALID',
+    });
+    const found = errorOfSilence('GET /x', 'https://api', early);
+    expect(found).toMatchObject({ isAboutCredentials: true, failure: { code: 'kube.untrusted' } });
+    expect(gapIn({ isSynced: false, lastError: found.failure })).toBe(
+      'the certificate of the API server is not trusted: certificate is not yet valid',
+    );
   });
 });
 

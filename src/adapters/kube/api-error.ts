@@ -69,16 +69,14 @@ export function errorOfAnswer({ what, status, text, retryAfter }: BadAnswer): Ap
 
 /** What it means that no answer came, or none to its end. */
 export function errorOfSilence(what: string, server: string, error: unknown): ApiError {
-  const networkError = networkErrorOf(error);
+  const { kind, words, code: fault } = networkErrorOf(error);
+  const isUntrusted = kind === 'untrusted';
   const failure = kubeFailure(
-    'kube.unreachable',
-    `${server} cannot be reached: ${networkError.words === '' ? 'no answer' : networkError.words}`,
-    { context: { what, fault: networkError.code }, cause: error },
+    isUntrusted ? 'kube.untrusted' : 'kube.unreachable',
+    `${server} cannot be reached: ${words === '' ? 'no answer' : words}`,
+    { context: { what, fault, ...(isUntrusted ? { untrusted: words } : {}) }, cause: error },
   );
-  return new ApiError(failure, {
-    isUncertain: true,
-    isAboutCredentials: networkError.kind === 'untrusted',
-  });
+  return new ApiError(failure, { isUncertain: true, isAboutCredentials: isUntrusted });
 }
 
 /** What an ERROR event inside a watch means; the history is gone with 410, and a list mends most. */

@@ -4,7 +4,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { type PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
+import { apiErrorText, isForbidden } from '../../ports/kube-failures.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './step.ts';
@@ -89,8 +89,8 @@ function announcing(
       note('info', `event ${readyEvent} is created`);
     } catch (error) {
       signal.throwIfAborted();
-      const { code } = asAgentError(error);
       if (!(error instanceof AgentError)) throw error;
+      const failure: AgentError = error;
       if (isForbidden(error)) {
         // What was refused is not sent again by this process: its job starts another one.
         refusedSince ??= clock.elapsed();
@@ -98,7 +98,7 @@ function announcing(
         return { status: 'the API server refuses the event of this controller' };
       }
       // An earlier run of the job has created it, and one is enough.
-      if (code !== 'kube.conflict') return { status: `the API server does not answer (${code})` };
+      if (failure.code !== 'kube.conflict') return { status: apiErrorText(failure) };
     }
     return { done: undefined };
   };

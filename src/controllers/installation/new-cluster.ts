@@ -10,6 +10,7 @@ import {
 import { fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
+import { apiErrorText } from '../../ports/kube-failures.ts';
 import { removeLeftBinding } from './must-gather.ts';
 import { controllerStep } from './step.ts';
 
@@ -66,7 +67,7 @@ export const readNewCluster = controllerStep({
           return { done: cluster };
         } catch (error) {
           signal.throwIfAborted();
-          return { status: `the API server does not answer (${asAgentError(error).code})` };
+          return { status: apiErrorText(asAgentError(error)) };
         }
       },
       { every: seconds(1), within: hours(1) },
