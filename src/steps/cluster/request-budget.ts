@@ -2,6 +2,7 @@ import type { AgentError } from '../../model/failure.ts';
 import type { StepScope } from '../step.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { RoleName } from '../../model/role.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 
 /**
@@ -11,31 +12,31 @@ import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 export const perRequest: Millis = seconds(30);
 
 /**
- * What the first poll may cost: the cluster, the masters, their names, the arbiters, and the report of the status.
- * It does not count against later polls, so that there is no gap after it.
+ * What the first answer may lead to beside the request of its poll: names, arbiters, the status of this host. A poll that
+ * got no answer takes nothing of it.
  */
-const firstPoll = 5;
+const afterFirstAnswer = 3;
 
-/** Spreads requests over polls that come every `perRequest`; each poll earns one. */
-export interface RequestBudget {
-  /** Whether this poll may send requests; called once for each poll. */
+/** From one further request to the next. */
+const perFurther: Millis = seconds(150);
+
+/** Requests beside the one that each poll makes: the wait looks at its hosts each `perRequest`, whatever they cost. */
+export interface FurtherRequests {
+  /** Whether one may be sent now; called right before it. */
   readonly mayAsk: () => boolean;
-  /** A request was sent. */
-  readonly spend: () => void;
 }
 
-/** A budget that allows requests in the first poll. */
-export function requestBudget(): RequestBudget {
-  let credit = firstPoll;
-  let isFirst = true;
+/** The further requests of one wait. */
+export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): FurtherRequests {
+  let left = afterFirstAnswer;
+  let last = elapsed();
   return {
     mayAsk: () => {
-      if (!isFirst) credit = Math.min(1, credit + 1);
-      isFirst = false;
-      return credit > 0;
-    },
-    spend: () => {
-      credit -= 1;
+      const now = elapsed();
+      if (left <= 0 && now - last < perFurther) return false;
+      left -= 1;
+      last = now;
+      return true;
     },
   };
 }
@@ -44,15 +45,14 @@ export function requestBudget(): RequestBudget {
  * Gives hosts the names that the list of a wait lacks, for people; they are asked for once, as the answer is large, and
  * nobody waits for them.
  */
-export function hostNames(inventory: Inventory, budget: RequestBudget) {
+export function hostNames(inventory: Inventory, further: FurtherRequests) {
   const names = new Map<string, string>();
   return async (
     role: RoleName,
     hosts: readonly InventoryHost[],
     signal: AbortSignal,
   ): Promise<readonly InventoryHost[]> => {
-    if (hosts.some(({ id, name }) => name === '' && !names.has(id))) {
-      budget.spend();
+    if (hosts.some(({ id, name }) => name === '' && !names.has(id)) && further.mayAsk()) {
       try {
         for (const { id, name } of await inventory.namedHosts(role, signal)) names.set(id, name);
       } catch {

@@ -4,7 +4,7 @@ import { fakeInventory, fakeReports, inventoryHost } from '../../../test/support
 import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { hours, minutes } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { Inventory } from '../../ports/inventory.ts';
 import { controlPlaneProgress, waitForControlPlane } from './wait-for-control-plane.ts';
 
@@ -127,7 +127,34 @@ describe('control-plane/wait-for-masters', () => {
     expect(clock.now()).toBeLessThanOrEqual(hours(3) + minutes(1.5));
   });
 
-  it('asks half as often where arbiters are to be asked for as well', async () => {
+  it.each([
+    ['fails', 1],
+    ['has failed for a minute', 3],
+    ['has failed for ten minutes', 21],
+  ])('is never blind for more than 40 seconds where the service %s', async (_, failures) => {
+    const { clock, times, inventory } = slowInventory(hours(1), {
+      hosts: (role) => {
+        times.push(clock.now());
+        const isDone = clock.now() >= hours(1);
+        const host = (id: string) =>
+          inventoryHost({ id, name: '', role, stage: isDone ? 'Done' : 'Joined' });
+        return Promise.resolve(role === 'master' ? [host('id-1'), host('id-2')] : []);
+      },
+      namedHosts: () => {
+        times.push(clock.now());
+        return Promise.reject(inventoryFailure('inventory.unreachable', 'no'));
+      },
+    });
+    inventory.failing('cluster', inventoryFailure('inventory.unreachable', 'no'), failures);
+    await runStep(waitForControlPlane, { config, clock, inventory });
+    const gaps = times.map((at, index) => at - (times[index - 1] ?? at));
+    expect(Math.max(...gaps.slice(1))).toBeLessThanOrEqual(seconds(40));
+    expect(clock.now()).toBeLessThanOrEqual(hours(1) + seconds(40));
+    // One for each poll, and names now and then.
+    expect(times.length).toBeLessThan(2 * 60 + 40);
+  });
+
+  it('asks for masters and arbiters in turn, so that each minute has two requests', async () => {
     const { clock, times, inventory } = slowInventory(hours(1), {
       hosts: (role) => {
         times.push(clock.now());

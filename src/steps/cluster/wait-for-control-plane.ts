@@ -7,12 +7,12 @@ import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
 import {
+  failureNotes,
+  furtherRequests,
+  type FurtherRequests,
   hostNames,
   hostStates,
   perRequest,
-  type RequestBudget,
-  requestBudget,
-  failureNotes,
 } from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
@@ -39,7 +39,7 @@ export const waitForControlPlane = step({
   limit: longestWait + minutes(30),
   waitsFor: 'two masters in stage Done, at most 24 hours; skipped for an existing cluster',
   run: async (scope) => {
-    const watch = watching(scope, requestBudget());
+    const watch = watching(scope, furtherRequests(scope.clock));
     await scope.until('two masters are done', watch, { every: perRequest, within: longestWait });
   },
 });
@@ -53,78 +53,68 @@ type WaitScope = StepScope<'inventory' | 'reports' | 'clock'>;
 interface Known {
   /** Read until it succeeds, then never again. */
   isDayTwo?: boolean;
-  /** A cluster without an arbiter gets none later, so the request is sent once. */
-  hasArbiters?: boolean;
   readonly named: ReturnType<typeof hostNames>;
+  masters: readonly InventoryHost[];
+  /** Undefined until they were listed: a cluster without an arbiter gets none later. */
+  arbiters?: readonly InventoryHost[];
+  /** Which of both is asked for by the next poll. */
+  next: 'master' | 'arbiter';
   status: string;
 }
 
-function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollResult<true>> {
+function watching(scope: WaitScope, further: FurtherRequests): () => Promise<PollResult<true>> {
   const { signal, inventory } = scope;
   const known: Known = {
+    named: hostNames(inventory, further),
+    masters: [],
+    next: 'master',
     status: 'the inventory service has not answered yet',
-    named: hostNames(inventory, budget),
   };
   const beat = heartbeatOf(scope);
   const noteFailure = failureNotes(scope);
-  // A status that changes is reported to the service, which is a request as well.
-  let reported: string | undefined;
   return async () => {
-    if (budget.mayAsk()) {
-      try {
-        if (await isReady(scope, budget, known)) return { done: true };
-        noteFailure(undefined);
-        beat();
-      } catch (error) {
-        signal.throwIfAborted();
-        noteFailure(asAgentError(error));
-      }
+    try {
+      if (await isReady(scope, further, known)) return { done: true };
+      noteFailure(undefined);
+      beat();
+    } catch (error) {
+      signal.throwIfAborted();
+      noteFailure(asAgentError(error));
     }
-    if (known.status !== reported) budget.spend();
-    reported = known.status;
     return { status: known.status };
   };
 }
 
-async function isReady(scope: WaitScope, budget: RequestBudget, known: Known): Promise<boolean> {
+async function isReady(
+  scope: WaitScope,
+  further: FurtherRequests,
+  known: Known,
+): Promise<boolean> {
   const { inventory, reports, signal } = scope;
-  if (known.isDayTwo === undefined) {
-    budget.spend();
-    known.isDayTwo = (await inventory.cluster(signal)).kind === dayTwo;
-  }
+  known.isDayTwo ??= (await inventory.cluster(signal)).kind === dayTwo;
   if (known.isDayTwo) return true;
-  budget.spend();
-  const masters = await inventory.hosts('master', signal);
-  const others = await arbiters(scope, budget, known);
-  if (controlPlaneProgress([...masters, ...others]).isReady) return true;
+  if (known.next === 'arbiter') known.arbiters = await inventory.hosts('arbiter', signal);
+  else known.masters = await inventory.hosts('master', signal);
+  if (known.arbiters === undefined && further.mayAsk()) await findArbiters(scope, known);
+  const { masters, arbiters = [] } = known;
+  known.next = known.next === 'master' && arbiters.length > 0 ? 'arbiter' : 'master';
+  if (controlPlaneProgress([...masters, ...arbiters]).isReady) return true;
   // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused a text of the stage that it has.
-  if (masters.some(isGivenUp)) {
-    budget.spend();
-    await reports.confirm(signal);
-  }
+  if (masters.some(isGivenUp) && further.mayAsk()) await reports.confirm(signal);
   const named = [
     ...(await known.named('master', masters, signal)),
-    ...(await known.named('arbiter', others, signal)),
+    ...(await known.named('arbiter', arbiters, signal)),
   ];
   known.status = controlPlaneProgress(named).status;
   return false;
 }
 
 /** Arbiters that cannot be listed do not delay the wait; they are requested again. */
-async function arbiters(
-  { inventory, signal }: WaitScope,
-  budget: RequestBudget,
-  known: Known,
-): Promise<readonly InventoryHost[]> {
-  if (known.hasArbiters === false) return [];
-  budget.spend();
+async function findArbiters({ inventory, signal }: WaitScope, known: Known): Promise<void> {
   try {
-    const found = await inventory.hosts('arbiter', signal);
-    known.hasArbiters = found.length > 0;
-    return found;
+    known.arbiters = await inventory.hosts('arbiter', signal);
   } catch {
     signal.throwIfAborted();
-    return [];
   }
 }
 

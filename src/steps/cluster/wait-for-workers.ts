@@ -10,7 +10,7 @@ import {
   hostNames,
   hostStates,
   perRequest,
-  requestBudget,
+  furtherRequests,
   failureNotes,
 } from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
@@ -65,24 +65,20 @@ async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise
 }
 
 function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<PollResult<true>> {
-  const budget = requestBudget();
-  const named = hostNames(scope.inventory, budget);
+  const named = hostNames(scope.inventory, furtherRequests(scope.clock));
   const beat = heartbeatOf(scope);
   const noteFailure = failureNotes(scope);
   let status = 'the inventory service has not answered yet';
   return async (signal) => {
-    if (budget.mayAsk()) {
-      budget.spend();
-      try {
-        const workers = await scope.inventory.hosts('worker', signal);
-        if (workerProgress(workers).isDone) return { done: true };
-        status = workerProgress(await named('worker', workers, signal)).status;
-        noteFailure(undefined);
-        beat();
-      } catch (error) {
-        signal.throwIfAborted();
-        noteFailure(asAgentError(error));
-      }
+    try {
+      const workers = await scope.inventory.hosts('worker', signal);
+      if (workerProgress(workers).isDone) return { done: true };
+      status = workerProgress(await named('worker', workers, signal)).status;
+      noteFailure(undefined);
+      beat();
+    } catch (error) {
+      signal.throwIfAborted();
+      noteFailure(asAgentError(error));
     }
     return { status };
   };
