@@ -13,13 +13,14 @@ import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
 import { kept } from '../reconcile/kept.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
 import { certificateSigningRequests, nodes } from '../cluster/kinds.ts';
-import { readControllerSettings } from '../config/controller.ts';
+import { readControllerSettings, renewedToken } from '../config/controller.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { maskerFor, secretValues } from '../lib/secret-values.ts';
 import { minutes, renderDuration, seconds } from '../model/duration.ts';
+import type { Secret } from '../model/secret.ts';
 import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller, controllerWithoutService } from '../roles/controller.ts';
@@ -31,6 +32,8 @@ import { withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
+const tokenFile = `${controllerToken.folder}/token`;
+
 /** Of a single node, whose controller starts before its final control plane does; it comes before the credentials of the pod. */
 const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
@@ -39,10 +42,7 @@ const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
  * installation ended; without a service, once the bootstrap host has joined. A signal ends it within four seconds, with the code of that signal; the next run continues.
  */
 export async function runController(call: WatchedCall): Promise<number> {
-  const settings = await readControllerSettings(
-    call.environment,
-    `${controllerToken.folder}/token`,
-  );
+  const settings = await readControllerSettings(call.environment, tokenFile);
   const { mask, register } = maskerFor(settings.config);
   const level = call.verbose ? 'debug' : 'info';
   const logFile = logFileIn(call.environment);
@@ -63,7 +63,12 @@ export async function runController(call: WatchedCall): Promise<number> {
       proxy,
     };
     for (const secret of secretValues({ proxy })) register(secret);
-    const { ports, close } = openPorts(config, { kube, emit });
+    const readToken = async (): Promise<Secret | undefined> => {
+      const token = await renewedToken(tokenFile);
+      if (token !== undefined) register(token);
+      return token;
+    };
+    const { ports, close } = openPorts(config, { kube, emit, readToken });
     open.defer(close);
     const lease = await holdLease(
       { ...ports, signal, note: notesOf(emit, 'controller/hold-lease') },
@@ -166,14 +171,21 @@ interface OpenPorts {
   readonly close: () => Promise<void>;
 }
 
+interface Sources {
+  readonly kube: Kube;
+  readonly emit: Emit;
+  /** The token that is in its file now. */
+  readonly readToken: () => Promise<Secret | undefined>;
+}
+
 /** No connection is opened before its first use. */
 function openPorts(
   config: ControllerConfig,
-  { kube, emit }: { readonly kube: Kube; readonly emit: Emit },
+  { kube, emit, readToken }: Sources,
 ): OpenPorts {
   const network = networkOf(config);
   const onRetry = emitRetries(emit);
-  const service = openInventory(config, { network, onRetry });
+  const service = openInventory(config, { network, onRetry, readToken });
   const inventory = config.service.url.isEmpty
     ? { ...service, ...recordedInstallation(kube) }
     : service;

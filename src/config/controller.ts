@@ -8,6 +8,7 @@ import {
 import { ifPresent } from '../adapters/file-access.ts';
 import { configFailure } from './failures.ts';
 import { notRead } from './files.ts';
+import { Secret } from '../model/secret.ts';
 import { checkConfig, type CheckedConfig } from './load.ts';
 import { readValue } from './read-value.ts';
 import type { Given, Layer, SettingKey } from './settings.ts';
@@ -61,6 +62,15 @@ export async function readControllerSettings(
   }
   const namespace = controllerVariable(environment, 'NAMESPACE')?.[1] ?? 'assisted-installer';
   return { ...checkConfig([layer satisfies Layer]), namespace };
+}
+
+/**
+ * The token that the file has now: the kubelet renews it there with its Secret. Undefined where there is no such file, or
+ * none that can be read.
+ */
+export async function renewedToken(path: string): Promise<Secret | undefined> {
+  const text = await ifPresent(readFile(path, 'utf8')).catch(() => undefined);
+  return text === undefined ? undefined : new Secret(text.trim());
 }
 
 /** The token of the file; that of the variable only where there is no such file. Without either it is empty. */

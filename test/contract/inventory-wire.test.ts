@@ -1,15 +1,49 @@
 // What goes over the wire to the inventory service.
 import { describe, expect, it } from 'vitest';
 import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { Secret } from '../../src/model/secret.ts';
 import { userAgent } from '../../src/model/version.ts';
 import type { Inventory } from '../../src/ports/inventory.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { inTurn, json } from './real/http-server.ts';
+import { inTurn, json, type Responder } from './real/http-server.ts';
 import { host, inventoryStand, ok } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
 const stand = inventoryStand();
+
+describe('a token that the service rejects', () => {
+  const byToken = (valid: string): Responder => (seen, response) =>
+    seen.headers['x-secret-key'] === valid ? ok(seen, response) : json(401, {})(seen, response);
+
+  it('is read again after each 401, and the renewed one is sent from then on', async () => {
+    stand.server.answering(byToken('new'));
+    let read = 0;
+    const readToken = (): Promise<Secret> => {
+      read += 1;
+      return Promise.resolve(new Secret(read < 2 ? 'token' : 'new'));
+    };
+    const inventory = stand.v2({ readToken });
+    const report = (): Promise<void> =>
+      inventory.report(host, { stage: 'Rebooting', info: '' }, signal);
+    await expect(report()).rejects.toMatchObject({ code: 'inventory.denied' });
+    await report();
+    await report();
+    expect(read).toBe(2);
+    expect(stand.server.seen.map(({ headers }) => headers['x-secret-key'])).toEqual([
+      ...['token', 'token', 'new', 'new'],
+    ]);
+  });
+
+  it('is denied where nobody has another one', async () => {
+    stand.server.answering(byToken('new'));
+    const inventory = stand.v2({ readToken: () => Promise.resolve(undefined) });
+    await expect(inventory.logsState(host, 'requested', signal)).rejects.toMatchObject({
+      code: 'inventory.denied',
+    });
+    expect(stand.server.seen).toHaveLength(1);
+  });
+});
 
 describe('requests of version 2', () => {
   it.each<[string, (inventory: Inventory) => Promise<unknown>, string, string, boolean]>([

@@ -7,6 +7,7 @@ import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
 import { type CallerOptions, type Connection, connection } from './connection.ts';
 import {
+  type Exchange,
   type HttpResponse,
   downloadOf,
   drain,
@@ -28,6 +29,8 @@ export interface InventoryOptions extends CallerOptions {
   readonly url: string;
   /** Sent with every request, even when empty. */
   readonly token?: Secret | undefined;
+  /** The token that is valid now, asked for once the service has rejected one (401); undefined where nobody knows. */
+  readonly readToken?: (() => Promise<Secret | undefined>) | undefined;
   readonly clusterId: string;
   readonly infraEnvId: string;
   readonly hostId: string;
@@ -78,12 +81,24 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     clock: options.clock,
   };
   const known = new Map<keyof Records, ParsedHosts>();
+  let token = options.token;
+  /** Asks, and once more where the token was renewed since it was read. */
+  const ask = async (request: HttpRequest, signal: AbortSignal): Promise<Exchange> => {
+    const sent = token;
+    const first = await exchange(client, withToken(request, sent), signal);
+    if (first.answer?.status !== 401) return first;
+    const renewed = await options.readToken?.();
+    if (renewed === undefined || renewed.reveal() === sent?.reveal()) return first;
+    token = renewed;
+    await drain(first.answer.body);
+    return exchange(client, withToken(request, token), signal);
+  };
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const request = requestOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {
       // The retries end with the beginning of an answer, a download lives on: hence both signals.
       const both = AbortSignal.any([signal, inner]);
-      const { answer, networkError } = await exchange(client, request, both);
+      const { answer, networkError } = await ask(request, both);
       if (answer === undefined) throw noResponse(request, networkError);
       if (answer.status < 200 || answer.status > 299) throw await badResponse(request, answer);
       return use(answer, request.url).catch((error: unknown) => {
@@ -136,7 +151,6 @@ function requestOf(options: InventoryOptions, base: string, what: Call): HttpReq
     method: what.method,
     url,
     headers: {
-      'X-Secret-Key': options.token?.reveal() ?? '',
       ...(what.hasRequestId ? { 'X-Request-ID': options.random.uuid() } : {}),
       Accept: isDownload ? 'application/octet-stream' : 'application/json',
       ...(body === undefined ? {} : { 'Content-Type': body.contentType }),
@@ -144,6 +158,12 @@ function requestOf(options: InventoryOptions, base: string, what: Call): HttpReq
     body: body?.bytes,
   };
 }
+
+/** The first of its headers, as the service's own client sends them. */
+const withToken = (request: HttpRequest, token: Secret | undefined): HttpRequest => ({
+  ...request,
+  headers: { 'X-Secret-Key': token?.reveal() ?? '', ...request.headers },
+});
 
 /** Made once for a call, so that every attempt sends the same. */
 function bodyOf(

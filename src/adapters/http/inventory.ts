@@ -36,6 +36,7 @@ interface OpenOptions {
   readonly opened?: Connection | undefined;
   readonly network?: ConnectionOptions;
   readonly onRetry?: NonNullable<InventoryOptions['onRetry']>;
+  readonly readToken?: InventoryOptions['readToken'];
   /** Of one report with its retries, and of any other call. */
   readonly reportLimit?: Millis;
   readonly callLimit?: Millis | undefined;

@@ -16,7 +16,7 @@ export const controllerFailures = {
   'controller.token-rejected': {
     kind: 'remote',
     title: 'The inventory service has rejected the token of the controller for two minutes',
-    hint: 'put a token that it takes into the Secret assisted-installer-controller-secret; the job starts the controller again, and it continues where it stopped',
+    hint: 'put a token that it takes into the Secret assisted-installer-controller-secret; the controller reads it again after each rejection, and continues where it stopped',
   },
 } as const satisfies FailureTable;
 
