@@ -230,6 +230,22 @@ describe('requests of version 1', () => {
     ]);
   });
 
+  it('are made once for each poll of a wait, whose service fails', async () => {
+    stand.server.answering(json(503, {}));
+    const inventory = inventoryV1(
+      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
+      '/api/assisted-install/v1',
+    );
+    const polls = [
+      inventory.cluster,
+      (end: AbortSignal) => inventory.hosts('master', end),
+      (end: AbortSignal) => inventory.namedHosts('master', end),
+    ];
+    for (const poll of polls)
+      await expect(poll(signal)).rejects.toMatchObject({ code: 'inventory.unreachable' });
+    expect(stand.server.seen).toHaveLength(polls.length);
+  });
+
   it('are not made for what version 1 has not', async () => {
     const inventory = inventoryV1(
       { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },

@@ -172,15 +172,15 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
       { ...get(`${cluster}/downloads/files`, { file_name: name }), hasRequestId: true },
       signal,
     );
-  const allHosts = async (signal: AbortSignal): Promise<readonly InventoryHost[]> => {
-    const call = { method: 'GET', path: `${cluster}/hosts`, hasRequestId: true } as const;
+  const listing: Call = { method: 'GET', path: `${cluster}/hosts`, hasRequestId: true };
+  const allHosts = async (call: Call, signal: AbortSignal): Promise<readonly InventoryHost[]> => {
     const listed = await client.json(call, 'hosts', signal);
     // The cluster stands for the infra-env where there are none.
     const infraEnvId = options.clusterId;
     return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
   };
   const hosts: Inventory['hosts'] = async (role, signal) =>
-    (await allHosts(signal)).filter((host) => host.role === role);
+    (await allHosts(polled(listing), signal)).filter((host) => host.role === role);
   return {
     ...installationCalls(client, options),
     close: client.close,
@@ -192,16 +192,21 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
           body: { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) },
           hasRequestId: true,
           limit: options.reportLimit ?? usualReportLimit,
+          retries: unlessPassing,
         },
         signal,
       ),
     hostIgnition: (role, signal) => file(`${roleOnDisk(role)}.ign`, signal),
     clusterFile: file,
     cluster: (signal) =>
-      client.json({ method: 'GET', path: cluster, hasRequestId: false }, 'cluster', signal),
+      client.json(
+        polled({ method: 'GET', path: cluster, hasRequestId: false }),
+        'cluster',
+        signal,
+      ),
     hosts,
     namedHosts: hosts,
-    enabledHosts: async (signal) => (await allHosts(signal)).filter(isEnabled),
+    enabledHosts: async (signal) => (await allHosts(listing, signal)).filter(isEnabled),
     kubeconfig: (signal) => file('kubeconfig-noingress', signal),
     logsState: (_host, _state, signal) => notServed(signal),
     clusterLogsState: (_state, signal) => notServed(signal),
