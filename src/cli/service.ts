@@ -115,9 +115,8 @@ export function reporterFor(config: Config, { inventory, ...context }: ReporterC
     send: async (report, signal) => {
       if (isReported) await inventory.report(host, report, signal);
     },
-    hostStatus: async (signal) =>
-      (await inventory.hosts(hostRole(config), signal)).find(({ id }) => id === cluster.hostId)
-        ?.status,
+    listedHost: async (signal) =>
+      (await inventory.hosts(hostRole(config), signal)).find(({ id }) => id === cluster.hostId),
   });
 }
 

@@ -115,7 +115,7 @@ export const settingTable = {
       'PEM file with certificates to trust for every server in addition to those of the system',
     ),
     stopIfCancelled: flag(
-      'stop before a disk is changed if the service has cancelled this host or failed it',
+      'stop if the service has cancelled, failed or reset this host: before its disk is changed, and later before it reboots',
       true,
     ),
   },

@@ -32,6 +32,31 @@ const percent = (value: number, lane?: string): RunEventBody => ({
   progress: { info: `${value}%`, percent: value },
 });
 
+it('brings back the text of the stage that is shown, behind lanes that have ended too', () => {
+  const wait = { step: 'a/waits', sentence: 's', waited: 0 } as const;
+  expect(
+    read('bootstrap', [
+      started('host/confirm', 'Installing', { stageInfo: 'master' }),
+      {
+        ...{ type: 'lanes.started' },
+        staged: [{ lane: 'cluster', first: 'Waiting for control plane' }],
+      },
+      started('c/masters', 'Waiting for control plane', { lane: 'cluster', stageInfo: 'masters' }),
+      started('c/event', 'Waiting for controller', { lane: 'cluster', stageInfo: 'pod event' }),
+      { type: 'lane.finished', lane: 'cluster' },
+      { ...wait, type: 'wait.updated', status: 'no answer', limit: 1 },
+      { ...wait, type: 'wait.finished', isReached: true },
+      started('next/step'),
+    ]),
+  ).toEqual([
+    ['Installing', 'master'],
+    ['Waiting for control plane', 'masters'],
+    ['Waiting for controller', 'pod event'],
+    ['Waiting for controller', 'no answer'],
+    ['Waiting for controller', 'pod event'],
+  ]);
+});
+
 describe('a ladder of one line', () => {
   it('tells each stage once, with its text', () => {
     expect(

@@ -109,13 +109,13 @@ function textClock(): TextClock {
  * the highest stage of that is reported once, with the first thing that this run does itself.
  */
 export function ladderOf(name: LadderName): Ladder {
-  const read = climbingLadder(name);
+  const { read, restore } = climbingLadder(name);
   const pastWait = pastWaits();
   let unreported: StageReport | undefined;
   return (event) => {
     const ownReport = read(event);
-    const earlier = pastWait(event);
-    const report = earlier === undefined ? ownReport : read(earlier);
+    const behind = pastWait(event);
+    const report = behind === undefined ? ownReport : restore(behind);
     if (event.type === 'step.reused') {
       unreported = report ?? unreported;
       return undefined;
@@ -127,27 +127,27 @@ export function ladderOf(name: LadderName): Ladder {
   };
 }
 
-/**
- * At the first step behind a wait, where that step stands on no stage of its own: the text with which the stage began, as
- * progress of that step.
- */
-function pastWaits(): (event: RunEvent) => ProgressEvent | undefined {
-  const begun = new Map<string | undefined, string>();
+/** Says of each step whether it is the first one behind a wait of its lane, and stands on no stage of its own. */
+function pastWaits(): (event: RunEvent) => AtWork | undefined {
   const over = new Set<string | undefined>();
   return (event) => {
     if (event.type === 'wait.finished') over.add(event.lane);
     if (event.type === 'wait.updated' || event.type === 'step.progress') over.delete(event.lane);
     if (event.type !== 'step.started' && event.type !== 'step.reused') return undefined;
-    const { lane, stage, stageInfo = '' } = event;
-    const isOver = over.delete(lane);
-    if (stage !== undefined) begun.set(lane, stageInfo);
-    if (!isOver || stage !== undefined) return undefined;
-    return { ...event, type: 'step.progress', progress: { info: begun.get(lane) ?? '' } };
+    const isOver = over.delete(event.lane);
+    return isOver && event.stage === undefined ? event : undefined;
   };
 }
 
-function climbingLadder(name: LadderName): Ladder {
+interface ClimbingLadder {
+  readonly read: Ladder;
+  /** Brings back the text with which the stage began, where the lane of a step stands. */
+  readonly restore: (event: AtWork) => StageReport | undefined;
+}
+
+function climbingLadder(name: LadderName): ClimbingLadder {
   const rungs = ladders[name];
+  const firstTexts = new Map<number, string>();
   const lanes = new Map<string, LaneStatus>();
   let shown: LaneStatus = { position: -1, info: '', isReached: true };
   const gate = percentGate();
@@ -175,6 +175,11 @@ function climbingLadder(name: LadderName): Ladder {
   const setInfo = (event: AtWork, info: string): StageReport | undefined =>
     climb(event, { ...(lanes.get(event.lane ?? '') ?? shown), info });
 
+  const restore = (event: AtWork): StageReport | undefined => {
+    const { position } = lanes.get(event.lane ?? '') ?? shown;
+    return setInfo(event, firstTexts.get(position) ?? '');
+  };
+
   const beat = ({ lane, doing, at }: AliveEvent): StageReport | undefined => {
     const stage = rungs[shown.position];
     const isShown = lanes.size === 0 || lanes.get(lane ?? '') === lowest([...lanes.values()]);
@@ -184,7 +189,7 @@ function climbingLadder(name: LadderName): Ladder {
     return info === undefined ? undefined : { stage, info };
   };
 
-  return (event) => {
+  const read: Ladder = (event) => {
     switch (event.type) {
       case 'lanes.started':
         for (const { lane, first, ahead } of event.staged) {
@@ -198,6 +203,8 @@ function climbingLadder(name: LadderName): Ladder {
       case 'step.started':
       case 'step.reused':
         texts.begin(event.at);
+        if (event.stage !== undefined)
+          firstTexts.set(rungs.indexOf(event.stage), event.stageInfo ?? '');
         return climb(event, statusOf(rungs, event));
       case 'step.progress':
         return gate.lets(event) ? setInfo(event, event.progress.info) : undefined;
@@ -209,6 +216,7 @@ function climbingLadder(name: LadderName): Ladder {
         return undefined;
     }
   };
+  return { read, restore };
 }
 
 /** Where a step with a stage stands. */

@@ -10,6 +10,8 @@ const failure = failuresOf({
   'inventory.unreachable': { kind: 'remote', title: 't', hint: 'h' },
   'inventory.refused': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
   'inventory.denied': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
+  'inventory.untrusted': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
+  'inventory.rejected': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
 });
 
 const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody => ({
@@ -29,7 +31,7 @@ const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }
 
 function setUp(
   answer: (report: StageReport, attempt: number) => Promise<void> | void,
-  more: Pick<ReporterOptions, 'early' | 'mask' | 'hostStatus' | 'onRefused'> = {},
+  more: Pick<ReporterOptions, 'early' | 'mask' | 'listedHost' | 'onRefused'> = {},
 ) {
   const clock = fakeClock({ auto: false });
   const sent: string[] = [];
@@ -268,7 +270,7 @@ describe('reporter', () => {
           throw failure('inventory.refused', 'x', { context: { hostStatus: named } });
         },
         {
-          hostStatus: () => Promise.resolve(listed),
+          listedHost: () => Promise.resolve(listed === undefined ? listed : { status: listed }),
           onRefused: (status) => heard.push(status),
         },
       );
@@ -284,12 +286,62 @@ describe('reporter', () => {
     },
   );
 
+  it('begins behind the stage that the service shows of an earlier run, after one refusal', async () => {
+    const { sent, reporter, emit } = setUp(
+      ({ stage }) => {
+        if (stage === 'Rebooting') return;
+        throw failure('inventory.refused', 'out of order');
+      },
+      {
+        listedHost: () =>
+          Promise.resolve({ status: 'installing-in-progress', stage: 'Rebooting' }),
+      },
+    );
+    const { signal } = new AbortController();
+    for (const stage of ['Starting installation', 'Installing', 'Writing image to disk'] as const) {
+      emit(stageStarted(stage, 'master'));
+      await reporter.settled(seconds(10), signal);
+    }
+    emit({ type: 'step.progress', step: 'a/b', progress: { info: '50%', percent: 50 } });
+    emit(stageStarted('Rebooting', ''));
+    const status = await reporter.settled(seconds(10), signal);
+    expect(sent).toEqual(['Starting installation/master', 'Rebooting/']);
+    expect(status).toEqual({ unanswered: [] });
+    reporter.close();
+  });
+
+  it.each(['inventory.denied', 'inventory.untrusted', 'inventory.rejected'] as const)(
+    'keeps as unanswered what the service has not taken: %s',
+    async (code) => {
+      const { sent, reporter, emit } = setUp(() => {
+        throw failure(code, 'no');
+      });
+      const { signal } = new AbortController();
+      emit(stageStarted('Installing', 'master'));
+      await reporter.settled(seconds(10), signal);
+      emit(stageStarted('Rebooting'));
+      const { unanswered } = await reporter.flush(signal);
+      expect(unanswered.map(({ stage }) => stage)).toEqual(['Installing', 'Rebooting']);
+      expect(sent).toHaveLength(2);
+      reporter.close();
+    },
+  );
+
+  it('knows by the refusal of the last report that the service has stopped this host', async () => {
+    const { reporter, emit } = setUp(() => {
+      throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
+    });
+    emit(failedBy('stopped by SIGTERM'));
+    const { refusedIn } = await reporter.flush(new AbortController().signal);
+    expect(refusedIn).toBe('cancelled');
+  });
+
   it('waits for the list of hosts no longer than for an answer', async () => {
     const { clock, reporter, emit } = setUp(
       () => {
         throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
       },
-      { hostStatus: () => new Promise(() => undefined) },
+      { listedHost: () => new Promise(() => undefined) },
     );
     emit(stageStarted('Installing', 'master'));
     const settled = reporter.settled(seconds(10), new AbortController().signal);
@@ -304,9 +356,9 @@ describe('reporter', () => {
         throw failure('inventory.denied', 'x', { context: { status: 401 } });
       },
       {
-        hostStatus: () => {
+        listedHost: () => {
           lists += 1;
-          return Promise.resolve('cancelled');
+          return Promise.resolve({ status: 'cancelled' });
         },
       },
     );
@@ -319,7 +371,7 @@ describe('reporter', () => {
     const heard: string[] = [];
     const lists: (string | undefined)[] = ['installing-in-progress', 'cancelled'];
     const { clock, reporter } = setUp(() => undefined, {
-      hostStatus: () => Promise.resolve(lists.shift()),
+      listedHost: () => Promise.resolve({ status: lists.shift() ?? '' }),
       onRefused: (status) => heard.push(status),
     });
     await clock.advance(seconds(70));
@@ -337,9 +389,9 @@ describe('reporter', () => {
 
   it('tells a status that is found beside the reports, and a lost list changes nothing', async () => {
     const heard: string[] = [];
-    const lists = [Promise.reject(new Error('gone')), Promise.resolve('resetting')];
+    const lists = [Promise.reject(new Error('gone')), Promise.resolve({ status: 'resetting' })];
     const { reporter } = setUp(() => undefined, {
-      hostStatus: () => lists.shift() ?? Promise.resolve(undefined),
+      listedHost: () => lists.shift() ?? Promise.resolve(undefined),
       onRefused: (status) => heard.push(status),
     });
     const { signal } = new AbortController();

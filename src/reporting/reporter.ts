@@ -13,9 +13,14 @@ import { limited } from '../engine/limit.ts';
 import { plainText } from '../lib/plain-text.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
-import type { LadderName } from '../model/stage.ts';
+import { type LadderName, ladders } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
-import { isBeingInstalled, type Reports, type ReportStatus } from '../ports/inventory.ts';
+import {
+  type InventoryHost,
+  isBeingInstalled,
+  type Reports,
+  type ReportStatus,
+} from '../ports/inventory.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
 
 /** Failures of telling the inventory service how a run goes; none of them ends a run. */
@@ -51,14 +56,17 @@ export interface EarlyReport extends StageReport {
   readonly sent: Promise<'accepted' | 'failed' | AgentError>;
 }
 
+/** What the list of hosts says of one. */
+type ListedHost = Pick<InventoryHost, 'status' | 'stage'>;
+
 /** What the reporter needs. */
 export interface ReporterOptions {
   readonly ladder: LadderName;
   readonly clock: Clock;
   /** Sends one report, once; rejects with AgentError. */
   readonly send: (report: StageReport, signal: AbortSignal) => Promise<void>;
-  /** The status of this host as the service lists it; undefined where it is not listed. */
-  readonly hostStatus?: (signal: AbortSignal) => Promise<string | undefined>;
+  /** This host as the service lists it; undefined where it is not listed. */
+  readonly listedHost?: (signal: AbortSignal) => Promise<ListedHost | undefined>;
   /** Hears each status in which the service installs this host no more, once somebody has waited for its answers. */
   readonly onRefused?: (status: string) => void;
   readonly emit: (body: RunEventBody) => void;
@@ -80,7 +88,7 @@ export interface Reporter extends Reports {
 export function reporterOf(options: ReporterOptions): Reporter {
   const { ladder, clock, mask = (text: string) => text } = options;
   const climb = ladderOf(ladder);
-  const answers = knownAnswers(options.onRefused);
+  const answers = knownAnswers(options);
   const ended = new AbortController();
   const { deliver, idle, hurry } = deliveryOf(options, answers, ended.signal);
   const allSent = (): Promise<void> => {
@@ -99,7 +107,9 @@ export function reporterOf(options: ReporterOptions): Reporter {
   };
 
   const confirm = async (signal: AbortSignal): Promise<void> => {
-    answers.refused(await listedStatus(options, AbortSignal.any([signal, ended.signal])));
+    const host = await listedHost(options, AbortSignal.any([signal, ended.signal]));
+    answers.listed(host);
+    answers.refused(host?.status);
   };
 
   let confirming: Promise<void> | undefined;
@@ -184,9 +194,14 @@ function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: Abor
   const deliver = async (report: StageReport): Promise<void> => {
     let current = report;
     for (let failures = 0; ; failures += 1) {
+      if (answers.isPassed(current)) {
+        answers.answered(current, 'accepted');
+        return;
+      }
       pacer.sent(current);
-      const end = await attemptOnce(options, ended, current);
-      if (end !== 'unanswered') answers.answered(current, end);
+      const end = await attemptOnce({ options, answers }, ended, current);
+      if (end === 'rejected') pacer.forget();
+      else if (end !== 'unanswered') answers.answered(current, end);
       if (end !== 'unanswered' || ended.aborted) return;
       await pause(pauses[Math.min(failures, pauses.length - 1)] ?? 0, failed.signal);
       current = queue.newest() ?? current;
@@ -234,6 +249,8 @@ function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: Abor
 /** Keeps the texts of one stage apart. */
 interface TextPacer {
   readonly sent: (report: StageReport) => void;
+  /** The service has not taken what was sent last. */
+  readonly forget: () => void;
   /** Whether it says what was sent last. */
   readonly isKnown: (report: StageReport) => boolean;
   /** Where all that waits is a text of the stage that was sent last: the time until it may be sent. */
@@ -251,6 +268,9 @@ function textPacer(
     sent: (report) => {
       last = { ...report, at: clock.elapsed() };
     },
+    forget: () => {
+      last = undefined;
+    },
     isKnown: (report) => last !== undefined && isSame(last, report),
     early: (stage) => {
       if (last === undefined || stage !== last.stage) return undefined;
@@ -264,21 +284,33 @@ function textPacer(
   };
 }
 
-/** How an attempt ended; a refusal is an answer too, and may name the status of the host. */
-type AttemptEnd = 'accepted' | 'unanswered' | { readonly refusedIn: string | undefined };
+/**
+ * How an attempt ended; a refusal (409) is an answer too, and may name the status of the host. What is rejected, because of
+ * the token for example, is not sent again, and the service does not have it.
+ */
+type AttemptEnd =
+  'accepted' | 'unanswered' | 'rejected' | { readonly refusedIn: string | undefined };
 
 /** What the service has made of the reports so far. */
 interface KnownAnswers {
   readonly added: (report: StageReport) => void;
-  readonly answered: (report: StageReport, end: Exclude<AttemptEnd, 'unanswered'>) => void;
+  readonly answered: (report: StageReport, end: Exclude<AttemptEnd, 'unanswered' | 'rejected'>) => void;
   /** The service has this host in a status; one in which it is installed takes an earlier refusal back. */
   readonly refused: (status: string | undefined) => void;
+  /** The service shows this host so: what is below its stage was reported by an earlier run, and would be refused. */
+  readonly listed: (host: ListedHost | undefined) => void;
+  readonly isPassed: (report: StageReport) => boolean;
   /** From now on refusals are told as they come. */
   readonly follow: () => void;
   readonly status: () => ReportStatus;
 }
 
-function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
+function knownAnswers({
+  onRefused,
+  ladder,
+}: Pick<ReporterOptions, 'onRefused' | 'ladder'>): KnownAnswers {
+  const positionOf = (stage: string): number => (ladders[ladder] as string[]).indexOf(stage);
+  let shown = -1;
   let unanswered: readonly StageReport[] = [];
   let refusedIn: string | undefined;
   let isFollowed = false;
@@ -289,6 +321,10 @@ function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
   };
   return {
     refused,
+    listed: (host) => {
+      shown = Math.max(shown, positionOf(host?.stage ?? ''));
+    },
+    isPassed: ({ stage }) => positionOf(stage) >= 0 && positionOf(stage) < shown,
     follow: () => {
       isFollowed = true;
     },
@@ -300,7 +336,10 @@ function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
       const upTo = unanswered.findIndex(({ stage }) => stage === report.stage);
       const isNewest = isSame(unanswered[upTo] ?? report, report);
       unanswered = unanswered.slice(isNewest ? upTo + 1 : upTo);
-      if (end !== 'accepted') refused(end.refusedIn);
+      if (end === 'accepted') return;
+      // Nothing comes after a failure, so nobody has to hear of it.
+      if (report.stage === 'Failed') refusedIn = end.refusedIn ?? refusedIn;
+      else refused(end.refusedIn);
     },
     status: () => ({ unanswered, ...(refusedIn === undefined ? {} : { refusedIn }) }),
   };
@@ -309,32 +348,23 @@ function knownAnswers(onRefused: ReporterOptions['onRefused']): KnownAnswers {
 /** How long the list of hosts may take when a report was refused: what the refusal says is known already. */
 const listLimit: Millis = seconds(5);
 
-/** The status of this host by the list of the service; undefined where it cannot be had in time. */
-async function listedStatus(
-  { hostStatus, clock }: ReporterOptions,
+/** This host by the list of the service; undefined where it cannot be had in time. */
+async function listedHost(
+  { listedHost: list, clock }: ReporterOptions,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<ListedHost | undefined> {
   const late = () => new Error('the list of hosts takes too long');
-  const listed = (inner: AbortSignal) => hostStatus?.(inner) ?? Promise.resolve(undefined);
+  const listed = (inner: AbortSignal) => list?.(inner) ?? Promise.resolve(undefined);
   return limited(clock, { limit: listLimit, signal, late }, listed).catch(() => undefined);
 }
 
-/**
- * The status that a refusal means. It is read from the list of hosts: a stage that is repeated, or comes out of order, is
- * refused with the same 409. Without the list, the reason of the refusal names it (assisted-service, `UpdateInstallProgress`).
- */
-async function refusedStatus(
-  options: ReporterOptions,
-  { code, context: { hostStatus } }: AgentError,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if (code !== 'inventory.refused') return undefined;
-  const named = typeof hostStatus === 'string' ? hostStatus : undefined;
-  return (await listedStatus(options, signal)) ?? named;
+interface Attempting {
+  readonly options: ReporterOptions;
+  readonly answers: KnownAnswers;
 }
 
 async function attemptOnce(
-  options: ReporterOptions,
+  { options, answers }: Attempting,
   ended: AbortSignal,
   report: StageReport,
 ): Promise<AttemptEnd> {
@@ -351,9 +381,16 @@ async function attemptOnce(
       emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
     }
     if (!error.isFinal || ended.aborted) return 'unanswered';
+    if (error.code !== 'inventory.refused') return 'rejected';
+    const { hostStatus } = error.context;
+    const named = typeof hostStatus === 'string' ? hostStatus : undefined;
     // Nothing comes after a failure.
-    if (report.stage === 'Failed') return { refusedIn: undefined };
-    return { refusedIn: await refusedStatus(options, error, ended) };
+    if (report.stage === 'Failed') return { refusedIn: named };
+    // A stage that is repeated, or comes out of order, is refused with the same 409. Without the list, the
+    // reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
+    const host = await listedHost(options, ended);
+    answers.listed(host);
+    return { refusedIn: host?.status ?? named };
   }
 }
 

@@ -42,7 +42,7 @@ it.each([...waits])('%s', async (_, { step, config }) => {
   const reporter = reporterOf({
     ...{ ladder: chooseRole(config).ladder, clock },
     send: () => Promise.resolve(),
-    hostStatus: () => Promise.resolve(status),
+    listedHost: () => Promise.resolve({ status }),
     onRefused: (refused) => halt.abort(withdrawal(config, refused)),
     emit: () => undefined,
   });

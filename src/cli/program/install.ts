@@ -148,12 +148,18 @@ async function runAlone(run: Run): Promise<void> {
     throw thrown;
   } finally {
     // A failure, or the end, is worth a minute; who stops us gives five seconds.
-    await reporter.flush(stop.signal);
+    const { refusedIn } = await reporter.flush(stop.signal);
+    if (stop.exitCode() !== undefined && refusedIn !== undefined)
+      note('warn', stoppedByService(refusedIn));
     reporter.close();
     await journal.close();
     await status.close();
   }
 }
+
+/** What a run that ends by a signal is told where the service has taken its host back (assisted-service, `stop-installation`). */
+const stoppedByService = (status: string): string =>
+  `the inventory service has stopped this run: it has this host in status ${status}; reset the host there before another one`;
 
 /** How often progress is shown in the status file; whatever else changes is shown at once. */
 const progressEvery = seconds(1);
