@@ -179,10 +179,7 @@ interface Sources {
 }
 
 /** No connection is opened before its first use. */
-function openPorts(
-  config: ControllerConfig,
-  { kube, emit, readToken }: Sources,
-): OpenPorts {
+function openPorts(config: ControllerConfig, { kube, emit, readToken }: Sources): OpenPorts {
   const network = networkOf(config);
   const onRetry = emitRetries(emit);
   const service = openInventory(config, { network, onRetry, readToken });

@@ -293,8 +293,7 @@ describe('reporter', () => {
         throw failure('inventory.refused', 'out of order');
       },
       {
-        listedHost: () =>
-          Promise.resolve({ status: 'installing-in-progress', stage: 'Rebooting' }),
+        listedHost: () => Promise.resolve({ status: 'installing-in-progress', stage: 'Rebooting' }),
       },
     );
     const { signal } = new AbortController();

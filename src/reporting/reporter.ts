@@ -294,7 +294,10 @@ type AttemptEnd =
 /** What the service has made of the reports so far. */
 interface KnownAnswers {
   readonly added: (report: StageReport) => void;
-  readonly answered: (report: StageReport, end: Exclude<AttemptEnd, 'unanswered' | 'rejected'>) => void;
+  readonly answered: (
+    report: StageReport,
+    end: Exclude<AttemptEnd, 'unanswered' | 'rejected'>,
+  ) => void;
   /** The service has this host in a status; one in which it is installed takes an earlier refusal back. */
   readonly refused: (status: string | undefined) => void;
   /** The service shows this host so: what is below its stage was reported by an earlier run, and would be refused. */

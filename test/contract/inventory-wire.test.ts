@@ -13,8 +13,10 @@ const { signal } = new AbortController();
 const stand = inventoryStand();
 
 describe('a token that the service rejects', () => {
-  const byToken = (valid: string): Responder => (seen, response) =>
-    seen.headers['x-secret-key'] === valid ? ok(seen, response) : json(401, {})(seen, response);
+  const byToken =
+    (valid: string): Responder =>
+    (seen, response) =>
+      seen.headers['x-secret-key'] === valid ? ok(seen, response) : json(401, {})(seen, response);
 
   it('is read again after each 401, and the renewed one is sent from then on', async () => {
     stand.server.answering(byToken('new'));

@@ -199,11 +199,7 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
     hostIgnition: (role, signal) => file(`${roleOnDisk(role)}.ign`, signal),
     clusterFile: file,
     cluster: (signal) =>
-      client.json(
-        polled({ method: 'GET', path: cluster, hasRequestId: false }),
-        'cluster',
-        signal,
-      ),
+      client.json(polled({ method: 'GET', path: cluster, hasRequestId: false }), 'cluster', signal),
     hosts,
     namedHosts: hosts,
     enabledHosts: async (signal) => (await allHosts(listing, signal)).filter(isEnabled),

@@ -85,11 +85,7 @@ function watching(scope: WaitScope, further: FurtherRequests): () => Promise<Pol
   };
 }
 
-async function isReady(
-  scope: WaitScope,
-  further: FurtherRequests,
-  known: Known,
-): Promise<boolean> {
+async function isReady(scope: WaitScope, further: FurtherRequests, known: Known): Promise<boolean> {
   const { inventory, reports, signal } = scope;
   known.isDayTwo ??= (await inventory.cluster(signal)).kind === dayTwo;
   if (known.isDayTwo) return true;
