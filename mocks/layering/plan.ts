@@ -25,8 +25,6 @@ export const Layering = z.strictObject({
   buildError: z.string().optional(),
   /** Nodes run the system of the release in the end, and the cluster builds by itself. */
   fallsBack: z.boolean().default(false),
-  /** The bootstrap host hands over before it leaves: one of two masters may restart. */
-  rollsOutEarly: z.boolean().default(false),
 });
 type Layering = z.infer<typeof Layering>;
 

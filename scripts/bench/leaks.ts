@@ -108,8 +108,7 @@ async function hoursOfEvents(): Promise<number> {
   const ports = { clock, kube, inventory, adminKube: kube, emit };
   const config = { ...Config.parse({}), namespace: 'assisted-installer' };
   const cluster = { isAgentBased: false, platform: 'baremetal', serviceNetworks: [] };
-  const handOver = (): Promise<void> => Promise.resolve();
-  const controllers = installationControllers({ ...ports, config, handOver }, cluster);
+  const controllers = installationControllers({ ...ports, config }, cluster);
   const ended = startControllers(
     { ...ports, random: systemRandom, signal: stop.signal },
     { name: 'controller', controllers: controllers.filter(({ id }) => id.endsWith('-requests')) },

@@ -62,8 +62,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'layering/check-served-config': { endedBy: 'itself', failsOn: ['layering.other-image-served'] },
   'layering/find-worker-image': { endedBy: 'itself' },
   'layering/hand-over': { endedBy: 'service' },
-  'layering/hand-over-to-roll-out': { endedBy: 'service' },
-  'layering/leave-hand-over': { endedBy: 'service' },
+  'layering/submit-os-configs': { endedBy: 'service' },
   'layering/start-registry': { endedBy: 'itself' },
   'layering/wait-for-masters': { endedBy: 'service' },
   'layering/wait-for-rendered': {

@@ -12,7 +12,7 @@ import { reloadUnits, startServices } from '../steps/bootstrap/start-services.ts
 import { followControllerLogs, waitForController } from '../steps/cluster/controller.ts';
 import { patchEtcd } from '../steps/cluster/etcd-override.ts';
 import { followHosts } from '../steps/cluster/follow-hosts.ts';
-import { leaveRecordAlone } from '../steps/cluster/leave-record.ts';
+import { leaveRecord } from '../steps/cluster/leave-record.ts';
 import { reportArbiters, reportMasters } from '../steps/cluster/report-joined.ts';
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
 import { waitForEtcdHandover, waitForEtcd } from '../steps/cluster/wait-for-etcd.ts';
@@ -31,7 +31,7 @@ import {
 import { deployOwn, overwriteOs } from '../steps/layering/deploy-image.ts';
 import { checkServedConfig, waitForLayeredMasters } from '../steps/layering/gates.ts';
 import { gatherLogsAtTheEnd, gatherLogs } from '../steps/layering/gather-logs.ts';
-import { handOverServed, handOverToRollOut, leaveHandOver } from '../steps/layering/hand-over.ts';
+import { handOverServed, submitOsConfigs } from '../steps/layering/hand-over.ts';
 import { addDefaultOsConfigs, nameRepositories } from '../steps/layering/manifests.ts';
 import { readOsConfigs, setAsideOsConfigs } from '../steps/layering/os-configs.ts';
 import { unpausePools } from '../steps/layering/pool-pause.ts';
@@ -67,10 +67,9 @@ const buildLayeredImages = [
   overwriteOs,
 ] as const;
 
-/** Hands the images over to the cluster's operator, and checks that its masters run them. */
+/** Submits what the cluster is to build, and checks that its masters run the images that were built. */
 const finishLayering = [
-  leaveHandOver,
-  handOverToRollOut,
+  submitOsConfigs,
   waitForLayeredMasters,
   checkServedConfig,
   gatherLogs,
@@ -136,7 +135,7 @@ export const bootstrapHost = role('bootstrap', {
     waitForEtcdHandover,
     ...finishLayering,
     decideRebootDelayAfterHandover,
-    leaveRecordAlone,
+    leaveRecord,
     checkBoot,
     ...sendLogs,
     ...keepAndReboot,

@@ -1,7 +1,7 @@
 import { configFailure } from '../config/failures.ts';
 import type { Config } from '../config/schema.ts';
 import { all, condition, not } from '../engine/condition.ts';
-import { deliveryOf } from '../layering/manifests/delivery.ts';
+import { layeringSupport } from '../layering/manifests/release-support.ts';
 import { isSameImage } from '../lib/image-name.ts';
 
 /** The version of the cluster; undefined where nobody said it: day-2 hosts are not given it. */
@@ -33,18 +33,18 @@ export const looksForOsConfigs = condition<Config>(
   (config) => {
     const { mode } = config.layering;
     const version = givenVersion(config);
-    const mayBuild = version === undefined || deliveryOf(version).kind !== 'none';
+    const mayBuild = version === undefined || layeringSupport(version).kind !== 'none';
     return mode === 'on' || (mode === 'auto' && mayBuild);
   },
-  (config) => (config.layering.mode === 'off' ? 'layering.mode is off' : explainDelivery(config)),
+  (config) => (config.layering.mode === 'off' ? 'layering.mode is off' : explainLayering(config)),
 );
 
-/** How nodes get a built image, as a plan prints it. */
-export function explainDelivery(config: Config): string {
+/** What the release does with OS images that are asked for, as a plan prints it. */
+export function explainLayering(config: Config): string {
   const version = givenVersion(config);
   return version === undefined
     ? 'cluster.openshiftVersion is not set; bootstrap.ign names the release'
-    : deliveryOf(version).why;
+    : layeringSupport(version).why;
 }
 
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */

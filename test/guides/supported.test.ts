@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { furtherArchitectures } from '../../scripts/parts/agent-image.ts';
-import { deliveryOf, type Delivery } from '../../src/layering/manifests/delivery.ts';
+import { layeringSupport, type LayeringSupport } from '../../src/layering/manifests/release-support.ts';
 import { supportedReleases } from '../../src/model/version.ts';
 import { generations } from '../live-images/generations.ts';
 import { guidesFolder } from './follow-guide.ts';
@@ -22,10 +22,10 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
   return cells.slice(2);
 }
 
-const texts: Readonly<Record<Delivery['kind'], RegExp>> = {
+const texts: Readonly<Record<LayeringSupport['kind'], RegExp>> = {
   none: /^no\b/,
-  'after-join': /^yes: rolled out after/,
-  'first-boot': /^yes: nodes boot straight/,
+  submit: /^yes: built by the cluster/,
+  build: /^yes: nodes boot straight/,
 };
 
 describe('the page of what is supported', () => {
@@ -33,7 +33,7 @@ describe('the page of what is supported', () => {
     const rows = rowsBelow('OpenShift and OKD');
     for (const [range = '', built = ''] of rows)
       for (const version of range.split(' to '))
-        expect(built, version).toMatch(texts[deliveryOf(version).kind]);
+        expect(built, version).toMatch(texts[layeringSupport(version).kind]);
     expect(rows.map(([range]) => range)).toEqual([
       ...['4.6.0 to 4.6.99', '4.7.0 to 4.18.20', '4.18.21 to 4.20.99', '4.21.0 to 5.0.99'],
     ]);

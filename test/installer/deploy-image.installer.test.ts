@@ -127,7 +127,7 @@ async function deploy({ tag, address = stage.address }: Own) {
     facts: {
       disk: disk.target,
       written: { disk: disk.target.path },
-      request: { kind: 'on', pools: [], delivery: 'first-boot', why: '' },
+      request: { kind: 'on', pools: [], why: '' },
       rendered: [pool],
       registry: { kind: 'running', address, data: '', certificates, authFile },
       published: { kind: 'published', images: [image] },
@@ -261,7 +261,7 @@ describe('a disk with room', () => {
       host: live.host,
       clock: clock(),
       facts: {
-        request: { kind: 'on' as const, pools: [], delivery: 'first-boot' as const, why: '' },
+        request: { kind: 'on' as const, pools: [], why: '' },
         disk: disk.target,
         registry: {
           kind: 'running' as const,

@@ -9,16 +9,12 @@ import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
 import {
   certificateSigningRequests,
   events,
-  machineOSBuilds,
-  machineOSConfigs,
 } from '../../src/cluster/kinds.ts';
-import { ownershipPatch } from '../../src/layering/hand-over/hand-over.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
   controllerRules,
   controllerNamespaceRules,
 } from '../../src/steps/bootstrap/controller-permissions.ts';
-import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import {
   account,
   completesInstallation,
@@ -50,24 +46,12 @@ const ofSigner = 'certificates.k8s.io signers approve';
 const ofWaits = ['clusteroperators', 'clusterversions'].map(
   (kind) => `config.openshift.io ${kind} watch`,
 );
-/** What it asks for when a build is given its owner. */
-const ofOwner = [
-  'machineconfiguration.openshift.io machineosbuilds delete',
-  'machineconfiguration.openshift.io machineosconfigs/finalizers update',
-];
-
 describe('the controller on a real API server', () => {
   it('completes an installation with its own permissions', async () => {
     const { client } = site.rig;
     await completesInstallation(site);
     const etcd = await client.get(etcdCluster);
     expect(etcd && isOverridden(etcd)).toBe(false);
-    for (const { pool, image } of [leftImage, leftWorkers]) {
-      const osConfig = { kind: machineOSConfigs, name: pool };
-      expect((await client.get(osConfig))?.['status']).toMatchObject({
-        currentImagePullSpec: image,
-      });
-    }
     expect(await client.get(recordRef)).toBeUndefined();
   });
 
@@ -75,7 +59,7 @@ describe('the controller on a real API server', () => {
     const asked = await site.asked();
     expect(asked.filter(({ status }) => status === 403)).toEqual([]);
     const rules = { '': controllerRules, [namespace]: controllerNamespaceRules };
-    const unused = unusedPermissions(asked, rules, [ofSigner, ...ofOwner]);
+    const unused = unusedPermissions(asked, rules, [ofSigner]);
     expect(unused.filter((one) => !ofWaits.includes(one.trim()))).toEqual([]);
   });
 
@@ -88,15 +72,5 @@ describe('the controller on a real API server', () => {
     await expectNeeded(site.rig, granted, (client) =>
       client.replace(ref, approved(request, why), 'approval'),
     );
-  });
-
-  it.each(ofOwner)('gives a build no owner without %s', async (permission) => {
-    const { client } = site.rig;
-    const { machineOSBuild, pool } = leftImage;
-    const build = { kind: machineOSBuilds, name: machineOSBuild };
-    const owner = await client.get({ kind: machineOSConfigs, name: pool });
-    const found = await client.merge(build, { metadata: { ownerReferences: null } });
-    const patch = ownershipPatch(found, { name: pool, uid: owner?.metadata.uid ?? '' });
-    await expectNeeded(site.rig, { account, role, permission }, (own) => own.merge(build, patch));
   });
 });

@@ -13,7 +13,7 @@ import { conditionsOf } from '../../src/layering/api/os-build.ts';
 import { violationsOf } from '../../src/layering/hand-over/invariants.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';
-import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over.ts';
+import { handOverServed, submitOsConfigs } from '../../src/steps/layering/hand-over.ts';
 import {
   crashPointsOf,
   handOverConfig as config,
@@ -22,7 +22,6 @@ import {
 } from '../layering/hand-over-run.ts';
 import {
   buildNamed,
-  byHost,
   dyingKube,
   final,
   handedOver,
@@ -155,7 +154,7 @@ describe('a hand-over on a real API server', () => {
   });
 
   it('gives the cluster the order alone when there is no image', async () => {
-    await runStep(handOverToRollOut, { ...setting(), facts: { ...fallbackFacts, by: byHost } });
+    await runStep(submitOsConfigs, { ...setting(), facts: fallbackFacts });
     const found = await rig.client.get(osConfig);
     expect(found?.metadata.annotations).toBeUndefined();
     expect(found).not.toHaveProperty('status');

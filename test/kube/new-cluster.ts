@@ -12,7 +12,6 @@ import {
   installPlans,
   jobs,
   machineConfigPools,
-  machineOSConfigs,
   machines,
   namespaces,
   nodes,
@@ -23,9 +22,8 @@ import {
 } from '../../src/cluster/kinds.ts';
 import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';
-import { bothSite as site, workerOsConfig } from '../layering/both-pools.ts';
+import { bothSite as site } from '../layering/both-pools.ts';
 import { operator } from '../layering/hand-over-site.ts';
-import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import { putEtcdMember } from './pivoted-cluster.ts';
 import { deployedKinds } from './rig.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
@@ -276,8 +274,7 @@ export async function putPools(client: KubeClient): Promise<void> {
 }
 
 /**
- * Puts what a bootstrap host leaves before its pools are rendered: etcd with its override, images to be handed over, and
- * the record of all. A user has made the MachineOSConfig of the workers already.
+ * Puts what a bootstrap host leaves before its pools are rendered: etcd with its override, and the record of all.
  */
 export async function putLeftWork(client: KubeClient): Promise<void> {
   for (const name of [operator, 'openshift-etcd']) {
@@ -290,7 +287,6 @@ export async function putLeftWork(client: KubeClient): Promise<void> {
   await client.apply(etcdCluster.kind, { ...etcd, metadata: { name: 'cluster' }, spec });
   await client.merge(etcdCluster, overridePatch(null).body);
   for (const name of ['m0', 'm1', 'm2']) await putEtcdMember(client, name);
-  await client.apply(machineOSConfigs, workerOsConfig as unknown as KubeObject);
   const left = { node: 'm2', addresses: [], role: 'master', isEtcdOverridden: true };
-  await client.apply(recordRef.kind, recordObject({ ...left, images: [leftImage, leftWorkers] }));
+  await client.apply(recordRef.kind, recordObject(left));
 }

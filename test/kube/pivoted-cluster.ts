@@ -17,7 +17,7 @@ import {
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { leaveRecordAlone } from '../../src/steps/cluster/leave-record.ts';
+import { leaveRecord } from '../../src/steps/cluster/leave-record.ts';
 import { type FakeHost, fakeHost } from '../support/fake-host.ts';
 import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
 import { runStep } from '../support/run-step.ts';
@@ -122,7 +122,7 @@ export async function until(what: () => Promise<boolean>): Promise<void> {
 
 /** Leaves the record of the bootstrap host, as it does without a service where its controller runs. */
 export const leaveBehind = (kube: KubeCluster) =>
-  runStep(leaveRecordAlone, {
+  runStep(leaveRecord, {
     config: withoutService,
     kube,
     host: lonelyHost(),

@@ -81,12 +81,12 @@ const workerFacts = {
  * The facts of a hand-over of masters and workers.
  * @throws TypeError when those of the masters hold no image
  */
-export function bothFacts(delivery: 'first-boot' | 'after-join'): HandOverFacts {
+export function bothFacts(): HandOverFacts {
   const { request, rendered, published } = handOverFacts;
-  if (request.kind === 'off' || published.kind === 'release')
+  if (request.kind !== 'on' || published.kind === 'release')
     throw new TypeError('there is no image');
   return {
-    request: { ...request, delivery, pools: [...request.pools, workerFacts.request] },
+    request: { ...request, pools: [...request.pools, workerFacts.request] },
     rendered: [...rendered, workerFacts.rendered],
     published: { ...published, images: [...published.images, workerFacts.published] },
   };

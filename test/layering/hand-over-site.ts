@@ -6,7 +6,6 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { FactValue } from '../../src/engine/fact.ts';
-import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
 import type {
   BuildRequest,
   PublishedImages,
@@ -38,7 +37,6 @@ export interface HandOverFacts {
 export const handOverFacts: HandOverFacts = {
   request: {
     kind: 'on',
-    delivery: 'first-boot',
     why: 'asked for',
     pools: [
       {
@@ -70,9 +68,6 @@ export const handOverFacts: HandOverFacts = {
     ],
   },
 };
-
-/** Who hands over what nodes get once they have joined, where no job does. */
-export const byHost = { kind: 'host', why: 'nothing follows this host' } as const;
 
 /** Secret and configuration of a hand-over that failed to build anything. */
 export const fallbackFacts: HandOverFacts = {
@@ -134,10 +129,8 @@ export const site: readonly (readonly [KubeKind, KubeObject])[] = [
  */
 export async function handedOver(
   kube: Pick<Kube, 'get'>,
-  { pool: name, machineOSBuild }: Pick<LeftImage, 'pool' | 'machineOSBuild'> = {
-    pool: 'master',
-    machineOSBuild: buildNamed,
-  },
+  name = 'master',
+  machineOSBuild = buildNamed,
 ): Promise<unknown> {
   const { signal } = new AbortController();
   const build = await kube.get({ kind: machineOSBuilds, name: machineOSBuild }, signal);

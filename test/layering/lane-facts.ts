@@ -5,10 +5,9 @@ import { ordered, osConfigObject } from './samples.ts';
 /** An order for some pools. */
 export const requestFor = (
   pools: readonly string[],
-  delivery: 'first-boot' | 'after-join' = 'first-boot',
+  kind: 'on' | 'submit' = 'on',
 ): BuildRequest => ({
-  kind: 'on',
-  delivery,
+  kind,
   why: 'the release can do it',
   pools: pools.map((pool) => ({
     pool,

@@ -23,7 +23,6 @@ export const laneConfig = { layering: { mode: 'on' } } as const;
 /** The order for the pool of masters. */
 export const laneRequest: BuildRequest & { readonly kind: 'on' } = {
   kind: 'on',
-  delivery: 'first-boot',
   why: 'a test',
   pools: [
     {

@@ -54,9 +54,6 @@ interface OperatorSite {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Up to 4.20 it is false. */
-  readonly knowsPreBuilt?: boolean;
-  readonly hasTag?: (image: string) => boolean;
 }
 
 /** How often the operator looks at what has become due. */
@@ -67,8 +64,8 @@ const interval = 100;
  * that they must not have to do is what it resolves with.
  */
 export async function runOperator(site: OperatorSite): Promise<readonly string[]> {
-  const { kube, clock, signal, knowsPreBuilt = true, hasTag = () => true } = site;
-  const queues = operatorQueues({ knowsPreBuilt, hasTag });
+  const { kube, clock, signal } = site;
+  const queues = operatorQueues();
   const done: string[] = [];
   while (!signal.aborted) {
     const [pools, osConfigs, builds, allNodes, allJobs] = await Promise.all([
@@ -100,9 +97,6 @@ async function apply(
       return;
     case 'roll-out':
       await annotateImage({ kube, signal }, action.node, action.image);
-      return;
-    case 'delete-build':
-      await kube.remove({ kind: machineOSBuilds, name: action.build }, signal);
       return;
     case 'start-job':
     case 'start-build': {

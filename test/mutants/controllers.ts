@@ -150,13 +150,8 @@ export const controllerMutants: MutantsByFile = {
     },
     {
       means: 'etcd is restarted that cannot lose a member',
-      from: '  if (!members.isReached) return [];\n',
-      to: '',
-    },
-    {
-      means: 'an image that is handed over stays on the record',
-      from: 'left = left.filter((one) => one !== image);',
-      to: 'left = [...left];',
+      from: 'seen.members.isReached && isEtcdLeft(seen)',
+      to: 'isEtcdLeft(seen)',
     },
     {
       means: 'a pool is unpaused by what was read before',

@@ -145,7 +145,7 @@ function bootstrapHost(
     if (hasLeft || !has(kube, events, 'AssistedControllerIsReady')) return;
     hasLeft = true;
     const left = { node: 'm0', addresses: [addressOf.m0], role: 'master', isEtcdOverridden: true };
-    kube.put(recordRef.kind, recordObject({ ...left, images: [], hosts }));
+    kube.put(recordRef.kind, recordObject({ ...left, hosts }));
     const request = signingRequestObject('client', requests.client, { name: 'client' });
     kube.put(certificateSigningRequests, request);
     if (ending === 'agent-based') {

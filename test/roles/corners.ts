@@ -77,13 +77,8 @@ const turns: readonly (readonly [string, ConfigInput])[] = [
 
 const self = 'registry.example/bootwright:1';
 
-/** The service names our own image as that of the controller, or another one. */
+/** The service names our own image as that of the controller. */
 export const ownController = { self, controller: self } satisfies ConfigInput['images'];
-export const otherController = {
-  self,
-  controller: 'registry.example/other-controller:1',
-} satisfies ConfigInput['images'];
-
 /** What only a host with a temporary control plane asks about. */
 const bootstrapTurns: typeof turns = [
   ['with its lanes in turn', { bootstrap: { lanes: 'in-turn' } }],
@@ -106,16 +101,7 @@ const pushTo = 'registry.example.com/ocl';
 /** What a host asks about on which operating systems may be built. */
 const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
   ['with operating systems that are built', layered('4.21.0', { pushTo }), {}],
-  [
-    'with operating systems that its cluster rolls out',
-    { ...layered('4.20.1', {}), images: ownController },
-    {},
-  ],
-  [
-    'with operating systems that its cluster rolls out, and another controller',
-    { ...layered('4.20.1', {}), images: otherController },
-    {},
-  ],
+  ['with operating systems that its cluster builds', layered('4.20.1', {}), {}],
   [
     'with an operating system that cannot be built',
     layered('4.21.0', { failurePolicy: 'fallback-stock' }),

@@ -2,18 +2,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { machineOSConfigs } from '../../src/cluster/kinds.ts';
-import {
-  controllerConfig,
-  blockedControllerConfig,
-  renderedFile,
-} from '../../src/layering/manifests/delivery.ts';
+import { controllerConfig, blockedControllerConfig, renderedFile } from '../../src/layering/manifests/bootstrap-files.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
 import { buildKeys } from '../../src/layering/api/os-build.ts';
 import { releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';
-import { readRecord, recordRef } from '../../src/steps/cluster/left-record.ts';
-import type { RunEvent } from '../../src/engine/events.ts';
-import { type Corner, cornerOf, corners, otherController } from './corners.ts';
+import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
 import {
   expectAlikeAfterEachWrite,
@@ -30,8 +24,7 @@ const cornerNamed = (part: string): Corner => {
 };
 const hostOf = ({ config, layering }: Corner): Host => ({ config, plan: {}, layering });
 const built = cornerNamed('with operating systems that are built');
-const leftToRollOut = cornerNamed('that its cluster rolls out');
-const rolledOut = cornerNamed('rolls out, and another controller');
+const submits = cornerNamed('that its cluster builds');
 const unbuilt = cornerNamed('that cannot be built');
 
 /** What masters and cluster know in the end. */
@@ -85,24 +78,13 @@ const cases: readonly (readonly [string, Corner, object])[] = [
     },
   ],
   [
-    'leaves images to our controller where nodes would go back',
-    leftToRollOut,
+    'leaves the build to the cluster of a release whose nodes would go back',
+    submits,
     {
       servesFinal: false,
       isHeld: released,
-      osConfigs: [],
-      published: [mastersFinal],
-      leftOnDisk: [],
-    },
-  ],
-  [
-    'hands images over itself where nodes would go back, and the controller is another program',
-    rolledOut,
-    {
-      servesFinal: false,
-      isHeld: released,
-      osConfigs: handedOver,
-      published: [mastersFinal],
+      osConfigs: submitted,
+      published: [],
       leftOnDisk: [],
     },
   ],
@@ -125,40 +107,8 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     expect(straight.life.error).toBeUndefined();
     expect(straight.machine.unknown).toEqual([]);
     expect(outcomeOf(straight)).toEqual(outcome);
-    expect(sentLog(straight, 'master-Containerfile')).toContain('rpm-ostree install tcpdump');
-  });
-
-  it('leaves the images of both pools in its record for our controller', async () => {
-    const { kube } = await install(hostOf(leftToRollOut));
-    const signal = AbortSignal.timeout(60_000);
-    const record = await kube.get(recordRef, signal);
-    expect(record && readRecord(record).images.map(({ pool }) => pool)).toEqual([
-      'master',
-      'worker',
-    ]);
-  });
-
-  it('says that the controller is another program, and leaves when all is handed over', async () => {
-    const { life, kube } = await install(hostOf(rolledOut));
-    expect(await kube.get(recordRef, AbortSignal.timeout(60_000))).toBeUndefined();
-    const { self, controller } = otherController;
-    const why = `the controller is ${controller}, and not this program, ${self}`;
-    const at = (isIt: (event: RunEvent) => boolean): number => life.events.findIndex(isIt);
-    const says = at(({ type }) => type === 'note');
-    const notes = life.events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
-    expect(notes).toContain(`it has nothing to do: ${why}`);
-    expect(notes).toContain(`the OS images are handed over before this host leaves: ${why}`);
-    const texts = life.events.flatMap((event) =>
-      event.type === 'step.progress' && 'info' in event.progress ? [event.progress.info] : [],
-    );
-    expect(texts).toContain(`Handing the image of master over: ${why}`);
-    const over = at(
-      (event) => event.type === 'step.finished' && event.step === 'layering/hand-over-to-roll-out',
-    );
-    const leaves = at(
-      (event) => event.type === 'step.started' && event.step === 'finish/leave-host',
-    );
-    expect([says >= 0, over > says, leaves > over]).toEqual([true, true, true]);
+    if (corner !== submits)
+      expect(sentLog(straight, 'master-Containerfile')).toContain('rpm-ostree install tcpdump');
   });
 
   it('fails where nothing else is asked for, and lets no master start without its image', async () => {

@@ -6,7 +6,7 @@ import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import { publish } from '../../mocks/host/images.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { deliveryOf } from '../../src/layering/manifests/delivery.ts';
+import { layeringSupport } from '../../src/layering/manifests/release-support.ts';
 import { renderedName } from '../layering/rendered.ts';
 import { workerPointer } from '../layering/worker.ts';
 import { authority } from '../support/authority.ts';
@@ -156,8 +156,8 @@ const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): st
 
 /** What the masters run when this host looks at them. */
 function mastersOf({ cluster }: Config, { buildError }: Layering): Masters {
-  const { kind } = deliveryOf(cluster.openshiftVersion);
-  return buildError !== undefined || kind === 'after-join' ? {} : { image: mastersFinal };
+  const { kind } = layeringSupport(cluster.openshiftVersion);
+  return buildError !== undefined || kind === 'submit' ? {} : { image: mastersFinal };
 }
 
 /** What is left of a host once the agent is through: the same whatever happened on the way. */

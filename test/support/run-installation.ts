@@ -4,9 +4,7 @@ import { installationControllers } from '../../src/controllers/installation/cont
 import type { NewCluster } from '../../src/controllers/installation/new-cluster.ts';
 import type { ControllerPorts } from '../../src/controllers/installation/step.ts';
 import type { RunEventBody } from '../../src/engine/events.ts';
-import { silently, untilOf } from '../../src/engine/wait.ts';
 import { startControllers } from '../../src/reconcile/manager.ts';
-import { handOverLeft } from '../../src/steps/layering/hand-over-left.ts';
 import { type FakeClock, fakeClock } from './fake-clock.ts';
 import { fakeInventory } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
@@ -37,22 +35,12 @@ export function runInstallation(only: readonly string[], run: InstallationRun) {
     ...Config.parse({ service, ...run.config }),
     namespace: 'assisted-installer',
   };
-  const note = (): undefined => undefined;
   const scope = {
     ...{ clock, kube, config, emit, adminKube: run.adminKube ?? kube },
     inventory: run.inventory ?? fakeInventory(),
   };
   const all = installationControllers(
-    {
-      ...scope,
-      handOver: (images, handedOver, signal) => {
-        const until = untilOf(clock, signal, silently);
-        const step = { ...scope, note, signal, until } as unknown as Parameters<
-          typeof handOverLeft
-        >[0];
-        return handOverLeft(step, images, handedOver);
-      },
-    },
+    scope,
     { isAgentBased: false, platform: '', serviceNetworks: [], ...run.cluster },
   );
   const controllers = all.filter(({ id }) => only.includes(id.replace('controller/', '')));

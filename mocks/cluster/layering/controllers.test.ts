@@ -56,8 +56,6 @@ const layered: PoolView = {
   orderedForMillis: ACTS_AFTER_MILLIS,
   builds: [build],
   pickedUp: [],
-  untagged: [],
-  knowsPreBuilt: true,
   nodes: [nodeOf(), nodeOf({ name: 'm2' })],
   jobs: [],
 };
@@ -139,19 +137,9 @@ describe('the controllers of the Machine Config Operator', () => {
     ],
     ['take a while to build', { ...layered, builds: [], orderedForMillis: 4999 }, []],
     [
-      'build where the release does not know what was built elsewhere',
-      { ...layered, knowsPreBuilt: false },
-      startBuild('build b is not finished'),
-    ],
-    [
       'start a job for a build that came while the builder ran',
       { ...layered, pickedUp: ['b'] },
       [{ kind: 'start-job', build: 'b' }],
-    ],
-    [
-      'delete a build whose tag cannot be inspected',
-      { ...layered, untagged: ['b'] },
-      [{ kind: 'delete-build', build: 'b' }],
     ],
     ['start that job once', { ...layered, pickedUp: ['b'], jobs: ['build-b'] }, []],
     ['build once', { ...layered, builds: [], jobs: ['build-master-x'] }, []],

@@ -26,10 +26,6 @@ export interface PoolView {
   readonly builds: readonly KubeObject[];
   /** Builds that came while the builder ran and that it takes for its own to do. */
   readonly pickedUp: readonly string[];
-  /** Builds that the builder found when it started, and whose tag it cannot inspect: up to 4.20 it deletes them. */
-  readonly untagged: readonly string[];
-  /** Whether the builder of the release knows the label of an image that was built before (4.21 and newer). */
-  readonly knowsPreBuilt: boolean;
   /** Nodes of the pool. */
   readonly nodes: readonly KubeObject[];
   /** Names of jobs. */
@@ -44,9 +40,7 @@ type ControllerAction =
   /** The builder starts a job, since it knows of no image that would do. */
   | { readonly kind: 'start-build'; readonly pool: string; readonly because: string }
   /** The builder starts a job for a build as it was when it came: one without a status. */
-  | { readonly kind: 'start-job'; readonly build: string }
-  /** The builder makes a build again whose image it does not find. */
-  | { readonly kind: 'delete-build'; readonly build: string };
+  | { readonly kind: 'start-job'; readonly build: string };
 
 /** What waits in a queue of the operator waits this long (machine-config-operator, `updateDelay`). */
 export const ACTS_AFTER_MILLIS = 5000;
@@ -61,9 +55,6 @@ export const isPaused = (pool: KubeObject | undefined): boolean =>
 export function decideControllers(view: PoolView): readonly ControllerAction[] {
   if (renderedOf(view) === '') return [];
   if (view.osConfig === undefined) return unlayered(view);
-  if (view.untagged.length > 0) {
-    return view.untagged.map((build) => ({ kind: 'delete-build', build }));
-  }
   const picked = view.pickedUp.filter((name) => !view.jobs.includes(`build-${name}`));
   if (picked.length > 0) return picked.map((build) => ({ kind: 'start-job', build }));
   const because = whyBuild(view);
@@ -91,8 +82,7 @@ function whyBuild(view: PoolView): string | undefined {
   if (build === undefined) return name === '' ? 'it names no build' : `there is no build ${name}`;
   const built = textIn(build, 'spec', 'machineConfig', 'name');
   if (built !== renderedOf(view)) return `build ${name} is of ${built}`;
-  const isLeftAlone = view.knowsPreBuilt && hasPreBuiltLabel(build);
-  return isLeftAlone || conditionIn(build, 'Succeeded') === 'True'
+  return hasPreBuiltLabel(build) || conditionIn(build, 'Succeeded') === 'True'
     ? undefined
     : `build ${name} is not finished`;
 }
@@ -199,9 +189,7 @@ export async function applyControllerAction(
       await client.merge(nodeRef(action.node), desiredImage(null));
       return;
     case 'roll-out':
-      if (layered.plan.rollsOutEarly !== true) {
-        layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
-      }
+      layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
       await client.merge(nodeRef(action.node), desiredImage(action.image));
       return;
     case 'start-build':
@@ -209,12 +197,6 @@ export async function applyControllerAction(
         layered.incidents.push(`the cluster builds for pool ${action.pool}: ${action.because}`);
       }
       await client.create(kinds.Job, buildJob(`${action.pool}-${view.pool.metadata.uid ?? ''}`));
-      return;
-    case 'delete-build':
-      layered.incidents.push(
-        `build ${action.build} was deleted, since its tag cannot be inspected`,
-      );
-      await client.remove({ kind: kinds.MachineOSBuild, name: action.build });
       return;
     case 'start-job':
       await client.create(kinds.Job, buildJob(action.build));

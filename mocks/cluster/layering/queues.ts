@@ -1,5 +1,5 @@
 // The queues of the Machine Config Operator: when its controllers come round to what they have seen. As seen with the real
-// ones of 4.23, and for the builder of 4.20 as its source says (`pkg/controller/node`, `pkg/controller/build`).
+// ones of 4.23.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { hasRole, textIn } from '../../layering/objects.ts';
 import { ACTS_AFTER_MILLIS, hasPreBuiltLabel, type PoolView } from './controllers.ts';
@@ -13,14 +13,8 @@ export interface OperatorObjects {
   readonly jobs: readonly KubeObject[];
 }
 
-/** What the queues of a release depend on. */
-interface Operator extends Pick<PoolView, 'knowsPreBuilt'> {
-  /** Whether the registry has an image: HOST/[NAMESPACE/]NAME:TAG. */
-  readonly hasTag: (image: string) => boolean;
-}
-
 /** The queues of an operator that has just started; its builder starts with the first MachineOSConfig. */
-export function operatorQueues({ knowsPreBuilt, hasTag }: Operator) {
+export function operatorQueues() {
   const wakesAt = new Map<string, number>();
   const orderedAt = new Map<string, number>();
   const cameAt = new Map<string, { readonly at: number; readonly object: KubeObject }>();
@@ -43,23 +37,13 @@ export function operatorQueues({ knowsPreBuilt, hasTag }: Operator) {
       const { name, uid = '' } = build.metadata;
       const came = cameAt.get(uid) ?? { at: now, object: build };
       cameAt.set(uid, came);
-      const isKnown = knowsPreBuilt && hasPreBuiltLabel(came.object);
+      const isKnown = hasPreBuiltLabel(came.object);
       const isOver = came.at <= started || now - came.at < ACTS_AFTER_MILLIS || begun.has(name);
       return !isOver && !isKnown;
     });
     // What left the queue once does not come again, not even for a job that somebody removed.
     for (const { metadata } of due) begun.add(metadata.name);
     return due;
-  };
-
-  /** It found them when it started, and looks for their images once it has waited. */
-  const untagged = (builds: readonly KubeObject[], now: number): readonly KubeObject[] => {
-    const started = Math.min(...orderedAt.values());
-    if (knowsPreBuilt || now - started < ACTS_AFTER_MILLIS) return [];
-    return builds.filter(({ metadata, spec }) => {
-      const came = cameAt.get(metadata.uid ?? '')?.at ?? now;
-      return came <= started && !hasTag(textIn(spec, 'renderedImagePushSpec'));
-    });
   };
 
   return {
@@ -69,7 +53,6 @@ export function operatorQueues({ knowsPreBuilt, hasTag }: Operator) {
       { pools, osConfigs, builds, nodes, jobs }: OperatorObjects,
     ): readonly PoolView[] => {
       const picked = pickedUp(builds, now);
-      const lost = untagged(builds, now);
       const ofPool = (all: readonly KubeObject[], pool: string): readonly string[] =>
         all
           .filter((build) => textIn(build, 'spec', 'machineOSConfig', 'name') === pool)
@@ -85,8 +68,6 @@ export function operatorQueues({ knowsPreBuilt, hasTag }: Operator) {
           orderedForMillis: osConfig === undefined ? 0 : now - (orderedAt.get(name) ?? now),
           builds,
           pickedUp: ofPool(picked, name),
-          untagged: ofPool(lost, name),
-          knowsPreBuilt,
           nodes: nodes.filter((node) => hasRole(node, name)),
           jobs: jobs.map(({ metadata }) => metadata.name),
         };

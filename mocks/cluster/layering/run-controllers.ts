@@ -8,7 +8,7 @@ import {
   renderedConfig,
   textIn,
 } from '../../layering/objects.ts';
-import { builtPools, type LayeredSite, servesImages } from '../../layering/plan.ts';
+import { builtPools, type LayeredSite } from '../../layering/plan.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { followChanges, pollUntilClosed } from '../changes.ts';
 import { kinds } from '../objects.ts';
@@ -38,13 +38,8 @@ const viewed = [
 /** Acts until the cluster is closed. */
 export async function runControllers(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { signal } = work;
-  const { network } = layered;
   const memory: Memory = {
-    queues: operatorQueues({
-      // The same release brought both (machine-config-operator, its release branches).
-      knowsPreBuilt: servesImages(layered.plan),
-      hasTag: (image) => network.images.has(image),
-    }),
+    queues: operatorQueues(),
     reported: new Map(),
     moving: new Set(),
   };

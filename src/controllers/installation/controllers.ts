@@ -6,7 +6,7 @@ import { metalController } from './bare-metal-hosts.ts';
 import { countController } from './count-reboots.ts';
 import { dnsAddressOf, dnsController } from './dns-address.ts';
 import { labelController, pauseController } from './labels.ts';
-import { type HandOver, leftController, unpauseController } from './left-work.ts';
+import { leftController, unpauseController } from './left-work.ts';
 import { NewCluster } from './new-cluster.ts';
 import { reportControllers, taintController } from './reports.ts';
 import { controllerStep } from './step.ts';
@@ -14,12 +14,11 @@ import { type InstallationScope, installationStores } from './stores.ts';
 
 type Shared = Omit<InstallationScope, 'note'> & {
   readonly emit: Emit;
-  readonly handOver: HandOver;
 };
 
 /** What is kept at its desired state until the installation has ended; without a service only what the bootstrap host has left. */
 export function installationControllers(
-  { emit, handOver, ...ports }: Shared,
+  { emit, ...ports }: Shared,
   cluster: NewCluster,
 ): readonly Controller[] {
   const scopeOf = (name: string): InstallationScope => ({
@@ -35,7 +34,7 @@ export function installationControllers(
     isWanted ? make() : [];
   return [
     ...requestControllers(scopeOf('approve-requests'), stores, cluster),
-    leftController(scopeOf('do-left-work'), handOver),
+    leftController(scopeOf('do-left-work')),
     unpauseController(scopeOf('unpause-pools')),
     ...when(isWithService, () => [
       ...reportControllers(scopeOf('report-nodes'), stores),
@@ -67,12 +66,7 @@ export const reconcileInstallation = controllerStep({
   limit: unlimited,
   waitsFor: '(none: runs until the installation has ended)',
   run: async (scope, { cluster }) => {
-    const handOver: HandOver = async (images, handedOver, signal) => {
-      // Few clusters need it, and it is a third of the program.
-      const { handOverLeft } = await import('../../steps/layering/hand-over-left.ts');
-      await handOverLeft({ ...scope, signal }, images, handedOver);
-    };
-    const controllers = installationControllers({ ...scope, handOver }, cluster);
+    const controllers = installationControllers(scope, cluster);
     await startControllers(scope, { name: 'controller', controllers });
   },
 });

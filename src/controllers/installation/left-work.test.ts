@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { isHandedOver, leftSite } from '../../../test/layering/left-site.ts';
-import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
-import { etcdCluster, isOverridden, overridePatch, recordedBefore } from '../../cluster/etcd.ts';
-import { configMaps, machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
-import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import {
+  etcdCluster,
+  etcdNamespace,
+  isOverridden,
+  overridePatch,
+  recordedBefore,
+} from '../../cluster/etcd.ts';
+import { configMaps, machineConfigPools, machineOSConfigs, pods } from '../../cluster/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -20,7 +23,7 @@ import {
 import { decideLeft, type LeftSeen, removeLeftRecord } from './left-work.ts';
 
 const record = (change: Partial<LeftRecord> = {}): LeftRecord => ({
-  ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
+  ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false },
   ...change,
 });
 
@@ -53,8 +56,7 @@ describe('what is done of what the bootstrap host has left', () => {
       ['etcd'],
     ],
     ['an annotation without a record', { etcd: overridden }, ['etcd']],
-    ['images', { record: record({ images: [leftImage] }) }, ['images']],
-    ['two members', { record: record({ images: [leftImage] }), members: two }, []],
+    ['two members', { record: record({ isEtcdOverridden: true }), members: two }, []],
   ])('%s', (...[, change, work]) => {
     expect(decideLeft(seen(change)).map(({ type }) => type)).toEqual(work);
   });
@@ -65,8 +67,20 @@ function putRecord(kube: FakeKube, left: Partial<LeftRecord>): void {
   kube.put(kind, { metadata: named, data: recordData(record(left)) });
 }
 
+/** A healthy member of etcd on each of these masters. */
+function etcdOn(masters: readonly string[]): FakeKube {
+  const kube = fakeKube().put(etcdCluster.kind, { metadata: { name: 'cluster' } });
+  for (const name of masters) {
+    kube.put(pods, {
+      metadata: { name: `etcd-${name}`, namespace: etcdNamespace, labels: { app: 'etcd' } },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  }
+  return kube;
+}
+
 function setUp(masters: readonly string[], left: Partial<LeftRecord>) {
-  const { kube } = leftSite(masters);
+  const kube = etcdOn(masters);
   const clock = fakeClock({ auto: false });
   putRecord(kube, left);
   const { stop } = runInstallation(['do-left-work'], { kube, clock });
@@ -85,26 +99,18 @@ async function etcdIn(kube: FakeKube): Promise<KubeObject> {
 }
 
 describe('controller/do-left-work', () => {
-  it('puts etcd back and hands the images over, and takes both off the record', async () => {
-    const images: readonly LeftImage[] = [leftImage, leftWorkers];
-    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], {
-      isEtcdOverridden: true,
-      images,
-    });
+  it('puts etcd back, and takes it off the record', async () => {
+    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
     kube.put(etcdCluster.kind, overridden);
     await clock.advance(minutes(5));
     expect(isOverridden(await etcdIn(kube))).toBe(false);
     expect(recordedBefore(await etcdIn(kube))).toBeUndefined();
-    for (const image of images) await isHandedOver(kube, image);
     expect(recorded()).toEqual(record());
     await stop();
   });
 
   it('writes nothing before etcd has three members', async () => {
-    const { kube, clock, stop } = setUp(['m1', 'm2'], {
-      isEtcdOverridden: true,
-      images: [leftImage],
-    });
+    const { kube, clock, stop } = setUp(['m1', 'm2'], { isEtcdOverridden: true });
     kube.put(etcdCluster.kind, overridden);
     await clock.advance(minutes(60));
     expect(kube.writes).toEqual([]);
@@ -121,9 +127,9 @@ describe('controller/do-left-work', () => {
   });
 
   it('does nothing that another controller has taken off the record meanwhile', async () => {
-    const { kube } = leftSite();
+    const kube = etcdOn(['m1', 'm2', 'm3']);
     const clock = fakeClock({ auto: false });
-    putRecord(kube, { images: [leftImage] });
+    putRecord(kube, { isEtcdOverridden: true });
     kube.before('get', () => {
       kube.holdViews();
       putRecord(kube, {});
@@ -165,14 +171,14 @@ describe('controller/remove-record', () => {
 
   it('keeps it after half an hour, and says what is left', async () => {
     const kube = fakeKube().put(etcdCluster.kind, overridden);
-    putRecord(kube, { isEtcdOverridden: true, images: [leftImage] });
+    putRecord(kube, { isEtcdOverridden: true });
     const { failure, notes, events } = await end(kube);
     expect(failure).toBeUndefined();
     expect(kube.objectsOf(configMaps)).toHaveLength(1);
     expect(notes).toContainEqual(
       expect.stringMatching(/^warn: the record of the bootstrap host stays/),
     );
-    expect(statusesOf(events)).toContain('not done yet: settings of etcd, OS images');
+    expect(statusesOf(events)).toContain('not done yet: settings of etcd');
   });
 
   it('ends where its role may not read it', async () => {

@@ -9,7 +9,6 @@ import { machineConfigPools, machineOSConfigs, pods } from '../../cluster/kinds.
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
-import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
@@ -17,31 +16,26 @@ import { putEtcdBack } from '../../steps/cluster/etcd-override.ts';
 import { longestWait, followedOne, together } from '../../steps/cluster/kube-watch.ts';
 import {
   etcdDonePatch,
-  imagesLeftPatch,
   type LeftRecord,
   readRecord,
   recordRef,
 } from '../../steps/cluster/left-record.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
-import { type ActionTable, performActions } from '../../reconcile/actions.ts';
+import { performActions } from '../../reconcile/actions.ts';
 import { informer } from '../../reconcile/informer.ts';
 import type { Controller } from '../../reconcile/manager.ts';
 import { controllerStep } from './step.ts';
 import type { InstallationScope } from './stores.ts';
 
-/** Hands images of the bootstrap host over to their pools; the function is called after each. */
-export type HandOver = (
-  images: readonly LeftImage[],
-  handedOver: (image: LeftImage) => Promise<void>,
-  signal: AbortSignal,
-) => Promise<void>;
+/** The one key of the controller. */
+const etcdKey = 'settings of etcd';
 
 /**
- * Does what the bootstrap host has left for the time when etcd has three members: puts its settings back, and hands OS
- * images over to their pools. What is done is taken off the record, so that the next controller continues.
+ * Puts the settings of etcd back that the bootstrap host has changed, once etcd has three members. What is done is taken
+ * off the record, so that the next controller continues.
  */
-export function leftController(scope: InstallationScope, handOver: HandOver): Controller {
-  const { kube } = scope;
+export function leftController(scope: InstallationScope): Controller {
+  const { kube, note } = scope;
   const records = informer(scope, selectionOf(recordRef));
   const etcds = informer(scope, selectionOf(etcdCluster));
   const members = informer(scope, { kind: pods, namespace: etcdNamespace });
@@ -54,63 +48,47 @@ export function leftController(scope: InstallationScope, handOver: HandOver): Co
   const seenNow = (): LeftSeen => seenOf(records.all()[0], etcds.all()[0]);
   return {
     id: 'controller/do-left-work',
-    title: 'Complete what the bootstrap host has left',
+    title: 'Put the settings of etcd back that the bootstrap host has changed',
     idle: 'the bootstrap host has left nothing',
     reads: [records, etcds, members],
-    about: (work) => keys[work as Work],
-    keys: () => Object.keys(keys),
+    about: (work) => work,
+    keys: () => [etcdKey],
     watch: (add) => {
       for (const { onChange } of [records, etcds, members]) {
         onChange(() => {
-          for (const work of Object.keys(keys)) add(work);
+          add(etcdKey);
         });
       }
     },
     settle: seconds(1),
-    reconcile: async (work, signal) => {
+    reconcile: async (_, signal) => {
       const seen = seenNow();
       await performActions<LeftSeen, LeftAction>(
         {
           seen,
-          decide: (one) => decideLeft(one).filter(({ type }) => type === work),
-          readAgain: async (_, inner) => {
+          decide: decideLeft,
+          readAgain: async (_action, inner) => {
             const [found, etcd] = await Promise.all([
               kube.get(recordRef, inner),
               kube.get(etcdCluster, inner),
             ]);
             return seenOf(found, etcd);
           },
-          table: tableOf(scope, handOver),
+          table: {
+            etcd: async ({ record }, inner) => {
+              await putEtcdBack({ kube, note, signal: inner });
+              if (record !== undefined) await kube.patch(recordRef, etcdDonePatch, inner);
+            },
+          },
         },
         signal,
       );
-      const isLeft = workLeft(seenNow()).includes(work as Work);
       const { isReached, status } = seen.members;
-      return isLeft ? { status: isReached ? `being done: ${keys[work as Work]}` : status } : {};
+      if (!isEtcdLeft(seenNow())) return {};
+      return { status: isReached ? `being done: ${etcdKey}` : status };
     },
   };
 }
-
-const tableOf = (
-  { kube, note }: InstallationScope,
-  handOver: HandOver,
-): ActionTable<LeftAction> => ({
-  etcd: async ({ record }, signal) => {
-    await putEtcdBack({ kube, note, signal });
-    if (record !== undefined) await kube.patch(recordRef, etcdDonePatch, signal);
-  },
-  images: async ({ images }, signal) => {
-    let left = images;
-    await handOver(
-      images,
-      async (image) => {
-        left = left.filter((one) => one !== image);
-        await kube.patch(recordRef, imagesLeftPatch(left), signal);
-      },
-      signal,
-    );
-  },
-});
 
 /** The record, where it can be read. */
 function recordReader({ note }: Pick<InstallationScope, 'note'>) {
@@ -135,38 +113,26 @@ export interface LeftSeen {
   readonly members: EtcdStatus;
 }
 
-type Work = 'etcd' | 'images';
-type LeftAction =
-  | { readonly type: 'etcd'; readonly target: string; readonly record: LeftRecord | undefined }
-  | { readonly type: 'images'; readonly target: string; readonly images: readonly LeftImage[] };
+interface LeftAction {
+  readonly type: 'etcd';
+  readonly target: string;
+  readonly record: LeftRecord | undefined;
+}
 
 /**
- * What is still to be done. The annotation of etcd/cluster counts without a record too: a bootstrap host may have died
- * before it could leave one.
+ * Whether settings of etcd are to be put back. The annotation of etcd/cluster counts without a record too: a bootstrap host
+ * may have died before it could leave one.
  */
-export function workLeft({ record, etcd }: Pick<LeftSeen, 'record' | 'etcd'>): readonly Work[] {
+function isEtcdLeft({ record, etcd }: Pick<LeftSeen, 'record' | 'etcd'>): boolean {
   const isAnnotated = etcd !== undefined && recordedBefore(etcd) !== undefined;
-  return [
-    ...(record?.isEtcdOverridden === true || isAnnotated ? (['etcd'] as const) : []),
-    ...((record?.images ?? []).length > 0 ? (['images'] as const) : []),
-  ];
+  return record?.isEtcdOverridden === true || isAnnotated;
 }
 
-const keys: Readonly<Record<Work, string>> = {
-  etcd: 'settings of etcd',
-  images: 'OS images',
-};
-
-/** What is done now. Nothing is while etcd cannot lose a member: both restart or replace members of it. */
-export function decideLeft(seen: LeftSeen): readonly LeftAction[] {
-  const { record, members } = seen;
-  if (!members.isReached) return [];
-  return workLeft(seen).map((type) =>
-    type === 'etcd'
-      ? { type, target: 'cluster', record }
-      : { type, target: recordRef.name, images: record?.images ?? [] },
-  );
-}
+/** What is done now. Nothing is while etcd cannot lose a member: it restarts them all. */
+export const decideLeft = (seen: LeftSeen): readonly LeftAction[] =>
+  seen.members.isReached && isEtcdLeft(seen)
+    ? [{ type: 'etcd', target: 'cluster', record: seen.record }]
+    : [];
 
 /** With a service: the installation has ended by then, and nobody else waits. */
 const longestLeft: Millis = minutes(30);
@@ -181,7 +147,7 @@ export const removeLeftRecord = controllerStep({
   uses: ['kube', 'clock'],
   limit: longestWait + minutes(5),
   waitsFor:
-    'the settings of etcd to be put back, and OS images to be handed over, at most 30 minutes; a day without a service',
+    'the settings of etcd to be put back, at most 30 minutes; a day without a service',
   run: async (scope) => {
     const { kube, until, signal, config } = scope;
     const records = followedOne(kube, recordRef);
@@ -194,10 +160,9 @@ export const removeLeftRecord = controllerStep({
       const gap = gapIn(there) ?? (isSynced || lastError ? undefined : gapIn(etcds.view()));
       if (gap !== undefined) return Promise.resolve({ status: gap });
       const record = recordIn(there.objects[0]);
-      const work = workLeft({ record, etcd: etcds.view().objects[0] });
-      const left = work.map((one) => keys[one]).join(', ');
+      const isLeft = isEtcdLeft({ record, etcd: etcds.view().objects[0] });
       return Promise.resolve(
-        work.length === 0 ? { done: record !== undefined } : { status: `not done yet: ${left}` },
+        isLeft ? { status: `not done yet: ${etcdKey}` } : { done: record !== undefined },
       );
     };
     try {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import * as z from 'zod';
 import type { KubeObject } from '../../ports/kube.ts';
 import { preparedObject } from '../api/check-object.ts';
 import {
@@ -21,26 +20,6 @@ import { meantSpec } from '../api/meaning.ts';
 import { machineOSConfigKind } from '../api/os-config.ts';
 import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
-
-/**
- * An image that is handed over after the bootstrap host has rebooted: all that the cluster's objects are created
- * from. Its Secrets and its tag are there before.
- */
-export const LeftImage = z.strictObject({
-  /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
-  pool: z.string(),
-  /** The rendered MachineConfig that the image was built for. */
-  renderedConfig: z.string(),
-  /** Name of the MachineOSBuild, as the cluster's builder would choose it. */
-  machineOSBuild: z.string(),
-  /** HOST/[NAMESPACE/]NAME@sha256:… */
-  image: z.string(),
-  /** The user's MachineOSConfig. */
-  osConfig: z.custom<Fields>((value) => isFields(value)),
-  /** False where the registry did not take the tag, which the builder of 4.20 and older asks for: the cluster builds. */
-  isTagged: z.boolean().optional(),
-});
-export type LeftImage = z.infer<typeof LeftImage>;
 
 /** Whether a MachineOSBuild of the right name can be used to hand an image over. */
 export type BuildStatus =

@@ -3,7 +3,6 @@ import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
 import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
 
 const follow = ['list', 'watch'] as const;
-const handOver = ['get', 'create', 'patch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
 /**
@@ -32,15 +31,10 @@ export const controllerRules: readonly PolicyRule[] = [
   // What a controller that was killed while it gathered has left.
   rule('rbac.authorization.k8s.io', ['clusterrolebindings'], [['delete'], gatheringPodName]),
   rule(machineConfiguration, ['machineconfigpools'], [['get', ...follow, 'patch']]),
-  // What the bootstrap host has left: the settings of etcd, and the OS images of older releases.
+  // What the bootstrap host has left: the settings of etcd, and pools that it has paused.
   rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
   rule('operator.openshift.io', ['etcds'], [['patch'], 'cluster']),
-  rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [handOver]),
-  rule(machineConfiguration, ['machineosconfigs/status', 'machineosbuilds/status'], [['patch']]),
-  // Who gives an object an owner must be allowed to delete it, and to finalize an owner whose deletion it blocks
-  // (Kubernetes, OwnerReferencesPermissionEnforcement).
-  rule(machineConfiguration, ['machineosbuilds'], [['delete']]),
-  rule(machineConfiguration, ['machineosconfigs/finalizers'], [['update']]),
+  rule(machineConfiguration, ['machineosconfigs'], [['get']]),
   rule('metal3.io', ['baremetalhosts'], [[...follow, 'patch']]),
   rule('metal3.io', ['baremetalhosts/status'], [['patch']]),
   rule('metal3.io', ['provisionings'], [['get']]),

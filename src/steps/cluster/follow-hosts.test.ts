@@ -5,7 +5,7 @@ import { fakeInventory, inventoryHost } from '../../../test/support/fake-invento
 import { runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { blockedControllerConfig } from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig } from '../../layering/manifests/bootstrap-files.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';

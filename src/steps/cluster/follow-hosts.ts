@@ -2,7 +2,7 @@ import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../c
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
-import { blockedControllerConfig, formerlyBlocked } from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig, formerlyBlocked } from '../../layering/manifests/bootstrap-files.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';

@@ -10,7 +10,7 @@ import { configMaps } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { leaveRecordAlone } from './leave-record.ts';
+import { leaveRecord } from './leave-record.ts';
 import { recordRef } from './left-record.ts';
 
 const config = {
@@ -35,7 +35,7 @@ const foreign = { self: 'quay.io/b:v1', controller: 'quay.io/other:v2' };
 describe('cluster/leave-record', () => {
   it('leaves a record for the controller, and nothing else', async () => {
     const run = world();
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     expect(run.kube.writes.map(({ verb, kind }) => `${verb} ${kind}`)).toEqual([
       'create configmaps',
     ]);
@@ -60,7 +60,7 @@ describe('cluster/leave-record', () => {
     const run = world();
     run.host.withFile('/proc/sys/kernel/hostname', 'm0\n');
     const images = { self: 'quay.io/b:v1' };
-    await runStep(leaveRecordAlone, {
+    await runStep(leaveRecord, {
       ...run,
       config: { ...config, images, service: { url: '' } },
     });
@@ -69,19 +69,19 @@ describe('cluster/leave-record', () => {
 
   it('changes nothing when it is run again', async () => {
     const run = world();
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     const before = run.kube.writes.length;
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     expect(run.kube.writes.slice(before)).toEqual([]);
   });
 
   it('corrects what an earlier attempt left', async () => {
     const run = world();
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     const { signal } = new AbortController();
     const late = { type: 'merge', body: { data: { node: 'late' } } } as const;
     await run.kube.patch(recordRef, late, signal);
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     expect(recordIn(run.kube)).toMatchObject({ node: 'm0' });
   });
 
@@ -89,7 +89,7 @@ describe('cluster/leave-record', () => {
     const run = world();
     run.kube.put(etcdCluster.kind, { metadata: { name: 'cluster' }, spec: {} });
     await run.kube.patch(etcdCluster, overridePatch(null), new AbortController().signal);
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     expect(recordIn(run.kube)).toMatchObject({ etcdOverridden: 'true' });
   });
 
@@ -106,7 +106,7 @@ describe('cluster/leave-record', () => {
     run.host
       .on(['ip', '-json', 'address', 'show', 'scope', 'global'])
       .prints(JSON.stringify(output));
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     expect(recordIn(run.kube)).toMatchObject({ node: 'live-1', addresses: '192.0.2.9' });
   });
 
@@ -119,7 +119,7 @@ describe('cluster/leave-record', () => {
     };
     const run = { ...world(), clock, inventory: { ...inventory, enabledHosts } };
     run.host.withFile('/proc/sys/kernel/hostname', 'live-1\n');
-    await runStep(leaveRecordAlone, run);
+    await runStep(leaveRecord, run);
     expect(recordIn(run.kube)).toMatchObject({ node: 'live-1' });
     expect(clock.now()).toBe(seconds(30));
   });
@@ -143,7 +143,7 @@ describe('cluster/leave-record', () => {
     ['a dry host', { ...config, host: { reach: 'dry' } }, 'a dry host leaves nothing'],
   ])('is left out with %s, and says why', async (_, other, why) => {
     const run = { ...world(), config: other };
-    const { events } = await runStep(leaveRecordAlone, run);
+    const { events } = await runStep(leaveRecord, run);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(JSON.stringify(events)).toContain(why);
     expect(run.kube.writes).toEqual([]);
@@ -153,7 +153,7 @@ describe('cluster/leave-record', () => {
     const clock = fakeClock({ auto: false });
     const run = { ...world(), clock };
     run.kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
-    const end = runStep(leaveRecordAlone, run);
+    const end = runStep(leaveRecord, run);
     await clock.advance(minutes(9));
     expect(recordIn(run.kube)).toBeUndefined();
     run.kube.lastError(undefined);
@@ -171,7 +171,7 @@ describe('cluster/leave-record', () => {
     const invalid = kubeFailure('kube.invalid', 'no', { context: { status: 422 } });
     const run = { ...world(), clock };
     run.kube.lastError(invalid);
-    const { notes } = await runStep(leaveRecordAlone, run);
+    const { notes } = await runStep(leaveRecord, run);
     expect([clock.now(), notes.length]).toEqual([0, 1]);
   });
 
@@ -193,7 +193,7 @@ describe('cluster/leave-record', () => {
   ])('ends no installation by %s', async (_, code, prepare) => {
     const run = world();
     prepare(run);
-    const { notes, events } = await runStep(leaveRecordAlone, run);
+    const { notes, events } = await runStep(leaveRecord, run);
     expect(notes).toEqual([expect.stringMatching(/^warn: could not write the record ConfigMap/)]);
     expect(JSON.stringify(events)).toContain(code);
   });

@@ -1,12 +1,10 @@
 import { etcdCluster, isOverridden, recordedBefore } from '../../cluster/etcd.ts';
-import { all, not } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
-import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { isContained } from '../../lib/json.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { leavesRecord, buildsOsImages } from '../conditions.ts';
+import { leavesRecord } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import {
   type LeftHost,
@@ -19,57 +17,43 @@ import { findOwnNode, listAddressesArgv } from './own-host.ts';
 
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
-/** As `layering/leave-hand-over`, where no operating system is built. */
-export const leaveRecordAlone = step({
+/** The API server goes away for a while whenever etcd gets or loses a member, as in a hand-over. */
+const longestTry = minutes(15);
+const tryAgainEvery = seconds(15);
+
+/**
+ * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put the settings of etcd back.
+ * Without a service the controller knows by it whose certificate requests to approve, too. An installation does not end
+ * because of it: settings of etcd are put back by their annotation as well.
+ */
+export const leaveRecord = step({
   id: 'cluster/leave-record',
   title: 'Leave a record of this host in the cluster',
   uses: ['kube', 'host', 'inventory', 'clock'],
-  when: all(leavesRecord, not(buildsOsImages, 'no OS image is built')),
+  when: leavesRecord,
   limit: minutes(40),
   waitsFor:
     'the API server to take the record, at most 15 minutes; the installation continues without it',
   explain: () => 'for the controller, which is this program too',
   preview: () => [listAddressesArgv],
   run: async (scope) => {
-    await leaveRecord(scope, []);
+    try {
+      await leave(scope);
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      const { code, message, hint } = asAgentError(error);
+      scope.note('warn', `could not write the record ConfigMap: ${message}`, { code, hint });
+    }
   },
 });
 
-/** The API server goes away for a while whenever etcd gets or loses a member, as in a hand-over. */
-const longestTry = minutes(15);
-const tryAgainEvery = seconds(15);
-
-/**
- * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put the settings of etcd back,
- * and to hand images over. Without a service the controller knows by it whose certificate requests to approve, too. An
- * installation does not end because of it: settings of etcd are put back by their annotation as well.
- * @returns whether it is there
- */
-export async function leaveRecord(
-  scope: LeaveScope,
-  images: readonly LeftImage[],
-): Promise<boolean> {
-  try {
-    await leave(scope, images);
-    return true;
-  } catch (error) {
-    scope.signal.throwIfAborted();
-    const { code, message, hint } = asAgentError(error);
-    scope.note('warn', `could not write the record ConfigMap: ${message}`, {
-      code,
-      hint,
-    });
-    return false;
-  }
-}
-
-async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<void> {
+async function leave(scope: LeaveScope): Promise<void> {
   const node = await ownNode(scope);
   await scope.until(
     'the record of this host is in the cluster',
     async (): Promise<PollResult<true>> => {
       try {
-        await putRecord(scope, { ...node, images });
+        await putRecord(scope, node);
         return { done: true };
       } catch (error) {
         scope.signal.throwIfAborted();
@@ -82,7 +66,6 @@ async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<v
   );
   scope.note('info', `the controller waits for node ${node.node}`, {
     addresses: node.addresses.join(', '),
-    pools: images.map(({ pool }) => pool).join(', '),
   });
 }
 

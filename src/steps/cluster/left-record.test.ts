@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { type LeftRecord, readRecord, recordData } from './left-record.ts';
 
 const whole: LeftRecord = {
@@ -7,7 +6,6 @@ const whole: LeftRecord = {
   addresses: ['192.0.2.7', '2001:db8::7'],
   role: 'master',
   isEtcdOverridden: false,
-  images: [],
 };
 const configMap = (data: unknown) => ({ metadata: { name: 'x' }, data });
 
@@ -17,7 +15,6 @@ describe('the record', () => {
     ['one without addresses', { ...whole, addresses: [] }],
     ['one of changed settings', { ...whole, isEtcdOverridden: true }],
     ['one with hosts', { ...whole, hosts: [{ name: 'w0', addresses: [], stage: 'Done' }] }],
-    ['one with images', { ...whole, images: [leftImage, leftWorkers] }],
   ])('%s is read as it was written', (_, record) => {
     expect(readRecord(configMap(recordData(record)))).toEqual(record);
   });
@@ -28,9 +25,7 @@ describe('the record', () => {
     ['no node', { ...recordData(whole), node: '' }],
     ['a node that is no name', { ...recordData(whole), node: 'm0,system:masters' }],
     ['an answer that is none', { ...recordData(whole), etcdOverridden: 'yes' }],
-    ['images that are no list', { ...recordData(whole), images: '{' }],
     ['hosts without names', { ...recordData(whole), hosts: '[{}]' }],
-    ['an image without a pool', { ...recordData(whole), images: '[{}]' }],
   ])('with %s is refused', (_, data) => {
     expect(() => readRecord(configMap(data))).toThrow(
       expect.objectContaining({ code: 'cluster.bad-record' }),

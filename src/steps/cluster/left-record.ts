@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { controllerNamespace, leftName } from '../../cluster/controller.ts';
 import { configMaps } from '../../cluster/kinds.ts';
-import { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
@@ -47,8 +46,6 @@ export const LeftRecord = z.strictObject({
   role: z.string(),
   /** Whether the settings of etcd are still to be put back. */
   isEtcdOverridden: z.boolean(),
-  /** Images that are to be handed over, masters first. */
-  images: z.array(LeftImage).readonly(),
   /** All hosts of the cluster, for a controller that starts when the service has left with the bootstrap host. */
   hosts: z.array(LeftHost).readonly().optional(),
 });
@@ -63,7 +60,6 @@ export const recordData = (record: LeftRecord): Readonly<Record<string, string>>
   addresses: record.addresses.join(','),
   role: record.role,
   etcdOverridden: String(record.isEtcdOverridden),
-  ...(record.images.length === 0 ? {} : { images: JSON.stringify(record.images) }),
   ...(record.hosts === undefined ? {} : { hosts: JSON.stringify(record.hosts) }),
 });
 
@@ -88,7 +84,6 @@ const Data = z.object({
   addresses: z.string(),
   role: z.string(),
   etcdOverridden: z.enum(['true', 'false']),
-  images: z.string().default('[]'),
   hosts: z.string().optional(),
 });
 
@@ -104,7 +99,6 @@ export function readRecord(configMap: KubeObject): LeftRecord {
       addresses: data.addresses.split(',').filter((address) => address !== ''),
       role: data.role,
       isEtcdOverridden: data.etcdOverridden === 'true',
-      images: jsonIn(data.images),
       ...(data.hosts === undefined ? {} : { hosts: jsonIn(data.hosts) }),
     },
   );
@@ -120,9 +114,3 @@ export const etcdDonePatch: KubePatch = {
   type: 'merge',
   body: { data: { etcdOverridden: 'false' } },
 };
-
-/** Leaves these images in the record: all others are handed over. */
-export const imagesLeftPatch = (images: readonly LeftImage[]): KubePatch => ({
-  type: 'merge',
-  body: { data: { images: images.length === 0 ? null : JSON.stringify(images) } },
-});

@@ -2,12 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import {
-  blockedControllerConfig,
-  blockUnit,
-  controllerConfig,
-  formerlyBlocked,
-} from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig, blockUnit, controllerConfig, formerlyBlocked } from '../../layering/manifests/bootstrap-files.ts';
 import { unitStateArgv } from '../host/systemd-unit.ts';
 import { blockConfigServer, unblockConfigServer } from './config-server.ts';
 
@@ -49,7 +44,7 @@ function host({ isArmed = false } = {}): FakeHost {
 
 const others = [
   ['nothing is ordered', noRequest],
-  ['the operator rolls out', requestFor(['master'], 'after-join')],
+  ['the cluster builds', requestFor(['master'], 'submit')],
 ] as const;
 
 describe('layering/hold-config-server', () => {

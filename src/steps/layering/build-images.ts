@@ -84,7 +84,7 @@ export const buildImages = step({
     `each build may take ${layering.buildMinutes} minutes; each image is checked before it is pushed, with bootc container lint where it has bootc`,
   programs: ['podman', 'skopeo'],
   run: async (scope, { request, rendered, registry }) => {
-    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
+    if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (registry.kind === 'release') return registry;
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);

@@ -12,7 +12,7 @@ interface Published extends Requested {
 
 /** Why a step of the lane has nothing to do, where nothing is to be built. */
 export const unlessRequested = ({ request }: Requested): string | undefined =>
-  request.kind === 'off' ? request.why : undefined;
+  request.kind === 'on' ? undefined : request.why;
 
 /** Why nothing is copied, where nothing is to be built or there is no registry for it on this host. */
 export const unlessStaged = (
@@ -20,17 +20,9 @@ export const unlessStaged = (
 ): string | undefined =>
   unlessRequested(needs) ?? (needs.registry.kind === 'release' ? needs.registry.why : undefined);
 
-/** Whether nodes join with the system of the release, and come to their image afterwards. */
-export const joinsWithReleaseImage = (request: BuildRequest): boolean =>
-  request.kind === 'on' && request.delivery === 'after-join';
-
-/** Why a step has nothing to do that masters are held back for. */
-export const unlessBlocked = ({ request }: Requested): string | undefined =>
-  joinsWithReleaseImage(request) ? request.why : unlessRequested({ request });
-
 /** Why nothing is changed in what masters are served. */
 export const unlessServed = ({ request, published }: Published): string | undefined =>
-  unlessBlocked({ request }) ?? (published.kind === 'release' ? published.why : undefined);
+  unlessRequested({ request }) ?? (published.kind === 'release' ? published.why : undefined);
 
 /** The pool that this host, too, will belong to. */
 export const mastersPool = 'master';

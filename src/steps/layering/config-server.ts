@@ -1,20 +1,13 @@
 import { dirname } from 'node:path/posix';
 import { layeringFailure } from '../../layering/failures.ts';
-import {
-  blockedControllerConfig,
-  blockUnit,
-  controllerConfig,
-  renderedFolder,
-  servedCopy,
-  serveUnit,
-} from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig, blockUnit, controllerConfig, renderedFolder, servedCopy, serveUnit } from '../../layering/manifests/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { blockedConfig } from '../cluster/follow-hosts.ts';
 import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
 import { type HostScope, step } from '../step.ts';
-import { unlessBlocked, unlessServed } from './conditions.ts';
+import { unlessRequested, unlessServed } from './conditions.ts';
 import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
 
@@ -56,7 +49,7 @@ export const blockConfigServer = step({
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessBlocked,
+  skipIf: unlessRequested,
   limit: minutes(3),
   preview: () => [unitStateArgv(blockUnit.path), blockArgv],
   run: (scope) => startWatch(scope, blockUnit, blockArgv),
@@ -143,7 +136,7 @@ export const unblockConfigServer = step({
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessBlocked,
+  skipIf: unlessRequested,
   limit: minutes(3),
   preview: () => [endBlockArgv, unblockArgv(blockedControllerConfig)],
   run: async ({ host, signal }) => {

@@ -28,7 +28,7 @@ const originOf = (image: string): string =>
 const hostWith = (origins = originOf(final)): FakeHost =>
   deployableHost(sda).on(['find', rest]).prints(origins).withFile(file, machineConfig);
 
-const on: BuildRequest = { kind: 'on', pools: [], delivery: 'first-boot', why: 'asked' };
+const on: BuildRequest = { kind: 'on', pools: [], why: 'asked' };
 const image = { pool: 'master', renderedConfig: rendered, staged, digest, final };
 const registry = {
   kind: 'running',
@@ -105,10 +105,7 @@ describe('layering/deploy-own', () => {
 
   it.each([
     ['nothing is built', { request: { kind: 'off', why: 'x' } }],
-    [
-      'nodes get their image after they have joined',
-      { request: { ...on, delivery: 'after-join' } },
-    ],
+    ['the cluster builds', { request: { ...on, kind: 'submit' } }],
     ['the build gave way to the release', { published: { kind: 'release', why: 'x' } }],
     ['there is no registry', { registry: { kind: 'release', why: 'x' } }],
   ])('does nothing where %s', async (_, differs) => {

@@ -27,13 +27,10 @@ const BuildRequestSchema = z.discriminatedUnion('kind', [
     kind: z.literal('on'),
     /** The pool of masters comes first. */
     pools: z.array(PoolRequestSchema),
-    /**
-     * `first-boot`: nodes are served the image and boot into it at once. `after-join`: they boot the system of the
-     * release, and the Machine Config Operator rolls the image out once it is handed over.
-     */
-    delivery: z.enum(['first-boot', 'after-join']),
     why: z.string(),
   }),
+  /** Nothing is built: the MachineOSConfigs are submitted last, and the cluster builds. */
+  z.object({ kind: z.literal('submit'), pools: z.array(PoolRequestSchema), why: z.string() }),
 ]);
 
 /** Whether operating systems are built during this installation, and for which pools. */
@@ -113,15 +110,6 @@ const PublishedImagesSchema = z.discriminatedUnion('kind', [
 export const PublishedImages = fact('layering.published', PublishedImagesSchema);
 export type PublishedImages = z.infer<typeof PublishedImagesSchema>;
 export type PublishedImage = z.infer<typeof PublishedImageSchema>;
-
-/** Who hands the images over that nodes get once they have joined: the controller, or this host. */
-export const HandOverBy = fact(
-  'layering.hand-over-by',
-  z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('controller') }),
-    z.object({ kind: z.literal('host'), why: z.string() }),
-  ]),
-);
 
 const found = {
   /** `rendered-POOL-HASH`. */

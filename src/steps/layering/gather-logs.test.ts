@@ -12,7 +12,7 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { bundleFolder, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { asideFolders } from '../../layering/manifests/delivery.ts';
+import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { masker } from '../../lib/masker.ts';
 import { unlimited } from '../../model/duration.ts';

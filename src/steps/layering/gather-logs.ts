@@ -2,7 +2,7 @@ import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
 import { registrySecretOf } from '../../layering/manifests/bootstrap-manifests.ts';
-import { asideFolders } from '../../layering/manifests/delivery.ts';
+import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
 import { pullSecretIn } from '../../layering/registry/credentials.ts';
 import {
   bundleFolder,

@@ -10,7 +10,7 @@ import {
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { configMaps, machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
-import { poolFile } from '../../layering/manifests/delivery.ts';
+import { poolFile } from '../../layering/manifests/bootstrap-files.ts';
 import { handOverServed } from './hand-over.ts';
 
 describe('the name of the build', () => {

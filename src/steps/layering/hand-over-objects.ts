@@ -12,7 +12,6 @@ import {
   osConfigRequest,
   ownershipPatch,
   buildStatusOf,
-  type LeftImage,
 } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -92,7 +91,7 @@ const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
  * image that was built before: it queues the build as it came, without a status.
  * @throws AgentError `kube.*`
  */
-export async function removeLateJob(scope: BuildScope, build: string): Promise<void> {
+async function removeLateJob(scope: BuildScope, build: string): Promise<void> {
   if (await removeJob(scope, build)) return;
   await scope.clock.sleep(jobComesWithin, scope.signal);
   await removeJob(scope, build);
@@ -118,7 +117,11 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
  */
 export async function putOsConfig(
   scope: StepScope<'kube'>,
-  { osConfig, build, image }: Pick<LeftImage, 'osConfig' | 'image'> & { readonly build: string },
+  {
+    osConfig,
+    build,
+    image,
+  }: { readonly osConfig: Fields; readonly build: string; readonly image: string },
 ): Promise<string> {
   const { kube, signal } = scope;
   const ref = osConfigRef(osConfig);

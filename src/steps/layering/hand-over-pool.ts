@@ -4,14 +4,13 @@ import { asAgentError } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { machineOSBuildObject } from '../../layering/api/os-build.ts';
-import { type MachineOSConfig, readMachineOSConfig } from '../../layering/api/os-config.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import {
   operatorNamespace,
   readSecretManifest,
 } from '../../layering/manifests/bootstrap-manifests.ts';
-import { lineless } from '../../layering/api/source-object.ts';
 import { minutes, renderDuration } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -23,7 +22,6 @@ import {
   createUnlessThere,
   putBuild,
   putOsConfig,
-  removeLateJob,
   submitOsConfig,
   tieBuild,
 } from './hand-over-objects.ts';
@@ -42,10 +40,19 @@ export interface PoolHandOver {
   readonly request: PoolRequest;
   readonly rendered: RenderedConfig;
   readonly image: PublishedImage;
-  /** How nodes get the image. */
-  readonly delivery: 'first-boot' | 'after-join';
-  /** Why this host hands it over, and not the controller later. */
-  readonly why?: string;
+}
+
+/** An image with the names of what it is handed over by. */
+interface HandedImage {
+  readonly pool: string;
+  /** The rendered MachineConfig that it is handed over for. */
+  readonly renderedConfig: string;
+  /** Name of the MachineOSBuild, as the cluster's builder would choose it. */
+  readonly machineOSBuild: string;
+  /** HOST/[NAMESPACE/]NAME@sha256:… */
+  readonly image: string;
+  /** The user's MachineOSConfig. */
+  readonly osConfig: Fields;
 }
 
 type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
@@ -64,21 +71,17 @@ export async function handOverPool(
   pool: PoolHandOver,
   early: Promise<string | undefined> = Promise.resolve(undefined),
 ): Promise<void> {
-  const { request, delivery } = pool;
-  const isServed = delivery === 'first-boot' && isEarlyPool(request.pool);
+  const { request } = pool;
+  const isServed = isEarlyPool(request.pool);
   const first = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: isServed });
   if (first.difference !== undefined && !isServed) {
     await leaveBuildToCluster(scope, pool, first.difference);
     return;
   }
-  for (let image: LeftImage | undefined = first.image; image !== undefined;) {
+  for (let image: HandedImage | undefined = first.image; image !== undefined;) {
     const isTagged = (await early) === image.machineOSBuild;
     const untagged = isTagged ? undefined : await tryTag(scope, tagOf(image, request));
-    if (untagged !== undefined && delivery === 'after-join') {
-      await leaveBuildToCluster(scope, pool, `its tag is missing: ${untagged.message}`);
-      return;
-    }
-    await handOverImage(scope, image, { config: request.config, delivery });
+    await handOverImage(scope, image, request.config);
     if (untagged !== undefined) warnOfTag(scope, image, untagged);
     image = await renderedSince(scope, pool, image);
   }
@@ -88,8 +91,8 @@ export async function handOverPool(
 async function renderedSince(
   scope: HandOverScope,
   pool: PoolHandOver,
-  { renderedConfig }: LeftImage,
-): Promise<LeftImage | undefined> {
+  { renderedConfig }: HandedImage,
+): Promise<HandedImage | undefined> {
   const name = pool.request.pool;
   if ((await waitForPool(scope, name)) === renderedConfig) return undefined;
   const again = await prepareImage(scope, pool, { settles: 0, mustFit: false });
@@ -113,49 +116,26 @@ export async function tagEarly(
 }
 
 /**
- * Puts there what has to be before the objects that name an image, Secrets and tag, and gives what these are made from.
- * None of the controllers does anything about it.
- * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
- */
-export async function stageImage(scope: HandOverScope, pool: PoolHandOver): Promise<LeftImage> {
-  const prepared = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: false });
-  const image = { ...prepared.image, renderedConfig: pool.rendered.name };
-  // The controller finds by itself that the pool is rendered otherwise.
-  if (prepared.difference !== undefined) return image;
-  const untagged = await tryTag(scope, tagOf(image, pool.request));
-  if (untagged === undefined) return image;
-  warnOfTag(scope, image, untagged);
-  return { ...image, isTagged: false };
-}
-
-/**
  * Hands an image over, once its Secrets are there.
+ * @param config the MachineOSConfig of the image as the API server would keep it
  * @throws AgentError `layering.*`, `kube.*`
  */
-export async function handOverImage(
+async function handOverImage(
   scope: StepScope<'kube' | 'clock'>,
-  { pool, renderedConfig, machineOSBuild: build, image, osConfig }: LeftImage,
-  {
-    delivery,
-    config = readMachineOSConfig(lineless(osConfig, `MachineOSConfig ${pool}`)),
-  }: Pick<PoolHandOver, 'delivery'> & {
-    /** The MachineOSConfig of the image as the API server would keep it. */
-    readonly config?: MachineOSConfig;
-  },
+  { pool, renderedConfig, machineOSBuild: build, image, osConfig }: HandedImage,
+  config: MachineOSConfig,
 ): Promise<void> {
   const wanted = machineOSBuildObject(config, { name: build, renderedConfig });
   await putBuild(scope, wanted, image);
   const uid = await putOsConfig(scope, { osConfig, build, image });
   await tieBuild(scope, wanted, { name: config.name, uid });
-  // Up to 4.20, which has the other delivery, the builder knows no image that was built before.
-  if (delivery === 'after-join') await removeLateJob(scope, build);
   scope.note('info', `the OS image of pool ${pool} is handed over`, {
     image,
     machineOSBuild: build,
   });
 }
 
-const tagOf = ({ image, machineOSBuild }: LeftImage, { pushSecret }: PoolRequest): ImageTag => ({
+const tagOf = ({ image, machineOSBuild }: HandedImage, { pushSecret }: PoolRequest): ImageTag => ({
   final: image,
   tag: machineOSBuild,
   pushSecret,
@@ -164,13 +144,12 @@ const tagOf = ({ image, machineOSBuild }: LeftImage, { pushSecret }: PoolRequest
 /** An image that can be handed over for what its pool is rendered as now. */
 async function prepareImage(
   scope: HandOverScope,
-  { request, rendered, why, image: { final: image } }: PoolHandOver,
+  { request, rendered, image: { final: image } }: PoolHandOver,
   other: OtherRendering,
-): Promise<Omit<RenderedPool, 'pool'> & { readonly image: LeftImage }> {
+): Promise<Omit<RenderedPool, 'pool'> & { readonly image: HandedImage }> {
   const { pool, config, object: osConfig } = request;
   const found = await waitForRendering(scope, rendered, other);
-  const reason = why === undefined ? '' : `: ${why}`;
-  scope.progress({ info: `Handing the image of ${pool} over${reason}` });
+  scope.progress({ info: `Handing the image of ${pool} over` });
   await putSecrets(scope, request, config);
   const machineOSBuild = await nameOfBuild(scope, config, found.pool);
   const renderedConfig = renderedNameOf(found.pool);
@@ -194,7 +173,7 @@ const tagWithin = minutes(5);
 
 /**
  * Tags the image by the name of its build. By the tag the builder finds the image again should a MachineOSConfig lose
- * the name of its build; that of 4.20 and older deletes a build whose tag it cannot inspect.
+ * the name of its build.
  * @returns why there is no tag; undefined when there is one
  */
 async function tryTag(scope: HandOverScope, tag: ImageTag): Promise<AgentError | undefined> {
@@ -216,7 +195,7 @@ async function tryTag(scope: HandOverScope, tag: ImageTag): Promise<AgentError |
 }
 
 /** All but the tag is there, which is no reason to end an installation. */
-const warnOfTag = (scope: HandOverScope, image: LeftImage, { code, message }: AgentError): void =>
+const warnOfTag = (scope: HandOverScope, image: HandedImage, { code, message }: AgentError): void =>
   scope.note(
     'warn',
     `the OS image of pool ${image.pool} has no tag ${image.machineOSBuild} in its registry: add it by hand`,

@@ -56,7 +56,7 @@ async function handOver(run: number, roundTrip: number, stops = false) {
   });
   const again = {
     ...handOverTo(delayedKube(kube, clock, roundTrip), clock),
-    facts: bothFacts('first-boot'),
+    facts: bothFacts(),
     host,
   };
   if (stops) {

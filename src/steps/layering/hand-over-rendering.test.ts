@@ -119,7 +119,7 @@ describe('a pool of workers that is rendered otherwise', () => {
     const clock = fakeClock();
     const { notes } = await runStep(handOverServed, {
       ...handOverTo(kube, clock),
-      facts: bothFacts('first-boot'),
+      facts: bothFacts(),
       host: bothHost(),
     });
     expect(clock.now()).toBeLessThan(minutes(6));

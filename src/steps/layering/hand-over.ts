@@ -1,16 +1,11 @@
-import { isActive } from '../../engine/condition.ts';
 import type { NeedValues } from '../../engine/fact.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
-import { leaveRecord } from '../cluster/leave-record.ts';
-import { listAddressesArgv } from '../cluster/own-host.ts';
-import { leavesRecord, whyNoFollower, buildsOsImages } from '../conditions.ts';
+import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { joinsWithReleaseImage, unlessRequested, unlessServed } from './conditions.ts';
+import { unlessServed } from './conditions.ts';
 import {
-  HandOverBy,
   BuildRequest,
   type PoolRequest,
   type PublishedImage,
@@ -21,7 +16,6 @@ import {
 import { submitOsConfig } from './hand-over-objects.ts';
 import {
   handOverPool,
-  stageImage,
   tagEarly,
   type PoolHandOver,
   putSecrets,
@@ -47,24 +41,13 @@ const handingOver = {
 async function handOver(
   scope: StepScope<'host' | 'kube' | 'clock'>,
   { request, rendered, published }: NeedValues<typeof handOverNeeds>,
-  why?: string,
 ): Promise<void> {
-  if (request.kind === 'off') return;
-  if (published.kind === 'release') {
-    scope.note('info', `no OS image is handed over: ${published.why}`);
-    await submitOsConfigs(scope, request.pools);
-    return;
-  }
-  if (why !== undefined)
-    scope.note('info', `the OS images are handed over before this host leaves: ${why}`);
-  const made = poolsOf(request, rendered, published.images);
-  const pools = why === undefined ? made : made.map((pool) => ({ ...pool, why }));
+  if (request.kind !== 'on' || published.kind === 'release') return;
+  const pools = poolsOf(request, rendered, published.images);
   const names = pools.map((pool) => pool.request.pool);
   const held: HeldPools = new Map();
-  if (request.delivery === 'first-boot') {
-    await pausePools(scope, names, held);
-    await reportLostImages(scope, published.images);
-  }
+  await pausePools(scope, names, held);
+  await reportLostImages(scope, published.images);
   const over = new AbortController();
   const tagging = { ...scope, signal: AbortSignal.any([scope.signal, over.signal]) };
   const early = pools.map((pool) => tagEarly(tagging, pool).catch(() => undefined));
@@ -83,7 +66,7 @@ async function handOver(
  * @throws AgentError `layering.no-image`
  */
 const poolsOf = (
-  { pools, delivery }: Extract<BuildRequest, { kind: 'on' }>,
+  { pools }: Extract<BuildRequest, { kind: 'on' }>,
   rendered: readonly RenderedConfig[],
   images: readonly PublishedImage[],
 ): readonly PoolHandOver[] =>
@@ -91,7 +74,7 @@ const poolsOf = (
     const config = rendered.find(({ pool }) => pool === request.pool);
     const image = images.find(({ pool }) => pool === request.pool);
     if (config !== undefined && image?.renderedConfig === config.name) {
-      return { request, rendered: config, image, delivery };
+      return { request, rendered: config, image };
     }
     throw layeringFailure(
       'layering.no-image',
@@ -112,76 +95,41 @@ export const handOverServed = step({
   needs: handOverNeeds,
   skipIf: unlessServed,
   programs: ['skopeo'],
-  run: (scope, needs) => handOver(scope, needs),
+  run: handOver,
 });
 
-/**
- * Hands over what the cluster is to roll out, or to build, as late as this host can, where the controller does not do it
- * later: it drains and restarts masters, and there are two as long as this host is none. This host does not leave before.
- */
-export const handOverToRollOut = step({
-  ...handingOver,
-  id: 'layering/hand-over-to-roll-out',
-  title: 'Hand the OS images over for the cluster to roll out',
-  uses: ['host', 'kube', 'clock'],
-  programs: ['skopeo'],
-  needs: { ...handOverNeeds, by: HandOverBy },
-  skipIf: (needs) => {
-    if (needs.by.kind === 'controller') return 'the controller does it once etcd has three members';
-    if (unlessServed(needs) === undefined) return 'nodes are served their OS image';
-    return unlessRequested(needs);
-  },
-  run: (scope, { by, ...needs }) => handOver(scope, needs, by.kind === 'host' ? by.why : undefined),
-});
-
-/**
- * Leaves the record of this host, and in it the images of nodes that get theirs once they have joined: a drain
- * of one of two masters takes etcd along, and there are three when this host is away. Secrets and tags are there before.
- */
-export const leaveHandOver = step({
-  ...handingOver,
-  id: 'layering/leave-hand-over',
-  title: 'Leave a record of this host and of the OS images that are handed over later',
-  uses: ['kube', 'host', 'inventory', 'clock'],
-  needs: handOverNeeds,
-  gives: HandOverBy,
-  explain: (config) =>
-    isActive(leavesRecord, config)
-      ? `the controller hands them over; it runs ${config.images.self}`
-      : `this host hands the OS images over itself: ${whyNoFollower(config)}`,
-  preview: () => [listAddressesArgv],
-  run: async (scope, needs) => {
-    if (!isActive(leavesRecord, scope.config)) return byHost(whyNoFollower(scope.config));
-    const images = await imagesToStage(scope, needs);
-    const isLeft = await leaveRecord(scope, images);
-    if (!isLeft) return byHost('could not write the record ConfigMap');
-    return images.length === 0
-      ? byHost('there is nothing to hand over')
-      : { kind: 'controller' as const };
-  },
-});
-
-const byHost = (why: string) => ({ kind: 'host' as const, why });
-
-async function imagesToStage(
-  scope: StepScope<'host' | 'kube' | 'clock'>,
-  { request, rendered, published }: NeedValues<typeof handOverNeeds>,
-): Promise<readonly LeftImage[]> {
-  if (request.kind === 'off' || !joinsWithReleaseImage(request) || published.kind === 'release')
-    return [];
-  const images: LeftImage[] = [];
-  for (const pool of poolsOf(request, rendered, published.images)) {
-    images.push(await stageImage(scope, pool));
-  }
-  return images;
+/** Why no MachineOSConfig is to be submitted last; undefined where some are. */
+function unlessSubmitted({ request, published }: NeedValues<typeof submitNeeds>) {
+  if (request.kind === 'off') return request.why;
+  const isHandedOver = request.kind === 'on' && published.kind === 'published';
+  return isHandedOver ? 'the OS images are handed over' : undefined;
 }
+
+const submitNeeds = { request: BuildRequest, published: PublishedImages } as const;
+
+/**
+ * Submits what the cluster is to build, as late as this host can: the operator rolls an image out by draining masters, and
+ * there are two as long as this host is none.
+ */
+export const submitOsConfigs = step({
+  ...handingOver,
+  id: 'layering/submit-os-configs',
+  title: 'Submit the MachineOSConfigs whose images the cluster builds',
+  uses: ['host', 'kube'],
+  needs: submitNeeds,
+  skipIf: unlessSubmitted,
+  waitsFor: 'the cluster to render each MachineConfigPool',
+  run: async (scope, { request }) => {
+    if (request.kind !== 'off') await submitAll(scope, request.pools);
+  },
+});
 
 /**
  * Gives the cluster what the user asked for where no image could be built: it builds by itself and rolls out once it
  * can run the job, which takes a worker, or masters that take work.
  * @throws AgentError `layering.*`, `kube.*`, `wait.timed-out`
  */
-async function submitOsConfigs(
+async function submitAll(
   scope: StepScope<'host' | 'kube'>,
   pools: readonly PoolRequest[],
 ): Promise<void> {

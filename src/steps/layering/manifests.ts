@@ -21,7 +21,7 @@ import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { seconds, minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { type HostScope, type StepScope, step } from '../step.ts';
-import { unlessBlocked } from './conditions.ts';
+import { unlessRequested } from './conditions.ts';
 import { BuildRequest } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
 
@@ -210,10 +210,10 @@ export const nameRepositories = step({
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessBlocked,
+  skipIf: unlessRequested,
   limit: minutes(5),
   run: async ({ host, signal }, { request }) => {
-    if (request.kind === 'off') return;
+    if (request.kind !== 'on') return;
     for (const { pool, repository } of request.pools.filter((one) => one.pool !== 'master')) {
       const text = `${JSON.stringify(repositoryConfig({ pool, repository }), null, 2)}\n`;
       await host.writeFile(repositoryManifest(pool), text, { signal, mode: 0o644 });

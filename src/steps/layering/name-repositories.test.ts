@@ -24,7 +24,7 @@ describe('layering/name-repositories', () => {
 
   it.each([
     ['nothing is built', noRequest],
-    ['nodes join with the system of the release', requestFor(['worker'], 'after-join')],
+    ['the cluster builds', requestFor(['worker'], 'submit')],
   ])('has nothing to do when %s', async (_, request) => {
     const host = fakeHost();
     const { events } = await runStep(nameRepositories, { config, host, facts: { request } });

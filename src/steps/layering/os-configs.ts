@@ -16,20 +16,20 @@ import {
   buildRequestsIn,
   type BuildRequests,
 } from '../../layering/manifests/check-manifests.ts';
-import { asideFolders, deliveryOf } from '../../layering/manifests/delivery.ts';
+import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
+import { layeringSupport } from '../../layering/manifests/release-support.ts';
 import type { SourceFile, SourceObject } from '../../layering/api/source-object.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { BootstrapIgnition } from '../bootstrap/fetch-ignition.ts';
 import {
   buildsOsImages,
-  explainDelivery,
+  explainLayering,
   looksForOsConfigs,
   noVersion,
   usesExistingRoot,
 } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { unlessRequested } from './conditions.ts';
 import { BuildRequest, type PoolRequest } from './facts.ts';
 import { readManifestFiles } from './manifests.ts';
 
@@ -45,7 +45,7 @@ export const readOsConfigs = step({
   gives: BuildRequest,
   when: looksForOsConfigs,
   limit: minutes(5),
-  explain: explainDelivery,
+  explain: explainLayering,
   run: async (scope, { bootstrap }) => {
     const { config, note } = scope;
     const found = buildRequestsIn(readOsManifests(await readManifestFiles(scope)));
@@ -72,7 +72,7 @@ function requestOf(
     return { kind: 'off', why };
   }
   if (version === undefined) throw noVersion('a MachineOSConfig among the manifests');
-  const { kind, why } = deliveryOf(version);
+  const { kind, why } = layeringSupport(version);
   if (kind === 'none') {
     if (isAskedFor) throw layeringFailure('layering.release-too-old', why);
     return { kind: 'off', why };
@@ -83,7 +83,7 @@ function requestOf(
       'there is a MachineOSConfig, and image.existingRoot is set',
     );
   }
-  return { kind: 'on', pools: toBuild.map(poolRequest), delivery: kind, why };
+  return { kind: kind === 'build' ? 'on' : kind, pools: toBuild.map(poolRequest), why };
 }
 
 const poolRequest = ({ config, object, pushSecret, baseSecret }: BuildableConfig): PoolRequest => ({
@@ -118,7 +118,7 @@ export const setAsideOsConfigs = step({
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessRequested,
+  skipIf: ({ request }) => (request.kind === 'off' ? request.why : undefined),
   limit: minutes(5),
   preview: () => [asideFoldersArgv],
   run: async (scope, { request }) => {
@@ -197,7 +197,7 @@ export const checkSingleNode = step({
     if (scope.config.layering.mode !== 'on') {
       if (first === undefined) return;
       if (openshiftVersion === undefined) throw noVersion(`MachineOSConfig ${first}`);
-      if (deliveryOf(openshiftVersion).kind !== 'first-boot') return;
+      if (layeringSupport(openshiftVersion).kind !== 'build') return;
     }
     throw layeringFailure(
       'layering.single-node',

@@ -263,7 +263,7 @@ describe('image/overwrite-os', () => {
 describe('the built image', () => {
   const { published } = handOverFacts;
   const { published: released } = fallbackFacts;
-  const both = bothFacts('first-boot').published;
+  const both = bothFacts().published;
   const workerImages =
     both.kind === 'release' ? [] : both.images.filter(({ pool }) => pool === 'worker');
   const request = requestFor(['master']);
@@ -272,7 +272,7 @@ describe('the built image', () => {
   it.each<[string, Partial<BuiltImageFacts>, boolean]>([
     ['nothing is known of one', {}, false],
     ['nothing is ordered', { request: off, published: released }, false],
-    ['nodes join without it', { request: requestFor(['master'], 'after-join'), published }, false],
+    ['the cluster builds it', { request: requestFor(['master'], 'submit'), published }, false],
     ['it was built', { request, published }, true],
     [
       'it was built for workers alone',

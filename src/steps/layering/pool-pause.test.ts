@@ -14,7 +14,7 @@ import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over.ts';
 import { unpausePools } from './pool-pause.ts';
 
-const facts = bothFacts('first-boot');
+const facts = bothFacts();
 const pauseAnnotation = 'bootwright.io/paused-for-hand-over';
 
 const runOn = (kube: Kube) => ({ ...handOverTo(kube), facts, host: bothHost() });

@@ -50,7 +50,7 @@ export const copyBase = step({
   limit: hours(3),
   programs: ['skopeo', 'uname'],
   run: async (scope, { request, rendered, registry }) => {
-    if (request.kind === 'off' || registry.kind === 'release') return;
+    if (request.kind !== 'on' || registry.kind === 'release') return;
     // Without it the build takes the base from where it comes from; if that fails too, the build fails.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
@@ -86,7 +86,7 @@ export const sendBase = step({
   limit: hours(4),
   programs: ['skopeo'],
   run: async (scope, { request, rendered, registry }) => {
-    if (request.kind === 'off' || registry.kind === 'release') return;
+    if (request.kind !== 'on' || registry.kind === 'release') return;
     // Where the policy is to continue, a failure is reported when the images themselves are published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
@@ -122,7 +122,7 @@ export const publishImages = step({
   programs: ['skopeo'],
   run: async (scope, { request, registry, built }) => {
     if (built.kind === 'release') return built;
-    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
+    if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (registry.kind === 'release') return registry;
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);

@@ -38,7 +38,6 @@ describe('layering/read-os-configs', () => {
     });
     expect(value).toEqual({
       kind: 'on',
-      delivery: 'first-boot',
       why: expect.stringContaining('4.21.3') as string,
       pools: ['master', 'worker'].map((pool) => ({
         pool,
@@ -50,12 +49,12 @@ describe('layering/read-os-configs', () => {
     });
   });
 
-  it('leaves the roll-out of an older release to its operator', async () => {
+  it('leaves the images of an older release to its operator', async () => {
     const { value } = await runStep(readOsConfigs, {
       host: ordering(),
       ...given('4.20.1'),
     });
-    expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
+    expect(value).toMatchObject({ kind: 'submit', pools: [{ pool: 'master' }, { pool: 'worker' }] });
   });
 
   it('notes what will be missing on the machines', async () => {
@@ -149,7 +148,7 @@ describe('layering/read-os-configs', () => {
   it('goes by the release of bootstrap.ign where no other is given', async () => {
     const facts = { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.20.1' } };
     const { value } = await runStep(readOsConfigs, { host: ordering(), facts });
-    expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
+    expect(value).toMatchObject({ kind: 'submit', pools: [{ pool: 'master' }, { pool: 'worker' }] });
   });
 
   it('does not guess the release where a MachineOSConfig asks for it', async () => {

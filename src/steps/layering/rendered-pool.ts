@@ -17,16 +17,7 @@ import { lineless } from '../../layering/api/source-object.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import {
-  poolFile,
-  controllerConfig,
-  blockedControllerConfig,
-  blockUnit,
-  formerlyBlocked,
-  isRendererLog,
-  renderedFile,
-  rendererFailure,
-} from '../../layering/manifests/delivery.ts';
+import { poolFile, controllerConfig, blockedControllerConfig, blockUnit, formerlyBlocked, isRendererLog, renderedFile, rendererFailure } from '../../layering/manifests/bootstrap-files.ts';
 import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machine-config.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -35,7 +26,6 @@ import { bootkubeArgvs, followedBootkube } from '../cluster/wait-for-bootkube.ts
 import { buildsOsImages } from '../conditions.ts';
 import { unitMonitorArgv, unitWatch } from '../host/systemd-unit.ts';
 import { type StepScope, step } from '../step.ts';
-import { joinsWithReleaseImage } from './conditions.ts';
 import { type RenderedConfig, BuildRequest, RenderedConfigs } from './facts.ts';
 import { readManifest } from './manifests.ts';
 import { readTextOr } from '../host-commands.ts';
@@ -250,8 +240,8 @@ export const waitForRendered = step({
   waitsFor: `${controllerConfig}, which the bootstrap controller writes last`,
   preview: () => [unitMonitorArgv([blockUnit.service]), ...bootkubeArgvs],
   run: async (scope, { request }) => {
-    if (request.kind === 'off') return [];
-    await untilRendered(scope, !joinsWithReleaseImage(request));
+    if (request.kind !== 'on') return [];
+    await untilRendered(scope);
     return readRenderedConfigs(
       scope,
       request.pools.map(({ pool }) => pool),
@@ -268,9 +258,9 @@ const enoughFailures = 2;
  * Waits for the file that the bootstrap controller writes last, at the place where it is then.
  * @throws AgentError `layering.not-rendered` when the controller fails, `cluster.bootkube-failed`, `wait.timed-out`
  */
-async function untilRendered(scope: RenderingScope, isBlocked: boolean): Promise<void> {
+async function untilRendered(scope: RenderingScope): Promise<void> {
   const { host, until } = scope;
-  const awaited = isBlocked ? [blockedControllerConfig, formerlyBlocked] : [controllerConfig];
+  const awaited = [blockedControllerConfig, formerlyBlocked];
   const failed = new Map<string, string>();
   const bootkube = followedBootkube(scope);
   const pollOnce = async (): Promise<PollResult<true>> => {

@@ -3,7 +3,7 @@ import { noRequest, requestFor, renderedFor } from '../../../test/layering/lane-
 import { renderedText } from '../../../test/layering/rendered.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { controllerConfig, servedCopy } from '../../layering/manifests/delivery.ts';
+import { controllerConfig, servedCopy } from '../../layering/manifests/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { serveImages } from './config-server.ts';
 
@@ -74,7 +74,7 @@ describe('layering/serve-images', () => {
 
   it.each([
     ['nothing is ordered', { ...facts, request: noRequest }],
-    ['the operator rolls out', { ...facts, request: requestFor(pools, 'after-join') }],
+    ['the cluster builds', { ...facts, request: requestFor(pools, 'submit') }],
     ['there is no image', { ...facts, published: { kind: 'release' as const, why: 'it failed' } }],
   ])('changes nothing where %s', async (...[, given]) => {
     const machine = host();

@@ -3,7 +3,7 @@ import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { asideFolders } from '../../layering/manifests/delivery.ts';
+import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
 import { setAsideOsConfigs } from './os-configs.ts';
 
 const { osConfigs, secrets } = asideFolders;

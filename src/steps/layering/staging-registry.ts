@@ -209,7 +209,7 @@ export const startRegistry = step({
     ...['podman', 'xfs_growfs'],
   ],
   run: async (scope, { request, rendered, disk }) => {
-    if (request.kind === 'off') return { kind: 'release', why: request.why } as const;
+    if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (rendered.length === 0)
       return { kind: 'release', why: 'no MachineConfig was rendered' } as const;
     return withReleaseFallback(scope, async () => {

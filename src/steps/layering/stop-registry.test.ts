@@ -33,7 +33,7 @@ const hostWith = (disk = sda): FakeHost =>
     .withFile(`${deployment}/etc/hostname`, '')
     .withFile(`${deployment}.origin`, '');
 
-const on: BuildRequest = { kind: 'on', pools: [], delivery: 'first-boot', why: '' };
+const on: BuildRequest = { kind: 'on', pools: [], why: '' };
 
 const stop = (host: FakeHost, differs: object = {}) =>
   tryStep(stopRegistry, {

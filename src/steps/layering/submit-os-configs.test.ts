@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  byHost,
+  type HandOverFacts,
+  handOverFacts,
   handOverHost,
   renderedPool,
   site,
@@ -10,11 +11,11 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
-import { handOverToRollOut } from './hand-over.ts';
+import { handOverServed, submitOsConfigs } from './hand-over.ts';
 
-const setting = (kube: FakeKube) => ({
+const setting = (kube: FakeKube, facts: HandOverFacts = fallbackFacts) => ({
   config: { role: 'bootstrap', layering: { mode: 'on' } } as const,
-  facts: { ...fallbackFacts, by: byHost },
+  facts,
   kube,
   host: handOverHost(),
   clock: fakeClock(),
@@ -23,21 +24,32 @@ const setting = (kube: FakeKube) => ({
 describe('a hand-over without an image', () => {
   it('gives the cluster what the user asked for, to be built later', async () => {
     const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
-    const { notes } = await runStep(handOverToRollOut, setting(kube));
+    const { notes } = await runStep(submitOsConfigs, setting(kube));
     const writes = kube.writes.map(({ verb, kind }) => `${verb} ${kind}`);
     expect(writes).toEqual(['create secrets', 'create machineosconfigs']);
     expect(kube.objectsOf(machineOSConfigs)[0]?.metadata.annotations).toEqual({});
-    expect(notes).toEqual([
-      'info: no OS image is handed over: the build failed',
-      'info: pool master: the cluster builds the OS image later',
-    ]);
-    await runStep(handOverToRollOut, setting(kube));
+    expect(notes).toEqual(['info: pool master: the cluster builds the OS image later']);
+    await runStep(submitOsConfigs, setting(kube));
     expect(kube.writes).toHaveLength(2);
+  });
+
+  const { request } = handOverFacts;
+  const older = request.kind === 'on' ? { ...request, kind: 'submit' as const } : request;
+  it.each<[string, HandOverFacts, number]>([
+    ['an older release', { ...fallbackFacts, request: older }, 2],
+    ['images that are handed over', handOverFacts, 0],
+    ['nothing', { ...fallbackFacts, request: { kind: 'off', why: 'no manifest' } }, 0],
+  ])('is made of %s', async (...[, facts, writes]) => {
+    const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
+    await runStep(submitOsConfigs, setting(kube, facts));
+    await runStep(handOverServed, setting(kube, facts));
+    const submitted = kube.objectsOf(machineOSConfigs).filter((one) => one['status'] === undefined);
+    expect(submitted).toHaveLength(writes / 2);
   });
 
   it('waits for the pool', async () => {
     const kube = fakeKube();
-    const done = runStep(handOverToRollOut, {
+    const done = runStep(submitOsConfigs, {
       ...setting(kube),
       clock: fakeClock({ auto: false }),
     });

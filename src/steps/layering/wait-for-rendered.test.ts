@@ -5,12 +5,7 @@ import { bootkubeHost } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import {
-  controllerConfig,
-  blockedControllerConfig,
-  formerlyBlocked,
-  poolFile,
-} from '../../layering/manifests/delivery.ts';
+import { blockedControllerConfig, formerlyBlocked, poolFile } from '../../layering/manifests/bootstrap-files.ts';
 import { waitForRendered } from './rendered-pool.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
@@ -50,15 +45,6 @@ describe('layering/wait-for-rendered', () => {
     const machine = host().withFile(formerlyBlocked, '');
     const { value } = await runStep(waitForRendered, { host: machine, config, facts });
     expect(value).toEqual(pools.map(renderedFor));
-  });
-
-  it('waits for no hold where nobody is held back', async () => {
-    const { value } = await runStep(waitForRendered, {
-      host: host().withFile(controllerConfig, ''),
-      config,
-      facts: { request: requestFor(pools, 'after-join') },
-    });
-    expect(value).toHaveLength(2);
   });
 
   it('fails with bootkube, which starts what renders, once systemd has given it up', async () => {

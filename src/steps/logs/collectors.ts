@@ -19,14 +19,7 @@ import type { Fields } from '../../layering/api/schema.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import { containerfileFile } from '../../layering/build/build-plan.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import {
-  asideFolders,
-  blockUnit,
-  isRendererLog,
-  poolsFolder,
-  renderedFolder,
-  serveUnit,
-} from '../../layering/manifests/delivery.ts';
+import { asideFolders, blockUnit, isRendererLog, poolsFolder, renderedFolder, serveUnit } from '../../layering/manifests/bootstrap-files.ts';
 import { endOf, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
 import {
   registryContainer,

@@ -127,9 +127,8 @@ export const hostCommands: readonly CommandRow[] = [
       'image/choose': ['skopeo inspect --config'],
       'image/overwrite-os': ['cat', 'uname'],
       'image/write': ['find'],
-      'layering/leave-hand-over': ['ip'],
+      'cluster/leave-record': ['ip'],
     },
-    alike: { 'cluster/leave-record': ['ip'] },
     endings: wanted({ garbage: warns('command.unreadable') }),
   },
   {

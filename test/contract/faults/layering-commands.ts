@@ -213,16 +213,4 @@ export const layeringCommands: readonly CommandRow[] = [
       garbage: warns('command.unreadable'),
     }),
   },
-  {
-    where: { 'layering/hand-over-to-roll-out': ['install'] },
-    endings: alike(warns(), { garbage: goesOn }),
-  },
-  {
-    where: { 'layering/hand-over-to-roll-out': ['skopeo copy'] },
-    endings: alike(warns(), { hangs: warns(undefined, 'not within 5 min'), garbage: goesOn }),
-  },
-  {
-    where: { 'layering/hand-over-to-roll-out': ['skopeo inspect --format'] },
-    endings: alike(warns()),
-  },
 ];

@@ -58,7 +58,6 @@ export const requestInto = (
   content?: string,
 ): BuildRequest & { kind: 'on' } => ({
   kind: 'on',
-  delivery: 'first-boot',
   why: 'a test',
   pools: [
     {
