@@ -226,13 +226,8 @@ export const diskMutants: MutantsByFile = {
       to: 'if (label === undefined) return [];',
     },
     {
-      means: 'a pool of ZFS that is imported is not seen',
-      from: '...all.flatMap(poolsOn).filter(({ pool }) => pools.includes(pool))',
-      to: '',
-    },
-    {
       means: 'the disk of the running system is written',
-      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(state) ??\n    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful))',
+      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(state) ??\n    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder)))',
       to: 'physicalProblem(state)',
     },
   ],

@@ -8,7 +8,6 @@ import {
   diskReadiness,
   extraDisks,
   hasOtherSystem,
-  importedPools,
   keptSystems,
   otherSystems,
   sharedWith,
@@ -50,7 +49,6 @@ export const checkDisk = step({
       disk,
       willBeCleaned: isActive<Config>(cleansDisk, config),
       keepsPartitions,
-      pools: await importedPools(scope, disk),
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;

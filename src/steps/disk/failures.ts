@@ -69,7 +69,7 @@ export const diskFailures = {
   'disk.busy': {
     kind: 'host',
     title: 'The install disk is in use',
-    hint: 'stop the process that the message names, or what lsblk shows on the disk and its partitions (a pool of ZFS: zpool export), then run again',
+    hint: 'stop the process that the message names, or what lsblk shows on the disk and its partitions (umount, swapoff, vgchange --activate n, mdadm --stop, multipath -f, zpool export), then run again',
   },
   'disk.other-system': {
     kind: 'input',

@@ -16,6 +16,7 @@ import {
   diskReadiness,
   renderHolder,
   smallestDiskBytes,
+  twinsOf,
 } from './guards.ts';
 
 const calm = { willBeCleaned: true, keepsPartitions: false };
@@ -57,36 +58,6 @@ describe('readinessOf', () => {
       disk: '/dev/sda',
       holders: '/dev/sda1 is mounted on /data; /dev/sda2 is in use as swap',
     });
-  });
-
-  const hold = (device: BlockDevice): BlockDevice =>
-    blockDevice('sda', {}, [partition('sda1', {}, [device])]);
-  it.each([
-    [mounted, 'umount /data'],
-    [blockDevice('sda', {}, [partition('sda2', { mountpoints: ['[SWAP]'] })]), 'swapoff /dev/sda2'],
-    [hold(blockDevice('dm-0', { name: 'old--vg-root' })), 'vgchange --activate n old-vg'],
-    [hold(blockDevice('dm-0', { name: 'luks-1', type: 'crypt' })), 'cryptsetup close luks-1'],
-    [hold(blockDevice('dm-0', { name: 'window', type: 'dm' })), 'dmsetup remove window'],
-    [hold(blockDevice('dm-0', { name: 'mpatha', type: 'mpath' })), 'multipath -f mpatha'],
-    [hold(blockDevice('md127')), 'mdadm --stop /dev/md127'],
-    [hold(blockDevice('bcache0')), 'echo 1 > /sys/block/bcache0/bcache/stop'],
-    [hold(blockDevice('drbd0')), 'drbdadm down'],
-    [hold(blockDevice('loop0', { type: 'loop' })), 'losetup --detach /dev/loop0'],
-    [
-      blockDevice('sda', {}, [partition('sda1', { fsType: 'zfs_member', label: 'tank' })]),
-      'zpool export tank',
-    ],
-  ])('says how what holds the disk is released: %#', (disk, command) => {
-    const state = { disk, willBeCleaned: false, keepsPartitions: false, pools: ['tank'] };
-    const { problem } = diskReadiness(state);
-    expect(problem).toMatchObject({ code: 'disk.busy' });
-    expect(problem?.hint).toContain(command);
-    expect(problem?.hint.includes('umount')).toBe(command.startsWith('umount'));
-  });
-
-  it('is not held by a pool that is not imported', () => {
-    const disk = blockDevice('sda', { fsType: 'zfs_member', label: 'tank' });
-    expect(diskReadiness({ disk, ...calm }).problem).toBeUndefined();
   });
 
   it('remarks what will be removed', () => {
@@ -218,6 +189,28 @@ describe('holdersOf', () => {
     expect(holdersOf(blockDevice('sda', {}, [device]))).toMatchObject([
       { kind, device: device.path },
     ]);
+  });
+});
+
+describe('twinsOf', () => {
+  const own = blockDevice('sda', { serial: 'S1', wwn: '0x5000C500A0B1C2D3' });
+  it.each([
+    ['one that says the same', {}, ['sdb']],
+    ['one of another serial number', { serial: 'S2' }, []],
+    ['one of another WWN', { wwn: '0x5000C500A0B1C2D4' }, []],
+    ['one of another type', { type: 'loop' }, []],
+  ])('names %s', (_, differs, names) => {
+    const other = { ...own, kname: 'sdb', path: '/dev/sdb', ...differs };
+    expect(twinsOf([own, other], own).map(({ kname }) => kname)).toEqual(names);
+  });
+
+  it.each([
+    ['0xABCDEFABCDEFABCD', 1],
+    ['0x0000000000000000', 0],
+    ['', 0],
+  ])('goes by a WWN that is one: %j', (wwn, count) => {
+    const disks = ['sda', 'sdb'].map((name) => blockDevice(name, { serial: 'S1', wwn }));
+    expect(twinsOf(disks, disks[0]!)).toHaveLength(count);
   });
 });
 

@@ -47,8 +47,6 @@ interface DiskState {
   readonly willBeCleaned: boolean;
   /** The writer keeps partitions, and with them what is mounted from them. */
   readonly keepsPartitions: boolean;
-  /** Pools of ZFS that are imported. */
-  readonly pools?: readonly string[];
   /** What it must have room for; `smallestDiskBytes` unless given. */
   readonly neededBytes?: number;
 }
@@ -66,23 +64,19 @@ interface DiskReadiness {
  * What uses a partition does, and coreos-installer refuses it (0.26, `get_busy_partitions`).
  */
 export function diskReadiness(state: DiskState): DiskReadiness {
-  const { disk, willBeCleaned, keepsPartitions, pools = [] } = state;
-  const holdersIn = (all: readonly BlockDevice[]): readonly Holder[] => [
-    ...all.flatMap(holdersOf),
-    ...all.flatMap(poolsOn).filter(({ pool }) => pools.includes(pool)),
-  ];
+  const { disk, willBeCleaned, keepsPartitions } = state;
   const isHarmless = ({ kind }: Holder): boolean =>
     !keepsPartitions && willBeCleaned && kind === 'leftover';
-  const holders = holdersIn(keepsPartitions ? partitionsOf(disk) : [disk]);
+  const holders = (keepsPartitions ? partitionsOf(disk) : [disk]).flatMap(holdersOf);
   const harmful = holders.filter((holder) => !isHarmless(holder));
   const live = harmful.find(({ kind }) => kind === 'live');
   const problem =
     (live === undefined ? undefined : isLive(disk, live)) ??
     physicalProblem(state) ??
-    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder), harmful));
+    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder)));
   const whole = { ...disk, children: disk.children.filter((one) => !isPartition(one)) };
   const remarks = keepsPartitions
-    ? holdersIn([whole]).map((holder) => `${renderHolder(holder)}; it stays`)
+    ? holdersOf(whole).map((holder) => `${renderHolder(holder)}; it stays`)
     : holders.filter(isHarmless).map((holder) => `${renderHolder(holder)}; it will be removed`);
   return { ...(problem === undefined ? {} : { problem }), remarks };
 }
@@ -99,25 +93,10 @@ export async function requireFree(
   willBeCleaned: boolean,
 ): Promise<readonly string[]> {
   const disk = await readTarget(scope.host, target, scope.signal);
-  const pools = await importedPools(scope, disk);
-  const state = { disk, willBeCleaned, keepsPartitions: false, pools, neededBytes: 0 };
+  const state = { disk, willBeCleaned, keepsPartitions: false, neededBytes: 0 };
   const { problem, remarks } = diskReadiness(state);
   if (problem !== undefined) throw problem;
   return remarks;
-}
-
-/** The pools on a disk that the kernel has imported; it tells of each by a folder (OpenZFS, `spa_stats.c`). */
-export async function importedPools(
-  { host, signal }: LookScope,
-  disk: BlockDevice,
-): Promise<readonly string[]> {
-  const imported: string[] = [];
-  for (const { pool } of poolsOn(disk)) {
-    const isName = /^[a-zA-Z][\w.: -]*$/.test(pool);
-    const state = `/proc/spl/kstat/zfs/${pool}/state`;
-    if (isName && (await host.readText(state, signal)) !== undefined) imported.push(pool);
-  }
-  return imported;
 }
 
 function physicalProblem({
@@ -143,60 +122,11 @@ const isLive = (disk: BlockDevice, holder: Holder): AgentError =>
     { context: { disk: disk.path, holder: holder.device } },
   );
 
-/** `disk.busy`, with everything that holds the disk, and how what is known of it is released. */
-export function isBusy(
-  disk: { readonly path: string },
-  holders: readonly string[],
-  known: readonly Holder[] = [],
-): AgentError {
-  const release = [...new Set(known.map(releaseOf))];
-  return diskFailure('disk.busy', `${disk.path} is in use: ${holders.join('; ')}`, {
-    ...(release.length === 0 ? {} : { hint: `${release.join('; ')}; then run again` }),
+/** `disk.busy`, with everything that holds the disk. */
+export const isBusy = (disk: { readonly path: string }, holders: readonly string[]): AgentError =>
+  diskFailure('disk.busy', `${disk.path} is in use: ${holders.join('; ')}`, {
     context: { disk: disk.path, holders: holders.join('; ') },
   });
-}
-
-/** Commands that release a disk from a device on it, by its lsblk type and name. */
-const releases: readonly (readonly [RegExp, (name: string) => string])[] = [
-  [/^lvm /, (name) => `vgchange --activate n ${groupOf(name)}`],
-  [/^crypt /, (name) => `cryptsetup close ${name}`],
-  [/^mpath /, (name) => `multipath -f ${name}`],
-  [/ md(\d|_)/, (name) => `mdadm --stop /dev/${name}`],
-  [
-    / bcache/,
-    (name) =>
-      `echo 1 > /sys/block/${name}/bcache/stop, and for its cache echo 1 > /sys/fs/bcache/<UUID>/stop`,
-  ],
-  [/ drbd/, (name) => `drbdadm down all (${name})`],
-  [/ loop/, (name) => `losetup --detach /dev/${name}`],
-];
-
-/** The command that releases a disk from what holds it. */
-function releaseOf(holder: Holder): string {
-  switch (holder.kind) {
-    case 'live':
-    case 'mount':
-      return `umount ${holder.mountpoint}`;
-    case 'swap':
-      return `swapoff ${holder.device}`;
-    case 'pool':
-      return `zpool export ${holder.pool}`;
-    case 'leftover':
-    case 'foreign': {
-      const { device, type } = holder;
-      const name = device.slice(device.lastIndexOf('/') + 1);
-      const how = releases.find(([pattern]) => pattern.test(`${type} ${name}`))?.[1];
-      if (how !== undefined) return how(name);
-      return device.startsWith('/dev/mapper/')
-        ? `dmsetup remove ${name}`
-        : `stop what made ${device}`;
-    }
-  }
-}
-
-/** The volume group in a name of the device mapper: a hyphen in one of its parts is doubled (lvm2, `dm_build_dm_name`). */
-const groupOf = (name: string): string =>
-  (/^(?:[^-]|--)+/.exec(name)?.[0] ?? name).replaceAll('--', '-');
 
 /** What a file system on another disk says that it is: the first boot finds its own by these labels. */
 function systemLabel({ fsType, label }: BlockDevice): string | undefined {
@@ -289,9 +219,7 @@ type Holder =
   /** LVM, RAID or another device-mapper device, which the cleanup can take down. */
   | { readonly kind: 'leftover'; readonly device: string; readonly type: string }
   /** Something that the cleanup does not know: bcache, DRBD, multipath. */
-  | { readonly kind: 'foreign'; readonly device: string; readonly type: string }
-  /** A pool of ZFS that the kernel has imported: it holds the disk without a device of its own. */
-  | { readonly kind: 'pool'; readonly device: string; readonly pool: string };
+  | { readonly kind: 'foreign'; readonly device: string; readonly type: string };
 
 /** Where a live or an installed system has what it runs from. */
 const liveMounts: ReadonlySet<string> = new Set([
@@ -317,12 +245,6 @@ export const holdersOf = (disk: BlockDevice): readonly Holder[] => [
     }),
 ];
 
-/** The pools of ZFS that a disk has a part of, imported or not. */
-export const poolsOn = (disk: BlockDevice): readonly (Holder & { readonly kind: 'pool' })[] =>
-  withDescendants(disk)
-    .filter(({ fsType }) => fsType === 'zfs_member')
-    .map(({ path, label }) => ({ kind: 'pool', device: path, pool: label }));
-
 function mountsOf({ path, mountpoints }: BlockDevice): readonly Holder[] {
   return mountpoints.map((mountpoint): Holder => {
     if (mountpoint === '[SWAP]') return { kind: 'swap', device: path };
@@ -338,8 +260,6 @@ export function renderHolder(holder: Holder): string {
       return `${holder.device} is mounted on ${holder.mountpoint}`;
     case 'swap':
       return `${holder.device} is in use as swap`;
-    case 'pool':
-      return `${holder.device} is in the imported ZFS pool ${holder.pool}`;
     case 'leftover':
     case 'foreign':
       return `${holder.device} (${holder.type}) uses it`;

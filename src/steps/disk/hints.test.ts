@@ -40,6 +40,16 @@ describe('the disk that hints mean', () => {
     expect(chosen(recorded('perc'), hints)).toBe(kname);
   });
 
+  it('has a WWN in capitals as well, with its vendor extension or without', () => {
+    const roots = [blockDevice('sda', { wwn: '0x61866DA068D6A50025A1F3C70B2E4D19' })];
+    for (const hints of [
+      { wwn: '0x61866da068d6a500' },
+      { wwn: '0x61866da068d6a50025a1f3c70b2e4d19' },
+      { wwnVendorExtension: '25a1f3c70b2e4d19' },
+    ])
+      expect(chosen(roots, hints)).toBe('sda');
+  });
+
   it('is none of memory, a floppy or a boot partition of an eMMC', () => {
     const names = ['fd0', 'mmcblk0', 'mmcblk0boot0', 'mmcblk0boot1', 'ram0', 'zram0'];
     const roots = names.map((name) => blockDevice(name, { isRotational: false }));
