@@ -97,9 +97,6 @@ async function makeFiles(version: string, wanted: readonly AgentImageOptions[]):
     writeFileSync(join(folder, name), content);
   };
   put('bootwright.1', read('docs/bootwright.1'));
-  const completions = { bash: 'bootwright.bash', zsh: '_bootwright', fish: 'bootwright.fish' };
-  for (const [shell, name] of Object.entries(completions))
-    put(name, node('dist/bootwright.mjs', 'completion', shell));
   // The configurations name the schema to an editor.
   const paths = ['deploy', 'docs/configuration.schema.json', 'LICENSE'];
   const output = `--output=${join(folder, `bootwright-${version}-deploy.tar.gz`)}`;

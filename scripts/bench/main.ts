@@ -6,25 +6,16 @@ import { measureBootstrapMemory, measureWaiting } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
-import { measureIdle } from './idle.ts';
-import { measureLeaks } from './leaks.ts';
-import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
 import { measureNodeController } from './node-controller.ts';
 import { measureStartUp } from './start-up.ts';
-import { measureWrites } from './write.ts';
 
 const groups: Readonly<Record<string, () => Promise<Findings>>> = {
   'start-up': measureStartUp,
-  write: measureWrites,
   'bootstrap-memory': measureBootstrapMemory,
-  'kube-reaction': measureKubeReaction,
-  'local-reaction': measureLocalReaction,
   waiting: measureWaiting,
   controller: measureController,
   'node-controller': measureNodeController,
   capi: measureCapi,
-  idle: measureIdle,
-  leaks: measureLeaks,
 };
 
 /** Measures the groups that are named, or all, and writes JSON to standard output. */

@@ -14,7 +14,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   containers: ['buildah', 'podman', 'skopeo'],
   'images of other architectures': ['binutils', 'qemu-user-static'],
   guides: ['jq'],
-  'completion and the manual': ['zsh', 'fish', 'groff-base', 'mandoc', 'bsdutils'],
+  'the manual': ['groff-base', 'mandoc', 'bsdutils'],
   networks: ['iproute2', 'curl'],
   // A server of ssh that no installation starts.
   'hosts that are reached by ssh': ['openssh-client', 'dropbear-bin'],

@@ -109,12 +109,6 @@ export const allSuites: readonly Suite[] = [
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
-    name: 'site',
-    about: 'the docs site: it is made, each of its links is followed, a browser reads it',
-    parts: ['docs-generator', 'browser'],
-    tests: { include: ['test/site/**/*.test.ts'], timeoutSeconds: 120 },
-  },
-  {
     name: 'unit',
     about: 'pure code and steps against fakes, in seconds',
     tests: {
@@ -150,7 +144,7 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'cli',
-    about: 'the built program: help, completion, the man page, errors, exit codes',
+    about: 'the built program: help, the man page, errors, exit codes',
     parts: ['apt-packages'],
     needsBundle: true,
     tests: { include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },

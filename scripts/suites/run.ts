@@ -22,7 +22,6 @@ const checks: Readonly<Record<string, Argv>> = {
     ...(['--config', 'scripts/lint/product-exports.json'] as const),
   ],
   'the tree speaks of the product alone': ['node', 'scripts/lint/tree.ts'],
-  'the measures of the tree': ['node', 'scripts/lint/measures.ts', '--check'],
   'no regular expression that backtracks': ['node', 'test/parsers/regexps.ts'],
   'no retired word': ['node', 'scripts/lint/words.ts', '--check'],
 };

@@ -5,7 +5,6 @@ import { lintBytes, type LintFinding } from '../layering/build/lint.ts';
 import { type LintedFile, lintMachineConfigs } from '../layering/manifests/lint-machine-config.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { exitCodes } from '../model/failure.ts';
-import { version } from '../model/version.ts';
 import type { FilesCall } from './command.ts';
 import type { LintDocument } from './documents.ts';
 import { print, printJson } from './messages.ts';
@@ -17,7 +16,7 @@ export async function runLayerLint(call: FilesCall): Promise<number> {
     const read = await readLinted(path);
     findings.push(...('place' in read ? [read] : lintBytes(path, read)));
   }
-  return printFindings(findings, call, 'layer lint');
+  return printFindings(findings, call);
 }
 
 /** Checks MachineConfigs and Ignition configs, and those in folders; resolves as `runLayerLint`. */
@@ -32,7 +31,7 @@ export async function runIgnitionLint(call: FilesCall): Promise<number> {
       else files.push({ path, bytes: read, isInFolder: inside !== undefined });
     }
   }
-  return printFindings([...unread, ...lintMachineConfigs(files)], call, 'ignition lint');
+  return printFindings([...unread, ...lintMachineConfigs(files)], call);
 }
 
 /**
@@ -71,13 +70,9 @@ function isNew(path: string, seen: Set<string>): boolean {
   return !isKnown;
 }
 
-function printFindings(
-  findings: readonly LintFinding[],
-  { format }: FilesCall,
-  command: string,
-): number {
+function printFindings(findings: readonly LintFinding[], { format }: FilesCall): number {
   if (format === 'text') print(findings.map(lineOf).join(''));
-  else printJson(format === 'sarif' ? sarifOf(findings, command) : documentOf(findings));
+  else printJson(documentOf(findings));
   return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;
 }
 
@@ -94,36 +89,6 @@ const documentOf = (findings: readonly LintFinding[]): LintDocument => ({
   v: 1,
   findings: findings.map(({ place, ...finding }) => ({ ...splitPlace(place), ...finding })),
 });
-
-/** The findings for services that show them beside the code: SARIF 2.1.0. */
-export function sarifOf(findings: readonly LintFinding[], command = 'layer lint'): unknown {
-  const [otherRule = ''] = command.split(' ');
-  const rules = [...new Set(findings.map(({ rule }) => rule ?? otherRule))];
-  const results = findings.map(({ place, severity, message, rule = otherRule }) => {
-    const { file, line } = splitPlace(place);
-    const region = line === undefined ? {} : { region: { startLine: line } };
-    const artifactLocation = { uri: uriOf(file) };
-    return {
-      ruleId: rule,
-      ruleIndex: rules.indexOf(rule),
-      level: severity,
-      message: { text: message },
-      locations: [{ physicalLocation: { artifactLocation, ...region } }],
-    };
-  });
-  const driver = { name: `bootwright ${command}`, version, rules: rules.map((id) => ({ id })) };
-  return {
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
-    runs: [{ tool: { driver }, columnKind: 'utf16CodeUnits', results }],
-  };
-}
-
-/** A path as a reference of RFC 3986: relative ones stay so, to the root of the code. */
-function uriOf(path: string): string {
-  const escaped = path.split('/').map(encodeURIComponent).join('/');
-  return path.startsWith('/') ? `file://${escaped}` : escaped;
-}
 
 /** The bytes of a file, or why it cannot be read. */
 async function readLinted(path: string): Promise<Uint8Array | LintFinding> {

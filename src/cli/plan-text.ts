@@ -82,67 +82,6 @@ function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
   ];
 }
 
-/** A plan as a section of a Markdown document. */
-export function renderPlanMarkdown(plan: Plan): string {
-  const lines = [
-    `## Role ${plan.role}`,
-    '',
-    `${plan.title}. ${renderCounts(plan)}.`,
-    '',
-    ...numbered(plan.items),
-    ...aside('Meanwhile, in the background:', plan.follow),
-    ...aside('At the end, also after a failure:', plan.always),
-  ];
-  return `${lines.join('\n').trimEnd()}\n`;
-}
-
-function numbered(items: readonly PlannedItem[]): readonly string[] {
-  return items.flatMap((item, index) => {
-    const number = `${index + 1}. `;
-    if (item.kind === 'step') return markdownOfStep(item.step, number);
-    return [
-      `${number}In parallel:`,
-      ...item.lanes.flatMap(({ name, steps }) => [
-        `   - lane ${name}:`,
-        ...steps.flatMap((step) => markdownOfStep(step, '- ')).map((line) => `     ${line}`),
-      ]),
-    ];
-  });
-}
-
-function aside(heading: string, steps: readonly PlannedStep[]): readonly string[] {
-  if (steps.length === 0) return [];
-  return ['', heading, '', ...steps.flatMap((step) => markdownOfStep(step, '- '))];
-}
-
-function markdownOfStep(step: PlannedStep, bullet: string): readonly string[] {
-  const indent = ' '.repeat(bullet.length);
-  const marks = [
-    ...(step.destroys ? ['**destroys data**'] : []),
-    ...(step.leaves ? ['reboots the host'] : []),
-    ...(step.isActive ? [] : [`skipped: only when ${step.onlyWhen ?? 'asked for'}`]),
-  ];
-  const head = `${bullet}\`${step.id}\` ${escaped(step.title)}${
-    marks.length > 0 ? ` (${marks.join(', ')})` : ''
-  }`;
-  if (!step.isActive) return [head];
-  const programs = programsBeside(step);
-  const facts = [
-    ...(step.stage === undefined ? [] : [`reports "${step.stage}"`]),
-    ...(step.explanation === undefined ? [] : [`chosen: ${escaped(step.explanation)}`]),
-    ...(step.waitsFor === undefined ? [] : [`waits for ${escaped(step.waitsFor)}`]),
-    ...(programs.length === 0 ? [] : [`runs ${programs.join(', ')}`]),
-    renderBounds(step),
-  ];
-  return [
-    head,
-    `${indent}<br>${facts.join('; ')}`,
-    ...step.commands.map((argv) => `${indent}<br>\`${renderCommand(argv)}\``),
-  ];
-}
-
-const escaped = (text: string): string => text.replaceAll(/[<>|*_`]/g, (mark) => `\\${mark}`);
-
 /** An argv as a person would type it, for reading only. */
 export const renderCommand = (argv: readonly string[]): string => argv.map(quoted).join(' ');
 

@@ -7,9 +7,8 @@ import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './command.ts';
 import { renderFindings, withRefusals } from './config.ts';
-import { exitCodeOf, print, printError, printNote } from './messages.ts';
-import { renderPlanDot, renderPlanJson } from './plan-data.ts';
-import { renderPlanMarkdown, renderPlanText } from './plan-text.ts';
+import { exitCodeOf, jsonText, print, printError, printNote } from './messages.ts';
+import { renderPlanText } from './plan-text.ts';
 
 /**
  * Prints what an install with the same flags would do; nothing is touched. Where the install would be refused, says why on
@@ -31,21 +30,17 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
 }
 
 /** A form that a plan can be printed in. */
-export type PlanFormat = 'text' | 'json' | 'dot' | 'markdown';
-
-const renderers: Readonly<Record<PlanFormat, (plan: Plan) => string>> = {
-  text: renderPlanText,
-  json: renderPlanJson,
-  dot: renderPlanDot,
-  markdown: renderPlanMarkdown,
-};
+export type PlanFormat = 'text' | 'json';
 
 /** Prints a plan in one of its forms; secrets and passwords in URLs are masked. */
 export const renderPlan = (
   plan: Plan,
   format: PlanFormat,
   secrets: readonly (Secret | undefined)[] = [],
-): string => renderers[format](maskPlan(plan, secrets));
+): string => {
+  const masked = maskPlan(plan, secrets);
+  return format === 'json' ? jsonText({ v: 1, ...masked }) : renderPlanText(masked);
+};
 
 function maskPlan(plan: Plan, secrets: readonly (Secret | undefined)[]): Plan {
   const hidden = secrets.flatMap((secret) =>

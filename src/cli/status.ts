@@ -20,23 +20,29 @@ import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
 import { print, printAt, printJson } from './messages.ts';
 import { isHostInstalled, statusChanges } from './status-changes.ts';
+import { printSteps } from './status-steps.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Arguments of `status`. */
 interface StatusCall extends InstallLine {
   readonly watch: boolean;
+  readonly steps: boolean;
 }
 
 /**
  * Shows how the run on this host stands, whether its agent still runs, and what a restart would do; with `--watch` each change
- * of it until the run ends. Resolves with 0, or with the code of a signal.
+ * of it until the run ends, with `--steps` each step of the journal. Resolves with 0, or with the code of a signal.
  * @throws AgentError `cli.status-not-found` where no agent left a status that can be read; `cli.not-installed` of a watched run
  * that did not end well
  */
-export async function runStatus({ argv, environment, format, watch }: StatusCall): Promise<number> {
-  const { config } = await loadConfig(readSettings(argv, environment));
-  const isJson = format === 'json';
-  if (watch) return follow(config, isJson);
+export async function runStatus(call: StatusCall): Promise<number> {
+  const { config } = await loadConfig(readSettings(call.argv, call.environment));
+  const isJson = call.format === 'json';
+  if (call.steps) {
+    await printSteps(config, isJson);
+    return 0;
+  }
+  if (call.watch) return follow(config, isJson);
   const shown = await readShown(config);
   if (isJson) printJson({ v: 1, ...shown });
   else print(renderStatus(shown, Date.now()));

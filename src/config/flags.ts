@@ -1,11 +1,10 @@
 import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
 import { configFailure, flagFailure, raise, readable, type Refuse } from './failures.ts';
-import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flag-table.ts';
+import { type FlagMeaning, flagRows, ownFlagRows } from './flag-table.ts';
 import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { oldServiceSettings } from './old-contract.ts';
 import { goBoolean, invalid, readValue, requireItems } from './read-value.ts';
-import type { Setting } from './setting-table.ts';
 import {
   type Given,
   isSettingKey,
@@ -76,40 +75,6 @@ export const allFlagNames = (): readonly string[] => [
     ...settingKeys.filter((key) => settingKinds[key].kind !== 'secret'),
   ]),
 ];
-
-/** A flag for help and completion, with its placeholder and choices. */
-export interface OfferedFlag extends Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary'> {
-  readonly name: string;
-  readonly choices?: readonly string[];
-  /** Its value may be the name of a file. */
-  readonly isPath: boolean;
-}
-
-/** Every flag of an install with what is known of it. */
-export const installFlags = (): readonly OfferedFlag[] =>
-  allFlagNames().map((name) => {
-    const row = ownFlagRows[name] ?? flagRows[name];
-    const kind = settingOf(name);
-    const choices = kind?.kind === 'word' ? kind.words : row?.choices;
-    return {
-      name,
-      isBoolean: lookUpFlag(name)?.isBoolean === true,
-      summary: kind?.summary ?? '',
-      isPath: mayBePath(row?.placeholder, kind?.kind),
-      ...row,
-      ...(choices === undefined ? {} : { choices }),
-    };
-  });
-
-function settingOf(name: string): Setting | undefined {
-  const meaning = meaningOf(name);
-  return meaning !== undefined && 'sets' in meaning ? settingKinds[meaning.sets] : undefined;
-}
-
-const mayBePath = (placeholder: string | undefined, kind: string | undefined): boolean =>
-  placeholder === undefined
-    ? kind === 'text' || kind === 'place'
-    : placeholder === 'FILE' || placeholder === 'DEVICE';
 
 /** What is known of a flag, undefined for one that does not exist. */
 export function lookUpFlag(name: string): { readonly isBoolean: boolean } | undefined {

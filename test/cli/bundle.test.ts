@@ -69,7 +69,6 @@ describe('the built program', () => {
       'dist/bootwright.mjs',
       'plan -r worker --boot-device /dev/vda --url http://192.0.2.1 --cluster-id A --host-id B',
     ],
-    ['dist/bootwright.mjs', 'completion bash'],
     ['dist/bootwright.mjs', 'config schema'],
     ['scripts/suites/main.ts', '--list'],
     ['scripts/lab.ts', '--list'],
@@ -82,7 +81,7 @@ describe('the built program', () => {
   });
 
   it.each([
-    ['the program', ['dist/bootwright.mjs', 'completion', 'bash']],
+    ['the program', ['dist/bootwright.mjs', 'config', 'schema']],
     ['a page', ['dist/bootwright.mjs', '--help']],
     ['the list of suites', ['scripts/suites/main.ts', '--list']],
     ['the list of scenarios', ['scripts/lab.ts', '--list']],

@@ -26,7 +26,7 @@ import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { commandCredentials } from '../../src/cli/cluster.ts';
 import { runCapiApply } from '../../src/cli/capi/apply.ts';
-import { runJournal } from '../../src/cli/journal.ts';
+import { runStatus } from '../../src/cli/status.ts';
 import { readSource } from '../../src/cli/layer/files.ts';
 import { runLayerLint } from '../../src/cli/lint.ts';
 import { runMedia } from '../../src/cli/media.ts';
@@ -136,7 +136,13 @@ it('still logs to a device, and sends events to a pipe that somebody reads', asy
 it('shows no journal of somebody else', async () => {
   await plant('a link', at('opt/install-dir/journal.jsonl'));
   const environment = { BOOTWRIGHT_HOST_ROOT: root };
-  const shown = runJournal({ argv: ['-r', 'worker'], environment, format: 'text' });
+  const shown = runStatus({
+    argv: ['-r', 'worker'],
+    environment,
+    format: 'text',
+    watch: false,
+    steps: true,
+  });
   await expect(shown).rejects.toMatchObject({
     code: 'cli.journal-not-found',
     cause: { code: 'file.not-ours' },

@@ -8,7 +8,7 @@ import { errorOfAnswer } from '../../src/adapters/kube/api-error.ts';
 import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { openTerminal } from '../../src/adapters/logging/terminal.ts';
 import { runConfigShow } from '../../src/cli/config.ts';
-import { runJournal } from '../../src/cli/journal.ts';
+import { runStatus } from '../../src/cli/status.ts';
 import { failureText, printNote } from '../../src/cli/messages.ts';
 import { runPlan } from '../../src/cli/plan.ts';
 import { eventHub } from '../../src/cli/run-context.ts';
@@ -228,7 +228,9 @@ describe('what a command shows', () => {
       mode: 0o600,
     });
     const environment = { BOOTWRIGHT_HOST_ROOT: folder };
-    const text = await shown(() => runJournal({ argv: ['-r', 'worker'], environment, format }));
+    const text = await shown(() =>
+      runStatus({ argv: ['-r', 'worker'], environment, format, watch: false, steps: true }),
+    );
     requirePlain(text);
     expect(text.length).toBeLessThan(longest);
   });

@@ -35,13 +35,9 @@ function addBuilds(layer: ProgramCommand): void {
       'Finds what a cluster would refuse, and what would fail in a build or on a node.',
     )
     .argument('<FILE...>', 'files with MachineOSConfigs, or Containerfiles')
-    .addOption(format('text', 'json', 'sarif'))
+    .addOption(format('text', 'json'))
     .ends({ 2: 'a finding is an error, or the command line is wrong' })
     .example('bootwright layer lint mosc.yaml Containerfile', 'print the findings, a line each')
-    .example(
-      'bootwright layer lint --format sarif mosc.yaml > lint.sarif',
-      'write them for a service that shows them beside the code',
-    )
     .runs(async () => (await import('../lint.ts')).runLayerLint);
   buildFiles(layer.add('render', 'write the build context of a pool to a directory'))
     .needs('--out <DIR>', 'directory for the build context, empty or absent')

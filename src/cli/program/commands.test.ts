@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { flagRows, ownFlagRows } from '../../config/flag-table.ts';
-import { allFlagNames } from '../../config/flags.ts';
 import { version } from '../../model/version.ts';
 import { bootwright } from './commands.ts';
 
 const program = bootwright();
-const shells = ['bash', 'zsh', 'fish'] as const;
 
 /** Parses a line and runs nothing. */
 const parsed = (...words: readonly string[]): Promise<number> => {
@@ -87,19 +85,18 @@ describe('version', () => {
 describe('a command line', () => {
   it.each<[string, readonly string[]]>([
     ['plan', []],
-    ['plan', ['-r', 'worker', '--format', 'dot', '--boot-device', '/dev/sda']],
+    ['plan', ['-r', 'worker', '--format', 'json', '--boot-device', '/dev/sda']],
     ['plan', ['--format=json', '-role=worker']],
     ['config', ['show', '--format', 'json', '--url', 'http://h']],
     ['config', ['validate', '--insecure']],
     ['config', ['schema']],
-    ['journal', ['--host.root', '/mnt']],
+    ['status', ['--steps', '--host.root', '/mnt']],
     ['controller', []],
     ['controller', ['--kubeconfig', '/k', '--verbose']],
     ['node', ['status', '--format', 'json']],
     ['node', ['apply', 'q.io/a/b:1', '--reboot', '--append-karg', 'a=1', '--delete-karg', 'b']],
     ['node', ['apply', 'q.io/a/b:1', '--record']],
     ['node', ['rollback', '--reboot']],
-    ['completion', ['fish']],
   ])('understands %s %j', async (command, words) => {
     await expect(parsed(command, ...words)).resolves.toBe(0);
   });
@@ -119,9 +116,6 @@ describe('a command line', () => {
     ['node', ['status', '--fromat', 'json'], 'cli.bad-flag', 'did you mean --format'],
     ['node', ['status', '--fromat=json'], 'cli.bad-flag', 'did you mean --format'],
     ['node', ['rollback', '--record'], 'cli.bad-flag', 'bootwright help node rollback'],
-    ['completion', [], 'cli.bad-flag', 'bootwright help completion'],
-    ['completion', ['tcsh'], 'cli.bad-flag', 'bootwright help completion'],
-    ['completion', ['bsah'], 'cli.bad-flag', 'did you mean bash'],
     ['layer', ['lint'], 'cli.bad-flag', 'bootwright help layer lint'],
     ['layer', ['render', '--os-config', 'a'], 'cli.bad-flag', 'bootwright help layer render'],
     ['layer', ['name', '--url', 'x'], 'cli.bad-flag', 'bootwright help layer name'],
@@ -160,33 +154,6 @@ describe('the flags of an install beside options of a command', () => {
 
 afterEach(() => {
   vi.restoreAllMocks();
-});
-
-async function scriptFor(shell: (typeof shells)[number]): Promise<string> {
-  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  expect(await bootwright().run(['completion', shell])).toBe(0);
-  return String(write.mock.calls[0]?.[0]);
-}
-
-describe('completion', () => {
-  it.each(shells)('knows every command and flag in %s', async (shell) => {
-    const words = new Set((await scriptFor(shell)).split(/[\s"'():]+/));
-    const dashes = (name: string): string => (name.length === 1 ? `-${name}` : `--${name}`);
-    const flags = shell === 'fish' ? allFlagNames() : allFlagNames().map(dashes);
-    const own = ['format', 'os-config', 'authfile', 'kubeconfig', 'record', 'delete-karg'];
-    const ofCommands = shell === 'fish' ? own : own.map(dashes);
-    const named = bootwright().all.flatMap(({ path }) => path.slice(-1));
-    const wanted = [...flags, ...ofCommands, ...named];
-    expect(wanted.filter((word) => !words.has(word))).toEqual([]);
-  });
-
-  it.each(shells)('offers no secret in %s', async (shell) => {
-    expect(await scriptFor(shell)).not.toMatch(/service\.token[^F]/);
-  });
-
-  it('is found by zsh by its first line', async () => {
-    expect(await scriptFor('zsh')).toMatch(/^#compdef bootwright\n/);
-  });
 });
 
 describe('version', () => {

@@ -92,11 +92,10 @@ function addInstall(program: ProgramCommand): void {
       'print what an install would do',
       'Nothing is touched. What would refuse the install is on standard error.',
     )
-    .addOption(format('text', 'json', 'dot', 'markdown'))
+    .addOption(format('text', 'json'))
     .installFlags()
     .ends(installEnds)
     .example('bootwright plan -r worker --boot-device /dev/sda', 'read what would happen')
-    .example('bootwright plan -r bootstrap --format dot | dot -Tsvg > plan.svg', 'draw it')
     .runs(async () => (await import('../plan.ts')).runPlan);
 }
 
@@ -140,13 +139,9 @@ function addIgnition(program: ProgramCommand): void {
       'Of Ignition it knows the rules of 2.24; ignition-validate says a little more of URLs. In a folder, other objects are passed over.',
     )
     .argument('<FILE|DIR...>', 'files, or folders with files, of MachineConfigs or Ignition')
-    .addOption(format('text', 'json', 'sarif'))
+    .addOption(format('text', 'json'))
     .ends({ 2: 'a finding is an error, or the command line is wrong' })
     .example('bootwright ignition lint cluster/openshift', 'check the manifests of an installation')
-    .example(
-      'bootwright ignition lint --format sarif . > lint.sarif',
-      'write the findings for a service that shows them beside the code',
-    )
     .runs(async () => (await import('../lint.ts')).runIgnitionLint);
 }
 
@@ -261,10 +256,12 @@ function addObservers(program: ProgramCommand): void {
     )
     .addOption(format('text', 'json'))
     .option('--watch', 'print each change, a line each, until the run ends')
+    .option('--steps', 'print each step of the last run, with its times, from the journal')
     .installFlags()
     .ends({ 8: 'with --watch: the run failed or was stopped, or its process is gone' })
     .example('bootwright status', 'beside a running agent')
     .example('bootwright status --watch', 'wait until the host is installed')
+    .example('bootwright status --steps --host.root /mnt', 'of a system that is mounted')
     .runs(async () => (await import('../status.ts')).runStatus);
 }
 
@@ -329,12 +326,6 @@ function addWatch(program: ProgramCommand): void {
 
 /** What reads the records of an earlier run. */
 function addRecords(program: ProgramCommand): void {
-  program
-    .add('journal', 'show what an earlier run on this host did')
-    .addOption(format('text', 'json'))
-    .installFlags()
-    .example('bootwright journal --host.root /mnt', 'of a system that is mounted')
-    .runs(async () => (await import('../journal.ts')).runJournal);
   const logs = program.add('logs', 'collect and read the logs of an install');
   logs
     .add(
@@ -444,23 +435,7 @@ function addNode(node: ProgramCommand): void {
     .runs(async () => (await import('../node-controller.ts')).runNodeController);
 }
 
-function addCompletion(program: ProgramCommand): void {
-  program
-    .add('completion', 'print the completion script of a shell')
-    .addArgument(new Argument('<SHELL>', 'name of the shell').choices(['bash', 'zsh', 'fish']))
-    .example(
-      'bootwright completion bash > /etc/bash_completion.d/bootwright',
-      'for every bash of this machine',
-    )
-    .example('bootwright completion zsh > ~/.zfunc/_bootwright', 'in a directory of fpath')
-    .example('bootwright completion fish > ~/.config/fish/completions/bootwright.fish', 'for fish')
-    .runs(async () => {
-      const { completionScripts } = await import('./completion.ts');
-      return ({ values: [shell = ''] }: { readonly values: readonly string[] }) => {
-        print(completionScripts[shell]?.(bootwright()) ?? '');
-        return 0;
-      };
-    });
+function addHelp(program: ProgramCommand): void {
   program
     .add('help', 'print the page of the program, or of a command')
     .helpOption(false)
@@ -504,7 +479,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   const capi = program.add('capi', 'install by Cluster API');
   if (needs('capi')) addCapi(capi);
   addVersion(program);
-  addCompletion(program);
+  addHelp(program);
   return program;
 }
 

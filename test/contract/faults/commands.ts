@@ -1,5 +1,5 @@
 // What becomes of an installation when a command of one of its steps has a fault, from its first try to its last.
-// test/roles/command-faults.test.ts runs each cell on a simulated host; docs/faults.md is written from the same rows.
+// test/roles/command-faults.test.ts runs each cell on a simulated host.
 
 /** Every fault of a command. */
 export const commandFaults = {

@@ -1,5 +1,5 @@
 // What becomes of a run whose journal cannot be written, or that ends while it writes. test/roles/journal-faults.test.ts
-// runs the faults of the disk at each write of each role; docs/faults.md is written from the same rows.
+// runs the faults of the disk at each write of each role.
 
 /** Every fault of a write, until the process ends. */
 export const journalFaults = {

@@ -1,5 +1,5 @@
 // What becomes of every request of the product when its server, or the way to it, is at fault.
-// requests.test.ts runs each cell over the wire; docs/faults.md is written from the same rows.
+// requests.test.ts runs each cell over the wire.
 import { type Millis, minutes, seconds } from '../../../src/model/duration.ts';
 
 /** Every fault, with what the server or the network does, to each attempt. */

@@ -1,21 +1,19 @@
 import { readJournalFile } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
-import { loadConfig } from '../config/load.ts';
-import { readSettings } from '../config/sources.ts';
+import type { Config } from '../config/schema.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import { stepsInJournal } from '../reporting/run-history.ts';
-import type { InstallLine } from './command.ts';
 import { cliFailure } from './failures.ts';
 import { jsonText, print } from './messages.ts';
 
 /**
- * Shows what an earlier run did.
+ * Prints each step of the last run on this host by its journal, which also a system has that is
+ * mounted at `host.root`.
  * @throws AgentError `cli.journal-not-found` where no run left a journal that can be read
  */
-export async function runJournal({ argv, environment, format }: InstallLine): Promise<number> {
-  const { config } = await loadConfig(readSettings(argv, environment));
+export async function printSteps(config: Config, isJson: boolean): Promise<void> {
   const path = journalPathFor(config);
   const text = await readJournalFile(path).catch((cause: unknown) => {
     throw cliFailure('cli.journal-not-found', `${path} cannot be read`, { cause });
@@ -25,8 +23,7 @@ export async function runJournal({ argv, environment, format }: InstallLine): Pr
   if (journal === undefined) {
     throw cliFailure('cli.journal-not-found', `${path} is not a journal`);
   }
-  print(format === 'json' ? renderJournalJson(journal) : renderJournalText(journal));
-  return 0;
+  print(isJson ? renderJournalJson(journal) : renderJournalText(journal));
 }
 
 /** A journal as it was read. */
