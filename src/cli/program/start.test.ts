@@ -237,9 +237,9 @@ describe('start', () => {
   });
 
   it('hands every other command on and returns its exit code', async () => {
-    const { exitCode, commands } = await run('plan -r worker --format dot');
+    const { exitCode, commands } = await run('plan -r worker --format json');
     expect(exitCode).toBe(1);
-    expect(commands).toEqual([['plan', '-r', 'worker', '--format', 'dot']]);
+    expect(commands).toEqual([['plan', '-r', 'worker', '--format', 'json']]);
   });
 });
 
