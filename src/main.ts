@@ -1,7 +1,7 @@
 import { outputStream } from './cli/messages.ts';
 import { start } from './cli/program/start.ts';
 
-const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs');
+const { writeFileSync } = process.getBuiltinModule('node:fs');
 const { setSourceMapsSupport } = process.getBuiltinModule('node:module');
 
 /** Writes at once: to set up the streams of a process takes a tenth of its start. */
@@ -18,11 +18,6 @@ const exitCode = await start({
   environment: process.env,
   print: (text) => print(1, text),
   printError: (text) => print(2, text),
-  fileExists: existsSync,
-  report: async (request) => {
-    const { sendFirstReport } = await import('./cli/first-report.ts');
-    return sendFirstReport(request);
-  },
   // Stack traces show lines of the sources. The maps of the start alone would take a third of it, those of the controller
   // megabytes for as long as it runs.
   beforeCommand: () => setSourceMapsSupport(true),

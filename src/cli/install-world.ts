@@ -2,7 +2,7 @@ import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { hostPrefix } from '../adapters/host/nsenter-host.ts';
-import type { Connection, ConnectionOptions } from '../adapters/http/connection.ts';
+import type { ConnectionOptions } from '../adapters/http/connection.ts';
 import { web } from '../adapters/http/web.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
@@ -44,8 +44,6 @@ type Mask = (text: string) => string;
 interface WorldContext {
   readonly environment: Environment;
   readonly mask: Mask;
-  /** Connections to the service that are open already. */
-  readonly toService: Connection | undefined;
   /** Nothing is logged, and nobody out of reach is asked for long: what runs is no installation. */
   readonly isQuiet?: boolean;
 }
@@ -57,7 +55,7 @@ interface WorldContext {
  */
 export async function openWorld(
   config: Config,
-  { environment, mask, toService, isQuiet = false }: WorldContext,
+  { environment, mask, isQuiet = false }: WorldContext,
 ): Promise<RunWorld> {
   await using opened = new AsyncDisposableStack();
   const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
@@ -71,7 +69,8 @@ export async function openWorld(
   }
 
   const { host, network, inventory } = openService(config, {
-    ...{ environment, toService, emit: hub.emit },
+    environment,
+    emit: hub.emit,
     callLimit: isQuiet ? checkLimit : undefined,
   });
   const watchers = isQuiet ? undefined : await watchersFor(config, { environment, network, hub });

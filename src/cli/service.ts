@@ -2,7 +2,7 @@ import { systemClock } from '../adapters/clock.ts';
 import { dryHost } from '../adapters/host/dry-host.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
-import type { Connection, ConnectionOptions } from '../adapters/http/connection.ts';
+import type { ConnectionOptions } from '../adapters/http/connection.ts';
 import { type InventoryConnection, openInventory } from '../adapters/http/inventory.ts';
 import type { RetryNotice } from '../adapters/http/retry.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
@@ -28,8 +28,6 @@ const reportLimit = seconds(15);
 
 interface ServiceContext {
   readonly environment: Environment;
-  /** Connections to the service that are open already. */
-  readonly toService: Connection | undefined;
   readonly emit: Emit;
   /** Of one call with its retries, unless the usual one of an installation. */
   readonly callLimit?: Millis | undefined;
@@ -49,7 +47,7 @@ interface ServiceReach {
  */
 export function openService(
   config: Config,
-  { environment, toService, emit, callLimit }: ServiceContext,
+  { environment, emit, callLimit }: ServiceContext,
 ): ServiceReach {
   const host = hostFor(config, environment, emit);
   // A bootstrap host gets its own name service in the middle of the run, and a pointer config may name what
@@ -57,10 +55,9 @@ export function openService(
   const isOwnResolver = config.role === 'bootstrap';
   const lookup = isOwnResolver ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
   const network = { ...networkOf(config), ...lookup };
-  if (lookup.lookup !== undefined) toService?.resolveBy(lookup.lookup);
   const onRetry = emitRetries(emit);
   const limits = { reportLimit, callLimit };
-  const inventory = openInventory(config, { opened: toService, network, onRetry, ...limits });
+  const inventory = openInventory(config, { network, onRetry, ...limits });
   return { host, network, inventory };
 }
 
@@ -97,10 +94,7 @@ export async function takeAgentLock(host: Host, reporter: Reporter): Promise<voi
   throw cliFailure('cli.already-running', 'another agent is running on this host');
 }
 
-interface ReporterContext extends Pick<
-  ReporterOptions,
-  'ladder' | 'mask' | 'early' | 'emit' | 'onRefused'
-> {
+interface ReporterContext extends Pick<ReporterOptions, 'ladder' | 'mask' | 'emit' | 'onRefused'> {
   readonly inventory: Inventory;
 }
 
@@ -135,7 +129,8 @@ export async function reportStartFailure(start: FailedStart): Promise<void> {
   const { mask } = maskerFor(config);
   const emit = (): void => undefined;
   const { host, inventory } = openService(withReadableTrust(config), {
-    ...{ environment, emit, toService: undefined },
+    environment,
+    emit,
   });
   const reporter = reporterFor(config, { ladder: 'master', inventory, mask, emit });
   // Where no lock can be taken, no other agent runs either.

@@ -31,7 +31,7 @@ const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }
 
 function setUp(
   answer: (report: StageReport, attempt: number) => Promise<void> | void,
-  more: Pick<ReporterOptions, 'early' | 'mask' | 'listedHost' | 'onRefused'> = {},
+  more: Pick<ReporterOptions, 'mask' | 'listedHost' | 'onRefused'> = {},
 ) {
   const clock = fakeClock({ auto: false });
   const sent: string[] = [];
@@ -400,26 +400,6 @@ describe('reporter', () => {
     await reporter.confirm(signal);
     expect(heard).toEqual(['resetting']);
   });
-
-  const refusal = failure('inventory.refused', 'lower stage');
-  const again = ['Starting installation/master'];
-  const earlyCases = [
-    ['is not sent again when the service took it', 'master', 'accepted', [], 'report.sent'],
-    ['is not sent again when the service refused it', 'master', refusal, [], 'report.dropped'],
-    ['is sent again when it failed', 'master', 'failed', again, 'report.sent'],
-    ['is not taken for one with another text', 'worker', 'accepted', again, 'report.sent'],
-  ] as const;
-  it.each(earlyCases)(
-    'a report begun before the program was loaded %s',
-    async (...[, info, end, expected, type]) => {
-      const early = { stage: 'Starting installation', info, sent: Promise.resolve(end) } as const;
-      const { sent, emitted, emit } = setUp(() => undefined, { early });
-      emit(stageStarted('Starting installation', 'master'));
-      await settle();
-      expect(sent).toEqual(expected);
-      expect(emitted).toMatchObject([{ type, stage: 'Starting installation' }]);
-    },
-  );
 
   it('leaves no half of a secret where a report is cut', async () => {
     const { sent, emit } = setUp(() => undefined, {

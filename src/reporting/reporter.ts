@@ -12,7 +12,7 @@ import { asAgentError, reportOf } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
 import { plainText } from '../lib/plain-text.ts';
 import { type Millis, seconds } from '../model/duration.ts';
-import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import { type LadderName, ladders } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
@@ -50,12 +50,6 @@ const statusEvery: Millis = seconds(60);
 /** Pause after an attempt that failed, and after each further one. */
 const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
 
-/** A report that was begun before the rest of the program was loaded. */
-export interface EarlyReport extends StageReport {
-  /** An error is a refusal: to send the same again would change nothing. */
-  readonly sent: Promise<'accepted' | 'failed' | AgentError>;
-}
-
 /** What the list of hosts says of one. */
 type ListedHost = Pick<InventoryHost, 'status' | 'stage'>;
 
@@ -72,7 +66,6 @@ export interface ReporterOptions {
   readonly emit: (body: RunEventBody) => void;
   /** Takes secrets out of a text; before it is cut, so that no half of one is left. */
   readonly mask?: (text: string) => string;
-  readonly early?: EarlyReport;
 }
 
 /** Tells the inventory service how the run goes. */
@@ -371,11 +364,9 @@ async function attemptOnce(
   ended: AbortSignal,
   report: StageReport,
 ): Promise<AttemptEnd> {
-  const { send, emit, early } = options;
+  const { send, emit } = options;
   try {
-    const outcome = early && isSame(early, report) ? await early.sent : undefined;
-    if (outcome instanceof AgentError) throw outcome;
-    if (outcome !== 'accepted') await send(report, ended);
+    await send(report, ended);
     emit({ type: 'report.sent', ...report });
     return 'accepted';
   } catch (thrown) {

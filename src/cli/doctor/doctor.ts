@@ -32,7 +32,9 @@ export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<n
     const all = withRefusals(mistakes, config);
     const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
     await using world = await openWorld(config, {
-      ...{ environment, mask, toService: undefined, isQuiet: true },
+      environment,
+      mask,
+      isQuiet: true,
     });
     const scope = { ...world.ports, config, signal, hide: register };
     const isRefused = mistakes.some(({ code }) => code !== 'config.incomplete');

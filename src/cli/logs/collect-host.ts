@@ -51,7 +51,9 @@ export async function runLogsCollect(call: CollectCall): Promise<number> {
     const secrets = maskerFor(loaded.config);
     const { mask } = secrets;
     await using world = await openWorld(loaded.config, {
-      ...{ environment, mask, toService: undefined, isQuiet: true },
+      environment,
+      mask,
+      isQuiet: true,
     });
     const { ports } = world;
     const { bytes, manifest } = await packLogs({ ...run, loaded, ports, secrets, signal });

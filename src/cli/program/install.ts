@@ -16,7 +16,6 @@ import { type RunHistory, runHistoryOf } from '../../reporting/run-history.ts';
 import { runStatusOf } from '../../reporting/run-status.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import type { InstallWorld } from '../../steps/step.ts';
-import type { SentReport } from '../first-report.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
 import { withdrawal } from '../../steps/host/confirm-installation.ts';
@@ -27,8 +26,6 @@ import type { StopSignal } from '../stop-signal.ts';
 /** What an install is given beside its configuration. */
 export interface InstallStart {
   readonly stop: StopSignal;
-  /** The first report, where it has left already, with its connection. */
-  readonly early?: Pick<SentReport, 'report' | 'connection'>;
 }
 
 /**
@@ -42,8 +39,7 @@ export async function install(loaded: LoadedConfig, given: InstallStart): Promis
   const { stop } = given;
   const secrets = maskerFor(config);
   const { mask } = secrets;
-  const toService = given.early?.connection;
-  const opened = await openWorld(config, { environment: process.env, mask, toService });
+  const opened = await openWorld(config, { environment: process.env, mask });
   let bundle: string | undefined;
   try {
     await using world = opened;
@@ -113,7 +109,6 @@ async function runAlone(run: Run): Promise<void> {
       const failure = withdrawal(config, status);
       if (failure !== undefined) halt.abort(failure);
     },
-    ...(run.early === undefined ? {} : { early: run.early.report }),
   });
   hub.add(reporter.sink);
   const note = notesOf(hub.emit, 'config/load');

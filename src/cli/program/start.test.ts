@@ -1,24 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { connection } from '../../adapters/http/connection.ts';
 import { bootwright, type CommandCall, runCommand } from './commands.ts';
-import type { ReportRequest } from '../first-report.ts';
 import type { InstallCall } from './program.ts';
 import { start } from './start.ts';
 
 const whole = '-r worker --url http://h --cluster-id c --host-id h --boot-device /dev/sda';
 
-const toService = connection();
-
 interface Setting {
   readonly environment?: Record<string, string>;
-  readonly files?: readonly string[];
   /** What becomes of the install. */
   readonly begins?: () => Promise<number>;
 }
 
 async function run(
   line: string,
-  { environment = {}, files = [], begins = () => Promise.resolve(0) }: Setting = {},
+  { environment = {}, begins = () => Promise.resolve(0) }: Setting = {},
 ) {
   const seen = {
     out: '',
@@ -28,24 +23,13 @@ async function run(
     installs: [] as InstallCall[],
     commands: [] as (readonly string[])[],
     controllers: [] as unknown[],
-    reports: [] as ReportRequest[],
     reported: [] as unknown[],
-    closed: 0,
   };
   const exitCode = await start({
     argv: line === '' ? [] : line.split(' '),
     environment,
     print: (text) => (seen.out += text),
     printError: (text) => (seen.errors += text),
-    fileExists: (path) => files.includes(path),
-    report: (request) => {
-      seen.order.push('report');
-      seen.reports.push(request);
-      const { stage, info } = request;
-      const report = { stage, info, sent: Promise.resolve('accepted' as const) };
-      const close = () => (seen.closed += 1);
-      return Promise.resolve({ report, connection: toService, hasLeft: Promise.resolve(), close });
-    },
     loadProgram: (command) => {
       seen.order.push('load');
       seen.loadedFor.push(command);
@@ -137,28 +121,16 @@ describe('start', () => {
     },
   );
 
-  it('sends the first report before it loads the program, and hands it over', async () => {
-    const { order, installs, reports, closed } = await run(whole);
-    expect(order).toEqual(['report', 'load']);
-    expect(closed).toBe(1);
-    expect(reports[0]?.info).toBe('worker');
-    expect(installs[0]?.early).toMatchObject({
-      report: { stage: 'Starting installation' },
-      connection: toService,
-    });
-    await expect(installs[0]?.early?.report.sent).resolves.toBe('accepted');
-  });
-
   it('runs the controller in its job, which gives no argument', async () => {
     const environment = {
       CLUSTER_ID: '0123e456-0000-4000-8000-000000000000',
       INVENTORY_URL: 'https://svc.example',
       OPENSHIFT_VERSION: '4.20.1',
     };
-    const { controllers, loadedFor, reports, exitCode } = await run('', { environment });
+    const { controllers, loadedFor, exitCode } = await run('', { environment });
     expect(controllers).toEqual([[environment]]);
     expect(loadedFor).toEqual(['controller']);
-    expect({ reports, exitCode }).toEqual({ reports: [], exitCode: 7 });
+    expect(exitCode).toBe(7);
     expect((await run(whole, { environment })).controllers).toEqual([]);
     expect((await run('controller --kubeconfig /k')).controllers).toEqual([[{}, '/k']]);
   });
@@ -167,28 +139,6 @@ describe('start', () => {
     const bare = await run(whole);
     const named = await run(`install ${whole}`);
     expect(named.installs[0]?.settings).toEqual(bare.installs[0]?.settings);
-    expect(named.reports).toEqual(bare.reports);
-  });
-
-  it.each<[string, string, readonly string[]]>([
-    ['a journal of an earlier run', whole, ['/opt/install-dir/journal.jsonl']],
-    ['a configuration file', `${whole} --config c.yaml`, []],
-    ['the default configuration file', whole, ['/etc/bootwright/config.yaml']],
-  ])('leaves the report to the run with %s', async (_, line, files) => {
-    const { order, installs } = await run(line, { files });
-    expect(order).toEqual(['load']);
-    expect(installs[0]).not.toHaveProperty('early');
-  });
-
-  it('reports where the certificates are there, or nothing is verified', async () => {
-    const line = `${whole} --cacert /ca.pem`;
-    expect((await run(line, { files: ['/ca.pem'] })).order).toEqual(['report', 'load']);
-    expect((await run(`${line} --insecure`)).order).toEqual(['report', 'load']);
-  });
-
-  it('reports at once when the journal is to be set aside', async () => {
-    const { order } = await run(`${whole} --fresh`, { files: ['/opt/install-dir/journal.jsonl'] });
-    expect(order).toEqual(['report', 'load']);
   });
 
   it.each([
@@ -196,19 +146,13 @@ describe('start', () => {
     ['an unknown role', '-r bogus'],
     ['a URL that is none', '--url bogus'],
     ['arguments that are no JSON', '--installer-args bogus'],
-    ['certificates that are not there', `${whole} --cacert /none.pem`],
     ['a proxy that is no URL', `${whole} --http-proxy proxy:3128`],
     ['a stream by a broken URL', `${whole} --image.stream htp://mirror`],
     ['an option that the writer does not have', `${whole} --installer-args ["--apend-karg","x"]`],
-    ['a dry run without a marker', `${whole} --dry-run`],
-    ['help that is a value', '-r worker --boot-device -h'],
     ['help that is neither asked for nor not', `${whole} --help=x`],
-    ['no disk', '-r worker --url http://h --cluster-id c --host-id h'],
   ])('refuses %s with three lines and exit 2, and reports that alone', async (_, line) => {
-    const { exitCode, errors, out, reports, reported, installs } = await run(line);
-    expect({ exitCode, out, reports, installs }).toEqual({
-      ...{ exitCode: 2, out: '', reports: [], installs: [] },
-    });
+    const { exitCode, errors, out, reported, installs } = await run(line);
+    expect({ exitCode, out, installs }).toEqual({ exitCode: 2, out: '', installs: [] });
     const [, code] =
       /^failed: ((?:cli|config)\.[a-z-]+): .+\nwhy: .+\nnext: .+\n$/.exec(errors) ?? [];
     expect(reported).toEqual([[line, code]]);
@@ -240,68 +184,6 @@ describe('start', () => {
     const { exitCode, commands } = await run('plan -r worker --format json');
     expect(exitCode).toBe(1);
     expect(commands).toEqual([['plan', '-r', 'worker', '--format', 'json']]);
-  });
-});
-
-const line = '--url http://h:1/p/ --cluster-id c --host-id h --boot-device /dev/sda';
-
-describe('the first report', () => {
-  const reportOf = async (words: string, setting: Setting = {}) =>
-    (await run(words, setting)).reports[0];
-
-  it('is the first stage of a complete line, with the role as it was given', async () => {
-    const environment = { PULL_SECRET_TOKEN: 't' };
-    const request = await reportOf(`-r arbiter --infra-env-id i ${line}`, { environment });
-    expect(request).toMatchObject({
-      stage: 'Starting installation',
-      info: 'arbiter',
-      isInsecure: false,
-      caFile: '',
-      proxies: { http: '', https: '', no: '' },
-    });
-    expect(request).toMatchObject({ service: 'http://h:1/p/', infraEnvId: 'i', hostId: 'h' });
-    expect(request?.token.reveal()).toBe('t');
-  });
-
-  it('goes to the cluster where no infra-env is named, as a master where no role is', async () => {
-    const request = await reportOf(line);
-    expect(request?.info).toBe('master');
-    expect(request).toMatchObject({ infraEnvId: 'c', hostId: 'h' });
-  });
-
-  it('passes on how the service is to be trusted', async () => {
-    const words = `${line} --insecure --cacert /ca`;
-    expect(await reportOf(words)).toMatchObject({ isInsecure: true, caFile: '/ca' });
-  });
-
-  it('goes by the proxies of the flags, and else by those of the environment', async () => {
-    const words = `${line} --http-proxy http://flag.example --no-proxy 10.0.0.0/8`;
-    const environment = {
-      HTTP_PROXY: 'http://environment.example',
-      https_proxy: 'environment.example:3128',
-      NO_PROXY: '*',
-    };
-    expect(await reportOf(words, { environment })).toMatchObject({
-      proxies: {
-        http: 'http://flag.example',
-        https: 'http://environment.example:3128',
-        no: '10.0.0.0/8',
-      },
-    });
-  });
-
-  it.each([
-    ['version 1 of the service', `${line} --service.api v1`],
-    ['a token in a file', `${line} --service.tokenFile /t`],
-    ['no service', '--ignition.url http://i --boot-device /dev/sda'],
-  ])('waits with %s', async (_, words) => {
-    expect(await run(words)).toMatchObject({ reports: [], order: ['load'] });
-  });
-
-  it('is not sent for a line that is not complete', async () => {
-    const { reports, errors } = await run('-r worker --url http://h');
-    expect(reports).toEqual([]);
-    expect(errors).toMatch(/^failed: config\.incomplete: /);
   });
 });
 

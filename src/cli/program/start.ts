@@ -1,14 +1,9 @@
-import { derive, journalPathOf, requireComplete } from '../../config/complete.ts';
 import { type Environment, isControllerEnvironment } from '../../config/environment.ts';
-import { configFailure } from '../../config/failures.ts';
 import { asksHelp, wordsBehindFlags } from '../../config/flags.ts';
-import { type Layer, mergeLayers, proxiesOf, textIn } from '../../config/settings.ts';
-import { type CommandSettings, defaultConfigFile, readSettings } from '../../config/sources.ts';
+import { readSettings } from '../../config/sources.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { Secret } from '../../model/secret.ts';
 import { version } from '../../model/version.ts';
 import type * as Commands from './commands.ts';
-import type { ReportRequest, SentReport } from '../first-report.ts';
 import { exitCodeOf, failureText } from '../messages.ts';
 import type { Program } from './program.ts';
 import type { FailedStart } from '../service.ts';
@@ -21,9 +16,6 @@ export interface StartContext {
   readonly environment: Environment;
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
-  readonly fileExists: (path: string) => boolean;
-  /** Sends the first report; called at most once. */
-  readonly report: (request: ReportRequest) => Promise<SentReport>;
   /** Loads what an install or the controller runs, which takes longer than everything before it. */
   readonly loadProgram: (of: 'install' | 'controller') => Promise<Program>;
   /** Loads the tree of commands. */
@@ -103,18 +95,8 @@ async function runInstall(
     context.print(`${version}\n`);
     return 0;
   }
-  const early = await reportEarly(context, settings);
-  await early?.hasLeft;
   const program = await context.loadProgram('install');
-  try {
-    return await program.runInstall({
-      settings,
-      stop,
-      ...(early === undefined ? {} : { early }),
-    });
-  } finally {
-    early?.close();
-  }
+  return program.runInstall({ settings, stop });
 }
 
 /** The service hears of a start that failed as it does of a run. Whatever goes wrong in that changes nothing. */
@@ -128,57 +110,4 @@ async function reportFailure(
   } catch {
     // The failure itself was printed.
   }
-}
-
-/** A file can change every setting and takes a parser to read, so with one the report waits. */
-async function reportEarly(
-  { fileExists, report }: StartContext,
-  { flags, layers }: CommandSettings,
-): Promise<SentReport | undefined> {
-  if (flags.configFiles.length > 0 || fileExists(defaultConfigFile)) return undefined;
-  const request = decideEarlyReport(layers);
-  if (request === undefined) return undefined;
-  requireCaFile(request, fileExists);
-  if (!flags.isFresh && fileExists(journalPathOf(layers))) return undefined;
-  return report(request);
-}
-
-/** The report itself would only fail without the file; a mistake on the command line ends the start. */
-function requireCaFile(
-  { caFile, isInsecure }: ReportRequest,
-  fileExists: StartContext['fileExists'],
-): void {
-  if (caFile === '' || isInsecure || fileExists(caFile)) return;
-  throw configFailure('config.file-not-read', `service.caFile: ${caFile} does not exist`, {
-    context: { file: caFile },
-  });
-}
-
-/**
- * Decides whether the first report can leave before the rest of the program is loaded: the line
- * must be complete, and name a version 2 service and this host. Undefined when the report has to
- * wait; then the run sends it.
- * @throws AgentError `config.incomplete` when an install cannot start at all
- */
-function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined {
-  const given = derive(mergeLayers(layers));
-  requireComplete(given);
-  const service = textIn(given, 'service.url');
-  const infraEnvId = textIn(given, 'cluster.infraEnvId');
-  const hostId = textIn(given, 'cluster.hostId');
-  if (service === '' || infraEnvId === '' || hostId === '') return undefined;
-  if (textIn(given, 'service.api', 'v2') !== 'v2') return undefined;
-  if (textIn(given, 'service.tokenFile') !== '') return undefined;
-  const token = given.get('service.token')?.value;
-  return {
-    stage: 'Starting installation',
-    info: textIn(given, 'role', 'master'),
-    service,
-    infraEnvId,
-    hostId,
-    token: token instanceof Secret ? token : new Secret(''),
-    isInsecure: given.get('service.insecure')?.value === true,
-    caFile: textIn(given, 'service.caFile'),
-    proxies: proxiesOf(given),
-  };
 }

@@ -1,6 +1,6 @@
 // What becomes of every request of the product when its server, or the way to it, is at fault.
 // requests.test.ts runs each cell over the wire.
-import { type Millis, minutes, seconds } from '../../../src/model/duration.ts';
+import { type Millis, minutes } from '../../../src/model/duration.ts';
 
 /** Every fault, with what the server or the network does, to each attempt. */
 export const faults = {
@@ -98,8 +98,6 @@ const files = {
   endless: passedOn,
 };
 
-const left: Ending = { ...works('the reporter of the run sends it again'), isLeft: true };
-
 const kubeFaults = (times: 'limit' | 'on') => ({
   refused: fails('kube.unreachable', times, 'connection refused'),
   reset: fails('kube.unreachable', times, 'connection reset'),
@@ -125,18 +123,6 @@ const relisted = works('a list each second stands for the watch', 'on');
 
 /** Every request of the product. */
 export const requestKinds: readonly RequestKind[] = [
-  {
-    names: ['first report'],
-    limit: seconds(10),
-    endings: {
-      ...{ refused: left, stall: left, '404': left, '429': left, '500': left, '503': left },
-      '401': fails('inventory.denied', 1, 'answered 401'),
-      '409': fails('inventory.refused', 1, 'answered 409'),
-      'endless 400': fails('inventory.rejected', 1, 'answered 400'),
-      'slow 400': left,
-      ...answersUnread,
-    },
-  },
   {
     names: ['report'],
     limit: minutes(2),

@@ -4,7 +4,6 @@ import { web } from '../../../src/adapters/http/web.ts';
 import { defaultTimeouts } from '../../../src/adapters/kube/api-server.ts';
 import { type KubeCluster, kubeCluster } from '../../../src/adapters/kube/kube.ts';
 import { s3Objects } from '../../../src/adapters/objects/s3.ts';
-import { sendFirstReport } from '../../../src/cli/first-report.ts';
 import { AgentError } from '../../../src/model/failure.ts';
 import { Secret } from '../../../src/model/secret.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
@@ -131,21 +130,8 @@ const followed: Sender = async (sending) => {
   return shown === undefined ? worked : { code: shown.code, message: shown.message };
 };
 
-/** Sends it by the system's clock, as it is sent before anything else is known. */
-const firstReport: Sender = async ({ server }) => {
-  const { report, close } = sendFirstReport({
-    ...{ stage: 'Starting installation', info: 'worker', service: server.url, ...ids, token },
-    ...{ isInsecure: false, caFile: '', proxies: { http: '', https: '', no: '' } },
-  });
-  const answer = await report.sent;
-  close();
-  if (answer instanceof AgentError) return { code: answer.code, message: answer.message };
-  return answer === 'accepted' ? worked : { ...worked, isLeft: true };
-};
-
 /** Sends each request of the table to a server. */
 export const senders: Readonly<Record<string, Sender>> = {
-  'first report': firstReport,
   report: inventory((v2) => v2.report(ids, { stage: 'Installing', info: '' }, signal)),
   'state of logs of a host': inventory((v2) => v2.logsState(ids, 'collecting', signal)),
   'state of logs of the cluster': inventory((v2) => v2.clusterLogsState('collecting', signal)),
