@@ -16,8 +16,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   guides: ['jq'],
   'the manual': ['groff-base', 'mandoc', 'bsdutils'],
   networks: ['iproute2', 'curl'],
-  // A server of ssh that no installation starts.
-  'hosts that are reached by ssh': ['openssh-client', 'dropbear-bin'],
   'programs that are built here': ['libssl3'],
 };
 

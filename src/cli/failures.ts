@@ -27,20 +27,10 @@ export const cliFailures = {
     title: 'No journal of an earlier run was found',
     hint: 'check host.root; the journal is /opt/install-dir/journal.jsonl below it',
   },
-  'cli.logs-not-collected': {
-    kind: 'remote',
-    title: 'The logs of a host could not be collected over ssh',
-    hint: 'read its line above; ssh -i KEY core@HOST true says more. A key with a passphrase belongs into ssh-agent first',
-  },
   'cli.no-node-name': {
     kind: 'input',
     title: 'The agent does not know its node',
     hint: 'set NODE_NAME to the name of the node; in a pod from spec.nodeName',
-  },
-  'cli.no-ssh': {
-    kind: 'host',
-    title: 'This machine has no ssh',
-    hint: 'install the client of OpenSSH (openssh-client, openssh-clients); the image of Bootwright has none: run scripts/bootwright of its repository',
   },
   'cli.not-in-cluster': {
     kind: 'input',

@@ -18,7 +18,6 @@ import { sbomPath } from '../../scripts/image/layout.ts';
 import { startPrograms } from '../../scripts/image/release.ts';
 import type { Bom } from '../../scripts/image/sbom.ts';
 import { ownArchitecture } from '../../scripts/parts/agent-image.ts';
-import { sshArgv } from '../../src/cli/logs/collect-ssh.ts';
 import { manifestFile } from '../../src/cli/logs/read.ts';
 import { readArchive } from '../../src/lib/archive.ts';
 import { version } from '../../src/model/version.ts';
@@ -266,12 +265,11 @@ describe('the command of the service', () => {
   it('has its logs collected while it hangs, and is ended by the stop of the service before it is killed', async () => {
     // The service answers nothing, so the agent is still telling it of its failure when it is stopped.
     await using service = await commandForLostDisk(line, [{ kind: 'hang', on: '.' }]);
-    const collecting = sshArgv('h', { image: name }).at(-1) ?? '';
+    const collecting = `podman run --rm --pull=never --privileged --pid=host --net=host --log-driver=none ${name} logs collect --output - | base64`;
     const { exitCode, stdout, stderr } = await onOwnMachine(
       store,
       `${service.line} > /dev/null & run=$!
        until grep -qs disk.missing /var/log/assisted-installer.log; do sleep 0.2; done
-       sudo() { shift; "$@"; }
        ${collecting}
        podman stop -i -t 5 assisted-installer > /dev/null
        code=0; wait $run || code=$?

@@ -3,7 +3,6 @@ import { readJournalFile } from '../../adapters/journal.ts';
 import { processLine } from '../../adapters/status-file.ts';
 import { bundlePathFor, journalPathFor } from '../../config/complete.ts';
 import type { Environment } from '../../config/environment.ts';
-import { flagFailure } from '../../config/failures.ts';
 import { loadConfig, type LoadedConfig } from '../../config/load.ts';
 import { readSettings } from '../../config/sources.ts';
 import { asAgentError } from '../../engine/failures.ts';
@@ -17,35 +16,21 @@ import { openWorld } from '../install-world.ts';
 import { print, printBytes, printNote, shellWord } from '../messages.ts';
 import { agentOf, readRunStatus, stateLine } from '../status.ts';
 import { untilStopped } from '../stop-signal.ts';
-import { collectFromHosts, type SshOptions } from './collect-ssh.ts';
 import { type CollectedRun, packLogs } from './collect.ts';
 
 /** Arguments of `logs collect`. */
-interface CollectCall extends SshOptions {
+interface CollectCall {
   readonly argv: readonly string[];
   readonly environment: Environment;
-  /** Names and addresses, with commas between them. */
-  readonly hosts?: string;
   readonly output?: string;
 }
 
 /**
- * Puts together the logs of this host, or with `--hosts` of each of those over ssh. It may run beside an agent, also one that
- * hangs: it takes no lock, and writes one file of its own. Resolves with 0, or with the code of a signal.
- * @throws AgentError `cli.bad-flag`, `cli.bundle-not-written`, `cli.output-not-written`, `step.timed-out`; as `collectFromHosts`
+ * Puts together the logs of this host. It may run beside an agent, also one that hangs: it takes no
+ * lock, and writes one file of its own. Resolves with 0, or with the code of a signal.
+ * @throws AgentError `cli.bundle-not-written`, `cli.output-not-written`, `step.timed-out`
  */
-export async function runLogsCollect(call: CollectCall): Promise<number> {
-  const { argv, environment, hosts, output } = call;
-  if (hosts !== undefined) {
-    if (argv.length === 0) return collectFromHosts(hosts, call);
-    throw flagFailure('cli.bad-flag', `\`logs collect\`: ${argv[0] ?? ''} beside --hosts`, {
-      hint: 'give the flags of an install on the host itself; with --hosts each host has its own',
-    });
-  }
-  if ([call.sshKey, call.knownHosts, call.image].some((value) => value !== undefined))
-    throw flagFailure('cli.bad-flag', '`logs collect`: an option of ssh without --hosts', {
-      hint: 'give --hosts m1,m2 too',
-    });
+export function runLogsCollect({ argv, environment, output }: CollectCall): Promise<number> {
   return untilStopped(async (signal) => {
     const { loaded, ...run } = await findRun(argv, environment);
     const secrets = maskerFor(loaded.config);

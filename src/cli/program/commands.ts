@@ -330,31 +330,12 @@ function addRecords(program: ProgramCommand): void {
   logs
     .add(
       'collect',
-      'collect the logs of this host, or of hosts over ssh',
+      'collect the logs of this host',
       'What a failed install leaves, now: for a host that hangs, or whose agent is gone. It may run beside an agent, takes half a minute at most, and changes nothing but its own file. Secrets are masked.',
-      'With --hosts it runs on each host by ssh, sudo and podman, as the user core, eight hosts at once, and writes a file for each here and none there. Keys of hosts are checked only with --known-hosts: a live system makes new ones at each start. No password and no passphrase is asked for.',
     )
-    .option(
-      '--output <FILE>',
-      'file to write, - for standard output; default: beside the journal. With --hosts a directory; default: the current one',
-    )
-    .option('--hosts <HOST,...>', 'names or addresses of hosts')
-    .option(
-      '--ssh-key <FILE>',
-      'with --hosts: private key of the user core; default: those of ssh and its agent',
-    )
-    .option('--known-hosts <FILE>', 'with --hosts: keys of the hosts, and no other is accepted')
-    .option(
-      '--image <IMAGE>',
-      'with --hosts: image that is run there; default: the newest of Bootwright that the host has',
-    )
+    .option('--output <FILE>', 'file to write, - for standard output; default: beside the journal')
     .installFlags()
-    .ends({ 5: 'with --hosts: the logs of a host could not be collected' })
     .example('bootwright logs collect', 'on a host that hangs')
-    .example(
-      'bootwright logs collect --ssh-key ~/.ssh/id_ed25519 --hosts m1,m2,192.0.2.7',
-      'of a rack, into the current directory',
-    )
     .runs(async () => (await import('../logs/collect-host.ts')).runLogsCollect);
   logs
     .add(
