@@ -113,7 +113,6 @@ export interface ClusterCall {
 export async function clusterTarget(
   command: string,
   { environment, kubeconfig, cluster = '' }: ClusterCall,
-  more: Pick<KubeOptions, 'denials'> = {},
 ): Promise<ClusterTarget> {
   const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(cluster) ?? [];
   if (namespace === undefined || name === undefined) {
@@ -124,7 +123,7 @@ export async function clusterTarget(
   const kube = kubeCluster({
     credentials: await commandCredentials(environment, kubeconfig),
     ...{ ...systemPorts, proxies: proxiesIn(environment) },
-    ...{ emit: () => undefined, ...more },
+    emit: () => undefined,
   });
   return { kube, namespace, name, [Symbol.asyncDispose]: () => kube.close() };
 }

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import type { KubeUser } from '../../mocks/kube/pki.ts';
 import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/program.ts';
 import type { AuditedRequest } from '../../mocks/kube/start.ts';
-import { bootwright } from '../../src/cli/program/commands.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
 import { deployedObjects, type Management } from './rig.ts';
@@ -98,18 +97,6 @@ export async function startManager(
       return forbidden.map(({ verb, group, resource }) => `${verb} ${group} ${resource}`);
     },
   };
-}
-
-/** Runs `capi watch` here on a Cluster in the namespace of its name. */
-export async function watchCluster(
-  { kube }: Pick<Management, 'kube'>,
-  cluster: string,
-  ...words: readonly string[]
-): Promise<number> {
-  const kubeconfig = join(kube.folder, `watch-${cluster}.kubeconfig`);
-  await writeFile(kubeconfig, await kube.kubeconfigFor({ server: kube.url }));
-  const target = ['--kubeconfig', kubeconfig, '--cluster', `${cluster}/${cluster}`];
-  return bootwright().run(['capi', 'watch', ...target, ...words]);
 }
 
 /** Applies the files of both providers, and starts their managers as those files say, webhooks included. */

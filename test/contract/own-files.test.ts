@@ -25,7 +25,7 @@ import { fileJournal } from '../../src/adapters/journal.ts';
 import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { commandCredentials } from '../../src/cli/cluster.ts';
-import { runCapiApply } from '../../src/cli/capi/apply.ts';
+import { runCapiRender } from '../../src/cli/capi/render.ts';
 import { runStatus } from '../../src/cli/status.ts';
 import { readSource } from '../../src/cli/layer/files.ts';
 import { runLayerLint } from '../../src/cli/lint.ts';
@@ -204,13 +204,16 @@ describe('a file without end', () => {
   });
 
   it.each(['home/install-config.yaml', 'home/openshift/99-a.yaml'])(
-    'that is a pipe is not waited for by capi apply: %s',
+    'that is a pipe is not waited for by capi render: %s',
     async (path) => {
       await mkdir(at('home/openshift'));
       await writeFile(at('home/.openshift_install_state.json'), '{}');
       execFileSync('mkfifo', [at(path)]);
-      const apply = runCapiApply({ dir: at('home'), kubeconfig: '', check: true });
-      await expect(apply).rejects.toMatchObject({
+      const render = runCapiRender({
+        ...{ dir: at('home'), platform: 'external', openshiftVersion: '4.20.0' },
+        ...{ releaseImage: 'r.test/release', agentImage: 'r.test/agent' },
+      });
+      await expect(render).rejects.toMatchObject({
         code: 'config.file-not-read',
         cause: { code: 'file.not-read' },
       });

@@ -1,11 +1,5 @@
 import { Option } from 'commander';
-import {
-  inPod,
-  ofManagement,
-  podEnvironment,
-  type ProgramCommand,
-  proxyEnvironment,
-} from '../command.ts';
+import { inPod, podEnvironment, type ProgramCommand } from '../command.ts';
 
 /** The providers of Cluster API, and what installs by them. */
 export function addCapi(capi: ProgramCommand): void {
@@ -50,19 +44,18 @@ export function addCapi(capi: ProgramCommand): void {
     .reads(podEnvironment)
     .runs(async () => (await import('./assets.ts')).runCapiAssets);
   addCapiInstall(capi);
-  addCapiFollow(capi);
 }
 
 const installFolder = (): Option =>
   new Option('--dir <FOLDER>', 'directory of openshift-install').default('.', 'this directory');
 
-/** Adds the commands that begin an installation by Cluster API. */
+/** Adds the command that begins an installation by Cluster API. */
 function addCapiInstall(capi: ProgramCommand): void {
   capi
     .add(
       'render',
       'write what Cluster API makes a cluster from',
-      'Reads install-config.yaml, or the state that the installer has left, and writes numbered files to infrastructure-manifests. A file that is there stays.',
+      'Checks install-config.yaml, or the state that the installer has left, with the files of manifests and openshift, and writes numbered files to infrastructure-manifests, for kubectl apply --server-side. A file that is there stays.',
     )
     .addOption(installFolder())
     .needs('--release-image <PULLSPEC>', 'release image, by its digest')
@@ -89,60 +82,4 @@ function addCapiInstall(capi: ProgramCommand): void {
       'for an infrastructure provider of your own',
     )
     .runs(async () => (await import('./render.ts')).runCapiRender);
-  capi
-    .add(
-      'apply',
-      'check the files of an installation, and apply them',
-      'Wraps manifests, openshift, install-config and state into Secrets and applies them with infrastructure-manifests, in order. What somebody else has changed in the cluster stops it.',
-    )
-    .addOption(installFolder())
-    .needs('--kubeconfig <FILE>', 'kubeconfig of the management cluster')
-    .option('--check', 'only check the files')
-    .reads(proxyEnvironment)
-    .ends({
-      2: 'a file is wrong, and nothing was changed',
-      8: 'somebody else has changed an object',
-    })
-    .example('bootwright capi apply --dir demo --kubeconfig management', 'begin an installation')
-    .runs(async () => (await import('./apply.ts')).runCapiApply);
 }
-
-/** Adds the commands about a Cluster that is there. */
-function addCapiFollow(capi: ProgramCommand): void {
-  ofCluster(
-    capi.add(
-      'watch',
-      'print how the installation of a Cluster fares until it ends',
-      'A line for each stage of a host and each condition of the control plane as it changes; a failure with why and what to do. It ends once the cluster is available and its hosts are installed, or the Cluster is deleted. A host that failed may try again by itself, so a failure ends nothing unless asked for.',
-    ),
-  )
-    .option('--timeout <DURATION>', 'end after so long, as 90m')
-    .option('--fail-fast', 'end at the first failure')
-    .ends({
-      2: 'there is no such Cluster, or the command line is wrong',
-      7: 'the time is over, and nothing has failed',
-      8: 'something of it has failed at the end, or the Cluster was deleted',
-    })
-    .example(
-      'bootwright capi watch --kubeconfig management --cluster demo/demo --timeout 2h',
-      'wait for an installation in a script',
-    )
-    .runs(async () => (await import('./watch.ts')).runCapiWatch);
-  ofCluster(
-    capi.add(
-      'gather',
-      'write one archive of what says how a Cluster fares',
-      'Objects of the Cluster and of its infrastructure, events, logs of the Jobs of the installer, of hosts that failed and of the managers. No value of a Secret is in it; what may not be read is named in it.',
-    ),
-  )
-    .option('--output <FILE>', 'the archive; default: named by the Cluster and the time, here')
-    .example('bootwright capi gather --kubeconfig management --cluster demo/demo', 'for a report')
-    .runs(async () => (await import('./gather.ts')).runCapiGather);
-}
-
-/** Options of a command about one Cluster. */
-const ofCluster = (command: ProgramCommand): ProgramCommand =>
-  command
-    .needs('--cluster <NAMESPACE/NAME>', 'the Cluster')
-    .option(...ofManagement)
-    .reads(proxyEnvironment);

@@ -11,40 +11,15 @@ import { printError } from '../messages.ts';
 
 /** Failures of the commands of Cluster API. */
 export const capiFailures = {
-  'capi.cluster-deleted': {
-    kind: 'cluster',
-    title: 'The Cluster was deleted while it was watched',
-    hint: 'apply it again to start again',
-  },
-  'capi.cluster-not-found': {
-    kind: 'input',
-    title: 'The management cluster has no Cluster of the name',
-    hint: 'check --cluster NAMESPACE/NAME and the kubeconfig; bootwright capi apply makes it',
-  },
-  'capi.conflict': {
-    kind: 'cluster',
-    title: 'Somebody else has changed an object of the installation in the management cluster',
-    hint: 'take the change over into the file, or undo it in the cluster; then apply again',
-  },
   'capi.input-invalid': {
     kind: 'input',
     title: 'Files of an installation are not right',
-    hint: 'fix what the lines before name; the command has changed nothing in the cluster',
+    hint: 'fix what the lines before name; nothing was written',
   },
   'capi.install-config-missing': {
     kind: 'input',
     title: 'A directory holds no install-config and no state of the installer',
     hint: 'give the directory of openshift-install with --dir',
-  },
-  'capi.installation-failed': {
-    kind: 'cluster',
-    title: 'The installation of a Cluster has failed',
-    hint: 'do what the lines of the failures say; bootwright capi gather collects the logs',
-  },
-  'capi.not-installed': {
-    kind: 'limit',
-    title: 'A Cluster was not installed in time, and nothing of it has failed',
-    hint: 'watch longer; the last lines say what each host waits for',
   },
   'capi.not-written': {
     kind: 'host',
@@ -108,7 +83,7 @@ export function refuseFindings(findings: readonly FileFinding[]): void {
     printError(`${isWarning ? 'warning' : 'error'}: ${plainLine(line)}\n`);
   const errors = findings.filter(({ isWarning }) => !isWarning).length;
   if (errors === 0) return;
-  throw capiFailure('capi.input-invalid', `${errors} of what the files say cannot be applied`);
+  throw capiFailure('capi.input-invalid', `${errors} of what the files say cannot be used`);
 }
 
 /** A finding with the file that it is in. */
@@ -128,6 +103,4 @@ export const fileFinding = (folder: string, finding: InputFinding): FileFinding 
 /** Findings of install-config and state. */
 export const stateFindings = (
   secret: Parameters<typeof checkInstallState>[0],
-  agreeing: Parameters<typeof checkInstallState>[1] = {},
-): readonly FileFinding[] =>
-  checkInstallState(secret, agreeing).map((finding) => fileFinding('', finding));
+): readonly FileFinding[] => checkInstallState(secret).map((finding) => fileFinding('', finding));

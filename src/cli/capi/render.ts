@@ -1,6 +1,9 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { checkManifests, checkReferences } from '../../capi/admission/manifests.ts';
+import { ownNames } from '../../capi/api.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { installConfigText } from '../../capi/admission/install-state.ts';
 import {
   type InstallFolder,
@@ -16,6 +19,8 @@ import { readObjects } from '../../layering/api/source-object.ts';
 import { print } from '../messages.ts';
 import {
   capiFailure,
+  fileFinding,
+  type FileFinding,
   infrastructureFolder,
   readInstallFolder,
   refuseFindings,
@@ -54,13 +59,35 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
     ...(rootDeviceHints === undefined ? {} : { rootDeviceHints }),
     ...(metal3 === undefined ? {} : { metal3 }),
   };
-  const files = renderedFiles(settings, choices);
+  const { namespace } = choices;
+  const [state, ...manifests] = wrappedSecrets(folder, { cluster: settings.name, namespace });
+  refuseFindings(manifestFindings(manifests));
+  const [first, pull, ...rest] = renderedFiles(settings, choices);
+  const files = [
+    ...[first, pull].flatMap((file) => file ?? []),
+    ...(state === undefined ? [] : [{ name: '06-install-config.yaml', objects: [state] }]),
+    ...(manifests.length === 0 ? [] : [{ name: '07-manifests.yaml', objects: manifests }]),
+    ...rest,
+  ];
   const out = join(call.dir, infrastructureFolder);
-  for (const file of files)
-    print(`${(await writeNew(out, file)) ? 'wrote' : 'kept'} ${join(out, file.name)}\n`);
+  for (const file of files) print(`${await writeNew(out, file)}\n`);
   if (metal3 === undefined)
     for (const line of referencesToFill(files)) print(`fill in ${join(out, line)}\n`);
   return 0;
+}
+
+/** Findings of the files of manifests and openshift, as the control plane has them in `ManifestsValid`. */
+function manifestFindings(manifests: readonly KubeObject[]): readonly FileFinding[] {
+  const own = checkManifests(manifests);
+  const isRight = own.every(({ isWarning }) => isWarning === true);
+  const all = isRight ? [...own, ...checkReferences(manifests)] : own;
+  const folders = new Map(
+    manifests.map(({ metadata: { name, annotations } }) => [
+      name,
+      annotations?.[ownNames.manifestFolder] ?? '',
+    ]),
+  );
+  return all.map((finding) => fileFinding(folders.get(finding.secret) ?? '', finding));
 }
 
 function hintsOf({ rootDeviceHints, installDevice }: CapiRenderCall): DiskHints | undefined {
@@ -105,17 +132,21 @@ function readSettings(folder: InstallFolder) {
 
 const head = '# Written by `bootwright capi render`, which never overwrites it.\n';
 
-/** Whether a file was written, and not there before. Its pull secret is nobody else's. */
-async function writeNew(folder: string, { name, objects }: RenderedFile): Promise<boolean> {
+/** What becomes of a file, in words. Its pull secret is nobody else's. */
+async function writeNew(folder: string, { name, objects }: RenderedFile): Promise<string> {
   const text = objects.map((object) => `---\n${yamlOf(object)}`).join('');
+  const path = join(folder, name);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(join(folder, name), head + text, { flag: 'wx', mode: 0o600 });
-    await chmod(join(folder, name), 0o600);
-    return true;
+    await writeFile(path, head + text, { flag: 'wx', mode: 0o600 });
+    await chmod(path, 0o600);
+    return `wrote ${path}`;
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
-    throw capiFailure('capi.not-written', `${join(folder, name)} cannot be written`, { cause });
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'))
+      throw capiFailure('capi.not-written', `${path} cannot be written`, { cause });
+    // What is edited there is the user's; the files of the installer are edited in their own folders.
+    const isCopy = /^0[67]-/.test(name) && (await readFile(path, 'utf8')) !== head + text;
+    return isCopy ? `kept ${path}, which differs: remove it to write it again` : `kept ${path}`;
   }
 }
 

@@ -1,10 +1,11 @@
-// What a person does: an install-config, `capi render`, the infrastructure, `capi apply`.
+// What a person does: an install-config, `capi render`, the infrastructure, `kubectl apply`.
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
 import { ownNames } from '../../../src/capi/api.ts';
+import type { KubeObject } from '../../../src/ports/kube.ts';
 import {
   authorities,
   infrastructureObjects,
@@ -20,8 +21,8 @@ interface Wanted {
   readonly cluster: string;
   /** The port of its API on this machine. */
   readonly port: number;
-  /** File with the credentials of the management cluster. */
-  readonly kubeconfig: string;
+  /** As `kubectl apply --server-side` does. */
+  readonly apply: (manifest: KubeObject) => Promise<unknown>;
   readonly bundle: string;
   /** The folder that the folder of the cluster is in. */
   readonly folder: string;
@@ -30,9 +31,9 @@ interface Wanted {
 
 const version = '4.20.1';
 
-/** Applies a cluster by the product's own commands, which are printed with what they say. */
+/** Renders a cluster by the product's own command, which is printed with what it says, and applies it. */
 export async function applyCluster(wanted: Wanted): Promise<void> {
-  const { cluster, bundle, folder, kubeconfig, print } = wanted;
+  const { cluster, bundle, folder, apply, print } = wanted;
   const bootwright = async (words: readonly string[]): Promise<void> => {
     print(`$ bootwright ${words.join(' ')}\n`);
     const { stdout } = await run(process.execPath, [bundle, ...words], { cwd: folder });
@@ -47,8 +48,17 @@ export async function applyCluster(wanted: Wanted): Promise<void> {
     ...['--openshift-version', version, '--agent-image', 'registry.example.test/agent:1'],
     ...['--install-device', '/dev/sda'],
   ]);
-  await fillIn(join(dir, 'infrastructure-manifests'), wanted);
-  await bootwright(['capi', 'apply', '--dir', cluster, '--kubeconfig', kubeconfig]);
+  const manifests = join(dir, 'infrastructure-manifests');
+  await fillIn(manifests, wanted);
+  print(`$ kubectl apply --server-side -f ${cluster}/infrastructure-manifests\n`);
+  for (const name of (await readdir(manifests)).toSorted()) {
+    const documents = parseAllDocuments(await readFile(join(manifests, name), 'utf8'));
+    for (const document of [documents].flat()) {
+      const object = document.toJS() as KubeObject;
+      await apply(object);
+      print(`${object.kind ?? ''} ${object.metadata.name} serverside-applied\n`);
+    }
+  }
 }
 
 /** What an object refers to of the infrastructure, and where it does. */

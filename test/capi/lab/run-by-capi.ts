@@ -142,7 +142,7 @@ interface Watched {
 
 /** Applies the cluster, and boots the host of each Machine, until all are nodes. */
 async function install(lab: CapiLab, watched: Watched): Promise<LabReport> {
-  const { management, guest, folder, bundle, kubeconfig } = lab;
+  const { management, guest, folder, bundle } = lab;
   const over = new AbortController();
   using _limit = afterGivenTime(scenario.limitSeconds, () => {
     over.abort(new Error(`the limit of ${scenario.limitSeconds} s is over`));
@@ -150,7 +150,8 @@ async function install(lab: CapiLab, watched: Watched): Promise<LabReport> {
   const signal = AbortSignal.any([watched.signal, over.signal]);
   const { port } = new URL(guest.forwarder.url);
   const print = (text: string): void => void process.stdout.write(text);
-  await applyCluster({ cluster, port: Number(port), kubeconfig, bundle, folder, print });
+  const { apply } = management;
+  await applyCluster({ cluster, port: Number(port), apply, bundle, folder, print });
   const startedAt = Date.now();
   const view = clusterView(management, cluster, signal);
   const hosts: LabHost[] = [];

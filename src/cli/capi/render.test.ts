@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { KubeObject } from '../../ports/kube.ts';
+import { runCapiRender } from './render.ts';
+
+let dir: string;
+let lines: string[];
+
+/** The install-config with which a MachineHealthCheck was rendered that deleted slow workers. */
+const installConfig = `apiVersion: v1
+baseDomain: example.com
+metadata:
+  name: demo
+compute:
+- name: worker
+  replicas: 2
+controlPlane:
+  name: master
+  replicas: 3
+platform:
+  none: {}
+pullSecret: '{"auths":{"quay.io":{"auth":"dTpw"}}}'
+`;
+const motd = (spec: string): string =>
+  `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 99-motd
+  labels:
+    machineconfiguration.openshift.io/role: worker
+spec:
+  ${spec}
+`;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'bootwright-render-'));
+  writeFileSync(join(dir, 'install-config.yaml'), installConfig);
+  mkdirSync(join(dir, 'openshift'));
+  lines = [];
+  const keep = (line: unknown): boolean => lines.push(String(line)) > 0;
+  vi.spyOn(process.stdout, 'write').mockImplementation(keep);
+  vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(dir, { recursive: true });
+});
+
+const render = (): Promise<number> =>
+  runCapiRender({
+    ...{ dir, releaseImage: 'r.test/release@sha256:0', openshiftVersion: '4.20.1' },
+    ...{ agentImage: 'r.test/agent:1', platform: 'external', installDevice: '/dev/vda' },
+  });
+const path = (name: string): string => join(dir, 'infrastructure-manifests', name);
+const objectsIn = (name: string): readonly KubeObject[] =>
+  [parseAllDocuments(readFileSync(path(name), 'utf8'))]
+    .flat()
+    .map((document) => document.toJS() as KubeObject);
+
+it('writes all that kubectl applies, Secrets included, and no MachineHealthCheck', async () => {
+  writeFileSync(join(dir, 'openshift', '99-motd.yaml'), motd('kernelArguments: [nosmt]'));
+  expect(await render()).toBe(0);
+  expect(lines.filter((line) => line.startsWith('wrote')).map((line) => line.slice(-25))).toEqual(
+    [
+      ...['00-namespace', '05-pull-secret', '06-install-config', '07-manifests'],
+      ...['20-control-plane', '30-cluster', '40-workers'],
+    ].map((name) => `wrote ${path(`${name}.yaml`)}\n`.slice(-25)),
+  );
+  const [state] = objectsIn('06-install-config.yaml');
+  expect(state).toMatchObject({
+    ...{ kind: 'Secret', metadata: { name: 'demo-install-state', namespace: 'demo' } },
+    data: { 'install-config.yaml': Buffer.from(installConfig).toString('base64') },
+  });
+  expect(statSync(path('06-install-config.yaml')).mode & 0o777).toBe(0o600);
+  expect(objectsIn('07-manifests.yaml')).toMatchObject([
+    { metadata: { annotations: { 'bootwright.io/manifest-folder': 'openshift' } } },
+  ]);
+  const kinds = objectsIn('40-workers.yaml').map(({ kind }) => kind);
+  expect(kinds).toEqual(['OpenShiftBootstrapConfigTemplate', 'MachineDeployment']);
+});
+
+it('keeps files, and says which are older than the folder', async () => {
+  await render();
+  lines = [];
+  await render();
+  expect(lines.join('')).toContain(`kept ${path('06-install-config.yaml')}\n`);
+  lines = [];
+  writeFileSync(join(dir, 'install-config.yaml'), `${installConfig}fips: true\n`);
+  await render();
+  const words = 'which differs: remove it to write it again';
+  expect(lines.filter((line) => line.includes(words))).toEqual([
+    `kept ${path('06-install-config.yaml')}, ${words}\n`,
+  ]);
+});
+
+it('refuses manifests that stop a bootstrap, by their place, and writes nothing', async () => {
+  writeFileSync(join(dir, 'openshift', '99-motd.yaml'), motd('kernelArguments: nosmt'));
+  await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid', kind: 'input' });
+  expect(lines.join('')).toContain(
+    'error: openshift/99-motd.yaml:8:3: spec.kernelArguments must be',
+  );
+  expect(() => statSync(path('00-namespace.yaml'))).toThrow('ENOENT');
+});
