@@ -106,7 +106,7 @@ async function openStage(part: string) {
     return startManager({ kube: rig }, { provider, program: [bundlePath], as });
   };
   const managers = await Promise.all([manage('bootstrap'), manage('control-plane')]);
-  const [{ webhook, inventory }] = managers;
+  const [{ inventory }] = managers;
   const stop = new AbortController();
   const seen = followConfigs(rig, stop.signal);
   const hosts: BenchHost[] = [];
@@ -172,7 +172,7 @@ async function openStage(part: string) {
           rig.client.get({ kind: secrets, namespace, name: tokenSecretName(name) }),
         ]);
         const token = Buffer.from(textAt(secret, 'data', 'token'), 'base64').toString();
-        const agent = new Agent({ connect: { ca: webhook.ca }, connections: 1 });
+        const agent = new Agent({ connect: { ca: inventory.ca }, connections: 1 });
         const clusterId = cluster?.metadata.uid ?? '';
         hosts.push({ namespace, name, id, clusterId, token, agent });
       });

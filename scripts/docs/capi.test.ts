@@ -4,7 +4,6 @@ import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
-import { webhookPaths } from '../../src/capi/api.ts';
 import { namespaceOf, providers } from '../../src/capi/manager.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { partAt } from '../../mocks/layering/objects.ts';
@@ -80,13 +79,4 @@ describe.each(providers)('what clusterctl installs of the provider %s', (provide
     const ports = listAt(container, 'ports').map((port) => String(partAt(port, 'containerPort')));
     expect(ports.toSorted()).toEqual(listening.toSorted());
   });
-});
-
-it('the API server asks each webhook that there is', () => {
-  const asked = providers.flatMap((provider) =>
-    objectsIn(`${provider}-components.yaml`)
-      .flatMap((one) => listAt(one, 'webhooks'))
-      .map((webhook) => partAt(webhook, 'clientConfig', 'service', 'path')),
-  );
-  expect(asked.toSorted()).toEqual(Object.values(webhookPaths).toSorted());
 });

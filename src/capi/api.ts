@@ -93,7 +93,9 @@ export const ownNames = {
   allowDowngradeTo: 'bootwright.io/allow-downgrade-to',
   /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */
   mcoImage: 'bootwright.io/mco-image',
-  /** Annotation of the Secret with a kubeconfig: when its certificate is to be renewed. */
+  /** Annotation of a control plane, without a value: its bootstrap is complete. */
+  bootstrapComplete: 'bootwright.io/bootstrap-complete',
+  /** Annotation of a Secret with a kubeconfig that version 1.1 and older made: when it was to be renewed. */
   renewAt: 'bootwright.io/renew-at',
   /** Annotation of a control plane: the master that is being replaced. */
   remediation: 'bootwright.io/remediation',
@@ -215,12 +217,3 @@ export const logKey = 'log.gz';
 
 /** Name of the Secret with the kubeconfig of a Cluster (Cluster API contract). */
 export const kubeconfigSecretName = (cluster: string): string => `${cluster}-kubeconfig`;
-
-/** Where the API server asks about an object before it takes it (`deploy/capi`). */
-export const webhookPaths = {
-  controlPlane: '/validate/controlplane',
-  bootstrapConfig: '/validate/bootstrapconfig',
-  healthCheck: '/validate/machinehealthcheck',
-  manifests: '/validate/manifests',
-  installState: '/validate/installstate',
-} as const;

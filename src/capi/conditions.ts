@@ -110,6 +110,7 @@ const failureHints: Readonly<Record<string, string>> = {
   InstallDeviceMissing: config,
   InstallDeviceAmbiguous: config,
   InvalidIgnitionOverride: config,
+  NodeLabelsInvalid: config,
   InventoryUnknown: config,
   OSImageUnknown: config,
   IgnitionTooLarge: `${config}; it must be smaller`,

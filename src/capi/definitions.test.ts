@@ -28,6 +28,15 @@ it.each([
 });
 
 it.each([
+  ['http://proxy.example.com:3128', true],
+  ['http://user:p%40ss@proxy:3128/', true],
+  ['http://user:p@ss#w@proxy:3128', false],
+  ['proxy:3128', false],
+])('the proxy %s is taken: %s', (url, isTaken) => {
+  expect(patternOf('proxy', 'properties', 'httpProxy').test(url)).toBe(isTaken);
+});
+
+it.each([
   ['node-0.example.com', true],
   ['$METADATA_NAME', true],
   ['rack1-$METADATA_UUID', true],

@@ -95,7 +95,6 @@ export const controlPlaneCrd: KubeObject = definition('controlPlane', {
   schema: objectSchema(
     'The control plane of an OpenShift cluster on hosts of any infrastructure provider.',
     { 'spec!': controlPlaneSpecSchema, status: controlPlaneStatusSchema },
-    // A webhook for control planes is not asked about their subresource scale.
     celRule(
       "oldSelf.spec.replicas != 1 || self.spec.replicas == 1 || !has(oldSelf.status) || !has(oldSelf.status.assets) || has(oldSelf.status.conditions) && oldSelf.status.conditions.exists(one, one.type == 'BootstrapComplete' && one.status == 'True')",
       'spec.replicas: masters can be added once the single node is installed',

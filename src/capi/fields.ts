@@ -67,7 +67,7 @@ const list = <T>(description: string, items: Schema<T>, more = {}): Schema<reado
 const by = (...keys: readonly string[]) => ({
   ...{ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys },
 });
-/** A rule in CEL, which Kubernetes 1.25 and newer go by; older ones drop it, so the webhook has it too. */
+/** A rule in CEL, which Kubernetes 1.25 and newer go by. */
 export const celRule = (text: string, why: string) => ({
   'x-kubernetes-validations': [{ rule: text, message: why }],
 });
@@ -91,6 +91,9 @@ export const metadataSchema = objectSchema('Metadata that objects made from this
   labels: map('Labels.'),
   annotations: map('Annotations.'),
 });
+
+/** Of a proxy: signs in its user and password are escaped, as @ by %40, # by %23, ? by %3F and / by %2F. */
+const proxyUrl = { pattern: '^https?://([^\\s/@#?]*@)?[^\\s/@#?]+/?$' };
 
 /** The label `kubernetes.io/hostname` of a node takes no more; what is resolved on the host is not known. */
 const nodeName = {
@@ -128,8 +131,8 @@ const hostFields = {
   pullSecretRef: named('A Secret of type kubernetes.io/dockerconfigjson.'),
   sshAuthorizedKeys: texts('Keys of the user core of the live system.'),
   proxy: objectSchema('The proxy of the live system.', {
-    httpProxy: text('For http.'),
-    httpsProxy: text('For https.'),
+    httpProxy: text('For http.', proxyUrl),
+    httpsProxy: text('For https.', proxyUrl),
     noProxy: text('What is reached without it, separated by commas.', { maxLength: 65_536 }),
   }),
   additionalTrustBundle: text('Certificates that the live system trusts, as PEM.', {
@@ -158,7 +161,9 @@ const hostFields = {
   ),
   nodeRegistration: objectSchema('What the kubelet registers.', {
     name: text('The name of the node; $METADATA_NAME is resolved on the host.', nodeName),
-    providerID: text('The provider ID; $METADATA_UUID is resolved on the host.'),
+    providerID: text('The provider ID; $METADATA_UUID is resolved on the host.', {
+      pattern: String.raw`^\S+$`,
+    }),
     labels: map('Labels of the node; their values may be $METADATA_UUID or $METADATA_NAME.'),
   }),
 };
@@ -269,42 +274,62 @@ const mode: Schema<'Pivot'> = {
 export const releasePattern = '^[0-9]+\\.[0-9]+\\.[0-9]+([-+].+)?$';
 
 /** What a control plane is to be. */
-export const controlPlaneSpecSchema = objectSchema('The control plane of an OpenShift cluster.', {
-  replicas,
-  'distributionVersion!': text('The version of OpenShift.', {
-    maxLength: 128,
-    pattern: releasePattern,
-  }),
-  'releaseImage!': text('The pull spec of the release image, with its digest.'),
-  'machineTemplate!': machineTemplate,
-  'installStateSecretRef!': named(
-    "A Secret with install-config.yaml, or the installer's .openshift_install_state.json, or both.",
-    immutable,
-  ),
-  manifestsSelector: objectSchema('Which Secrets hold manifests.', {
-    matchLabels: map('Labels that they have.'),
-    matchExpressions: list(
-      'What holds of their labels.',
-      objectSchema('One requirement.', {
-        'key!': text('A label.', { maxLength: 317 }),
-        'operator!': oneOf('How it is compared.', 'In', 'NotIn', 'Exists', 'DoesNotExist'),
-        values: texts('What it is compared with.'),
-      }),
-    ),
-  }),
-  bootstrap: objectSchema('How the cluster is started.', {
-    mode,
-    timeouts: objectSchema('How long is waited.', {
-      firstReport: duration('For the first report of the bootstrap host, as 20m.'),
-      bootstrapComplete: duration('For the end of the bootstrap, as 60m.'),
+export const controlPlaneSpecSchema = objectSchema(
+  'The control plane of an OpenShift cluster.',
+  {
+    replicas,
+    'distributionVersion!': text('The version of OpenShift.', {
+      maxLength: 128,
+      pattern: releasePattern,
     }),
-  }),
-  remediation: objectSchema('How often a master is replaced.', {
-    maxRetry: number('How many replacements in a row that fail are replaced too, 3 unless given.'),
-    retryPeriodSeconds: number('How far apart; at once unless given.'),
-  }),
-  'configSpec!': configSchema('How each master is installed.'),
-});
+    'releaseImage!': text('The pull spec of the release image, with its digest.', {
+      pattern: String.raw`^[^\s@]+(@sha256:[^\s@]+)?$`,
+    }),
+    'machineTemplate!': machineTemplate,
+    'installStateSecretRef!': named(
+      "A Secret with install-config.yaml, or the installer's .openshift_install_state.json, or both.",
+      immutable,
+    ),
+    manifestsSelector: objectSchema('Which Secrets hold manifests.', {
+      matchLabels: map('Labels that they have.'),
+      matchExpressions: list(
+        'What holds of their labels.',
+        objectSchema('One requirement.', {
+          'key!': text('A label.', { maxLength: 317 }),
+          'operator!': oneOf('How it is compared.', 'In', 'NotIn', 'Exists', 'DoesNotExist'),
+          values: texts('What it is compared with.'),
+        }),
+      ),
+    }),
+    bootstrap: objectSchema('How the cluster is started.', {
+      mode,
+      timeouts: objectSchema('How long is waited.', {
+        firstReport: duration('For the first report of the bootstrap host, as 20m.'),
+        bootstrapComplete: duration('For the end of the bootstrap, as 60m.'),
+      }),
+    }),
+    remediation: objectSchema('How often a master is replaced.', {
+      maxRetry: number(
+        'How many replacements in a row that fail are replaced too, 3 unless given.',
+      ),
+      retryPeriodSeconds: number('How far apart; at once unless given.'),
+    }),
+    'configSpec!': configSchema('How each master is installed.'),
+  },
+  {
+    'x-kubernetes-validations': [
+      {
+        rule: "has(self.replicas) && self.replicas == 1 || !has(self.configSpec.nodeRegistration) || !has(self.configSpec.nodeRegistration.name) || self.configSpec.nodeRegistration.name.contains('$METADATA_')",
+        message:
+          'configSpec.nodeRegistration.name would be the name of each master: leave it out, or write $METADATA_NAME or $METADATA_UUID in it',
+      },
+      {
+        rule: "!has(self.configSpec.inventory) || !has(self.configSpec.inventory.mode) || self.configSpec.inventory.mode == 'Served'",
+        message: 'configSpec.inventory.mode must be Served: another inventory serves workers',
+      },
+    ],
+  },
+);
 
 const machineCount = (description: string) => number(`${description} (Cluster API contract).`);
 

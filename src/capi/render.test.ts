@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { yamlIn } from '../lib/yaml-text.ts';
 import type { Fields } from '../layering/api/schema.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { bootstrapConfigFindings, controlPlaneFindings } from './admission/specs.ts';
 import { installSettings, type RenderChoices, renderedFiles, wrappedSecrets } from './render.ts';
 
 const base = [
@@ -46,14 +45,7 @@ describe('R10: the objects of an install-config', () => {
     ]);
   });
 
-  it('pass the checks of admission, and no file is there for what is none', () => {
-    const objects = objectsOf(settingsOf(), choices);
-    const nothing = { errors: [], warnings: [] };
-    expect(controlPlaneFindings(kindOf(objects, 'OpenShiftControlPlane')!, undefined)).toEqual(
-      nothing,
-    );
-    const template = kindOf(objects, 'OpenShiftBootstrapConfigTemplate')!;
-    expect(bootstrapConfigFindings(template, undefined)).toEqual(nothing);
+  it('have no file for what is none', () => {
     const none = objectsOf({ ...settingsOf(), workers: 0 }, choices);
     expect(kindOf(none, 'MachineDeployment')).toBeUndefined();
   });

@@ -12,8 +12,8 @@ import {
 } from './api.ts';
 import { type ImageMirrors, renderMirrors } from '../lib/image-mirrors.ts';
 import { type Fields, fieldsOf, listOf, textOf, type Value } from '../layering/api/schema.ts';
-import { installStateKeys } from './admission/install-state.ts';
-import type { installerFolders } from './admission/manifests.ts';
+import { installStateKeys } from './install-state.ts';
+import type { installerFolders } from './manifests.ts';
 import { secretData } from './objects.ts';
 
 /** What no install-config says. */

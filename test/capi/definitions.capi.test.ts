@@ -125,7 +125,9 @@ describe.each(spoken)('core by contract $contract alone', ({ contract, config, c
   });
 });
 
-describe('what cannot be changed, without any webhook', () => {
+describe('what is refused by the definitions', () => {
+  let made = 0;
+  const named = (name: string) => ({ nodeRegistration: { name } });
   const cluster = 'unchanged';
   const ref = { kind: controlPlanes, namespace: cluster, name: cluster };
   const change = (spec: object) => statusOf(rig.client.merge(ref, { spec }));
@@ -170,6 +172,30 @@ describe('what cannot be changed, without any webhook', () => {
     expect(await statusOf(rig.client.merge(single, to, 'scale'))).toBe(200);
   });
 
+  it.each<readonly [string, object, number]>([
+    ['no name', configSpec, 200],
+    ['a name that is resolved', named('$METADATA_NAME'), 200],
+    ['one name for all masters', named('master'), 422],
+    [
+      'another inventory',
+      {
+        inventory: {
+          mode: 'External',
+          url: 'https://a',
+          clusterId: 'c',
+          tokenSecretRef: { name: 't' },
+        },
+      },
+      422,
+    ],
+  ])('takes a control plane with %s or not', async (_, more, status) => {
+    const object = controlPlaneObject(
+      { cluster: `plane-${(made += 1)}`, namespace: cluster },
+      { configSpec: { ...configSpec, ...more } },
+    );
+    expect(await statusOf(rig.client.create(controlPlanes, object))).toBe(status);
+  });
+
   it('the spec of a config whose data Secret is there', async () => {
     await put(machineObjects({ cluster, name: 'host' }).slice(1, 2));
     const config = { kind: bootstrapConfigs, namespace: cluster, name: 'host' };
@@ -182,7 +208,6 @@ describe('what cannot be changed, without any webhook', () => {
     expect(await statusOf(rig.client.merge(config, labels))).toBe(200);
   });
 
-  let made = 0;
   const agent = configSpec.agent;
   const known = { mode: 'External', url: 'https://a.example', clusterId: 'c-9' } as const;
   const external = { ...known, tokenSecretRef: { name: 'token' } };
@@ -197,6 +222,13 @@ describe('what cannot be changed, without any webhook', () => {
     ['a hint with a comma', { agent, rootDeviceHints: { model: 'A,wwn=5' } }, 422],
     ['a disk twice', { agent, installDevice: '/dev/a', rootDeviceHints: { wwn: '5' } }, 422],
     ['no path of a disk', { agent, installDevice: 'vda' }, 422],
+    ['a disk with a command behind it', { agent, installDevice: '/dev/sda;reboot' }, 422],
+    ['a name of 63 characters', { ...configSpec, ...named('a'.repeat(63)) }, 200],
+    ['a name of 64 characters', { ...configSpec, ...named('a'.repeat(64)) }, 422],
+    ['the name localhost', { ...configSpec, ...named('LocalHost.localdomain') }, 422],
+    ['a name that is resolved', { ...configSpec, ...named('$METADATA_NAME.example.com') }, 200],
+    ['a proxy', { ...configSpec, proxy: { httpProxy: 'http://u:p%40w@proxy:3128' } }, 200],
+    ['a proxy of two users', { ...configSpec, proxy: { httpProxy: 'http://u:p@w@proxy' } }, 422],
     [
       'another inventory without its address',
       { ...configSpec, inventory: { mode: 'External' } },

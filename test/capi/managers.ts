@@ -11,9 +11,8 @@ import { deployedObjects, type Management } from './rig.ts';
 /** A provider of ours as a process from the sources, with the rights of its own account and no others. */
 export interface Manager extends ServerControl {
   readonly provider: ProviderRun['provider'];
-  readonly webhook: { readonly port: number; readonly ca: string };
-  /** Where its inventory is served. */
-  readonly inventory: { readonly port: number };
+  /** Where its inventory is served, and by which authority. */
+  readonly inventory: { readonly port: number; readonly ca: string };
   /** What it serves to Prometheus. */
   readonly metrics: () => Promise<string>;
   /** What it has asked the API server. */
@@ -54,7 +53,6 @@ export async function startManager(
   const user = as ?? { namespace, serviceAccount: 'manager' };
   await writeFile(kubeconfig, await kube.kubeconfigFor({ user, server: kube.url }));
   const ports = {
-    webhook: await freePort(),
     inventory: await freePort(),
     health: await freePort(),
     metrics: await freePort(),
@@ -66,11 +64,10 @@ export async function startManager(
     args: [
       `OPENSHIFT_INSTALL=${installer}`,
       ...[...program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig],
-      ...['--webhook-address', at(ports.webhook), '--health-address', at(ports.health)],
-      ...['--certificate-folder', folder, '--metrics', at(ports.metrics)],
+      ...['--health-address', at(ports.health), '--metrics', at(ports.metrics)],
       ...(provider === 'bootstrap'
         ? [
-            ...['--inventory-address', at(ports.inventory)],
+            ...['--inventory-address', at(ports.inventory), '--certificate-folder', folder],
             ...['--inventory-url', inventoryUrl ?? `https://${at(ports.inventory)}`],
           ]
         : []),
@@ -82,8 +79,7 @@ export async function startManager(
   const asked = () => kube.audited(as?.name ?? `system:serviceaccount:${namespace}:manager`);
   return {
     ...{ ...control, provider, asked },
-    inventory: { port: ports.inventory },
-    webhook: { port: ports.webhook, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
+    inventory: { port: ports.inventory, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
     metrics: async () => (await fetch(`http://${at(ports.metrics)}/metrics`)).text(),
     unused: async () => {
       const role = deployedObjects().find(
@@ -99,21 +95,16 @@ export async function startManager(
   };
 }
 
-/** Applies the files of both providers, and starts their managers as those files say, webhooks included. */
+/** Applies the files of both providers, and starts their managers as those files say. */
 export async function startManagers(
   management: Management,
   installer: string,
 ): Promise<readonly Manager[]> {
   await management.deploy();
-  const managers = await Promise.all([
+  return Promise.all([
     startManager(management, { provider: 'bootstrap' }),
     startManager(management, { provider: 'control-plane', installer }),
   ]);
-  const webhooks = managers.map(
-    ({ provider, webhook }) => [`${provider}-bootwright`, webhook] as const,
-  );
-  await management.deploy({ webhooks: Object.fromEntries(webhooks) });
-  return managers;
 }
 
 /** Writes a program that makes files with a kubeconfig of the guest. */

@@ -31,8 +31,8 @@ export interface Management extends AsyncDisposable {
   readonly startInfrastructure: () => Promise<ServerControl>;
   /** Applies a manifest of any kind. */
   readonly apply: (manifest: KubeObject) => Promise<KubeObject>;
-  /** Applies the files of `deploy/capi`; servers that they ask are those on this machine. */
-  readonly deploy: (options?: DeployOptions) => Promise<void>;
+  /** Applies the files of `deploy/capi`. */
+  readonly deploy: () => Promise<void>;
   /** The first answer that `find` gives about an object of the selection, now or after a change. */
   readonly found: <T>(
     selection: KubeSelection,
@@ -45,11 +45,6 @@ export interface Management extends AsyncDisposable {
 /** The same beside the API server of a guest cluster. */
 export interface CapiRig extends Management {
   readonly guest: ApiServer;
-}
-
-interface DeployOptions {
-  /** Where webhooks are answered, by provider; those of others are not configured. */
-  readonly webhooks?: Readonly<Record<string, { readonly port: number; readonly ca: string }>>;
 }
 
 const top = resolve(import.meta.dirname, '../..');
@@ -137,13 +132,10 @@ export async function startManagement(): Promise<Management> {
         await configureWebhooks(site, dev);
         return control;
       },
-      deploy: async ({ webhooks = {} } = {}) => {
-        for (const object of deployedObjects()) {
-          const to = webhooks[object.metadata.labels?.[provider] ?? ''];
-          if (object.apiVersion?.startsWith('cert-manager.io/') === true) continue;
-          if (object.kind !== 'ValidatingWebhookConfiguration') await apply(installed(object));
-          else if (to !== undefined) await apply(askedAt(object, to));
-        }
+      deploy: async () => {
+        for (const object of deployedObjects())
+          if (object.apiVersion?.startsWith('cert-manager.io/') !== true)
+            await apply(installed(object));
       },
       found: (selection, find) => found(client, selection, find),
       gone: (ref) => gone(client, ref),

@@ -1,17 +1,12 @@
 import { createHash } from 'node:crypto';
 import { secrets } from '../../cluster/kinds.ts';
 import { selectorText } from '../../cluster/label-selector.ts';
+import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import {
-  checkManifests,
-  checkReferences,
-  findingsLine,
-  type InputFinding,
-} from '../admission/manifests.ts';
-import { selectorProblem } from '../admission/specs.ts';
-import { checkInstallState, installStateKeys } from '../admission/install-state.ts';
-import { capiNames, type OpenShiftControlPlane, ownNames } from '../api.ts';
+import { checkManifests, checkReferences, findingsLine, type InputFinding } from '../manifests.ts';
+import { checkInstallState, installStateKeys } from '../install-state.ts';
+import { capiNames, type ControlPlaneSpec, type OpenShiftControlPlane, ownNames } from '../api.ts';
 import { type CheckResult, right, wrong } from '../conditions.ts';
 import { secretText } from '../objects.ts';
 
@@ -25,7 +20,7 @@ export interface InputsVerdict {
   readonly hash: string;
 }
 
-/** Reads the Secrets that a control plane names, and checks them as they are checked at admission. */
+/** Reads the Secrets that a control plane names, and checks them. */
 export async function readInstallInputs(
   kube: Pick<Kube, 'get' | 'list'>,
   controlPlane: OpenShiftControlPlane,
@@ -33,7 +28,7 @@ export async function readInstallInputs(
 ): Promise<InputsVerdict> {
   const { namespace = '' } = controlPlane.metadata;
   const { installStateSecretRef, manifestsSelector } = controlPlane.spec;
-  const isRight = selectorProblem(manifestsSelector) === undefined;
+  const isRight = selectorProblem(controlPlane.spec) === undefined;
   const labelSelector = isRight ? selectorText(manifestsSelector) : undefined;
   const [state, manifests] = await Promise.all([
     kube.get({ kind: secrets, namespace, name: installStateSecretRef.name }, signal),
@@ -52,7 +47,7 @@ export function verdictOn(
 ): InputsVerdict {
   const installState = stateFinding(controlPlane, state);
   const manifests = secretsOfManifests.flatMap(manifestsIn);
-  const problem = selectorProblem(controlPlane.spec.manifestsSelector);
+  const problem = selectorProblem(controlPlane.spec);
   const found =
     problem === undefined ? manifestsFinding(secretsOfManifests) : wrong('Invalid', problem);
   const installConfig = secretText(state, installStateKeys.config);
@@ -89,6 +84,24 @@ function stateFinding(
     : wrong('ReplicasMismatch', findingsLine(differing));
 }
 
+/** What is wrong with the selector of manifests (Kubernetes, `ValidateLabelSelector`): the list would be refused, or select others. */
+function selectorProblem({ manifestsSelector }: ControlPlaneSpec): string | undefined {
+  const { matchLabels = {}, matchExpressions = [] } = manifestsSelector ?? {};
+  const isWrong = ({ key, operator, values = [] }: (typeof matchExpressions)[number]): boolean =>
+    !isLabelKey(key) ||
+    !values.every(isLabelValue) ||
+    operator.endsWith('In') !== values.length > 0;
+  const wrong = [
+    ...Object.entries(matchLabels).filter(
+      ([key, value]) => !isLabelKey(key) || !isLabelValue(value),
+    ),
+    ...matchExpressions.filter(isWrong).map(({ key }) => [key]),
+  ].map(([key]) => key);
+  return wrong.length === 0
+    ? undefined
+    : `spec.manifestsSelector: not as labels are: ${wrong.join(', ')}; In and NotIn have values, Exists and DoesNotExist have none`;
+}
+
 const errorsOf = (findings: readonly InputFinding[]): readonly InputFinding[] =>
   findings.filter(({ isWarning }) => !isWarning);
 
@@ -106,7 +119,7 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
     }));
 }
 
-/** The same check as at admission, where other Secrets are seen late (R50). */
+/** Where the manifests are used: in `ManifestsValid` (R50). */
 function manifestsFinding(all: readonly KubeObject[]): CheckResult {
   if (all.length === 0) return right('NoneSelected');
   const own = errorsOf(checkManifests(all));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { jobs, pods, serviceAccounts } from '../../cluster/kinds.ts';
 import { type Fields, fieldsOf } from '../../layering/api/schema.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
-import { installConfigText } from '../admission/install-state.ts';
+import { installConfigText } from '../install-state.ts';
 import { installerMask } from '../../lib/installer-mask.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import {

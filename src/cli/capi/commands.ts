@@ -12,10 +12,6 @@ export function addCapi(capi: ProgramCommand): void {
   )
     .needs('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma')
     .option('--namespace <NAME>', 'work in one namespace; default: in all')
-    .option(
-      '--webhook-address <ADDR>',
-      'answer the API server about objects on HOST:PORT, by HTTPS',
-    )
     .option('--inventory-address <ADDR>', 'answer the agents of hosts on HOST:PORT')
     .option('--inventory-url <URL>', 'where hosts reach that address')
     .option('--certificate-folder <DIR>', 'tls.crt, tls.key and ca.crt of what is served')

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
-import { checkInstallState, installStateKeys } from '../../capi/admission/install-state.ts';
-import { findingText, type InputFinding } from '../../capi/admission/manifests.ts';
+import { checkInstallState, installStateKeys } from '../../capi/install-state.ts';
+import { findingText, type InputFinding } from '../../capi/manifests.ts';
 import type { InstallFile, InstallFolder } from '../../capi/render.ts';
 import { notRead } from '../../config/files.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';

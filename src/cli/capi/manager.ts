@@ -10,10 +10,6 @@ import { serveRoutes } from '../../adapters/route-server.ts';
 import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
 import { asConfig } from '../../capi/bootstrap/status.ts';
 import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
-import {
-  bootstrapAdmissionRoutes,
-  controlPlaneAdmissionRoutes,
-} from '../../capi/admission/review.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
 import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
@@ -43,7 +39,6 @@ interface ManagerCall extends WatchedCall {
   readonly kubeconfig?: string;
   /** The one namespace whose clusters it works on. */
   readonly namespace?: string;
-  readonly webhookAddress?: string;
   readonly inventoryAddress?: string;
   /** Where hosts reach it. */
   readonly inventoryUrl?: string;
@@ -82,7 +77,6 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     const stores = controlPlaneStores(ports, namespace);
     if (names.includes('control-plane'))
       providers.push(controlPlaneOf(ports, { environment, stores }));
-    await serveWebhooks({ call, open, emit }, { names, stores });
     const served = health && (await serveHealth(health, hasSynced(providers)));
     if (served !== undefined) open.defer(served.close);
     await runProviders(
@@ -132,43 +126,6 @@ const authorityIn = (folder: string) => async (): Promise<string | undefined> =>
   const bytes = await ifPresent(readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' }));
   return bytes?.toString();
 };
-
-/** Answers the API server about objects of the providers that run here. */
-async function serveWebhooks(
-  { call, open, emit }: WebhookPlace,
-  {
-    names,
-    stores,
-  }: { readonly names: readonly ProviderName[]; readonly stores: ControlPlaneStores },
-): Promise<void> {
-  const listen = addressIn('--webhook-address', call.webhookAddress);
-  if (listen === undefined) return;
-  const { certificateFolder } = call;
-  if (certificateFolder === undefined) {
-    throw flagFailure('cli.bad-flag', '--webhook-address needs --certificate-folder', {
-      hint: 'give a folder with tls.crt and tls.key: an API server asks by HTTPS alone',
-    });
-  }
-  const routes = [
-    ...(names.includes('bootstrap') ? bootstrapAdmissionRoutes() : []),
-    ...(names.includes('control-plane')
-      ? controlPlaneAdmissionRoutes({
-          manifestSecrets: (namespace) => stores.manifests.by('namespace', namespace),
-          controlPlanes: (namespace) => stores.controlPlanes.by('namespace', namespace),
-          healthChecks: (namespace) => stores.healthChecks.by('namespace', namespace),
-        })
-      : []),
-  ];
-  const note = notesOf(emit, 'capi/serve-webhooks');
-  const { close } = await serveRoutes({ listen, routes, certificateFolder }, note);
-  open.defer(close);
-}
-
-interface WebhookPlace {
-  readonly call: ManagerCall;
-  readonly open: AsyncDisposableStack;
-  readonly emit: Emit;
-}
 
 function controlPlaneOf(
   ports: ProviderPorts,

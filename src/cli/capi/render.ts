@@ -1,10 +1,10 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { checkManifests, checkReferences } from '../../capi/admission/manifests.ts';
+import { checkManifests, checkReferences } from '../../capi/manifests.ts';
 import { ownNames } from '../../capi/api.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { installConfigText } from '../../capi/admission/install-state.ts';
+import { installConfigText } from '../../capi/install-state.ts';
 import {
   type InstallFolder,
   installSettings,

@@ -52,6 +52,12 @@ export const isDns1035Label = (text: string): boolean =>
 export const isLabelValue = (text: string): boolean =>
   text === '' || (text.length <= LABEL_LIMIT && /^[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/.test(text));
 
+/** A key of a label of an object, with or without a prefix. */
+export function isLabelKey(key: string): boolean {
+  const [name = '', prefix = 'a', ...more] = key.split('/').toReversed();
+  return name !== '' && isLabelValue(name) && isSubdomain(prefix) && more.length === 0;
+}
+
 const SPEC_HOST = String.raw`(?:[a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(?::[0-9]{2,5})?`;
 const PUSH = new RegExp(String.raw`^${SPEC_HOST}(?:/[\w-]{1,61})*/[\w.-]+:[\w.-]+$`);
 const SERVICE_PUSH = /^[^.]+\.[^.]+\.svc:[0-9]+\/[^/]+\/[^/][^/:]*:[^/]+$/u;

@@ -1,12 +1,14 @@
 import { Buffer } from 'node:buffer';
-import { parseJson } from '../../ignition/json.ts';
-import { type Fields, fieldsOf, textOf } from '../../layering/api/schema.ts';
-import { readDocuments, type SourceObject } from '../../layering/api/source-object.ts';
-import { decodeSource, isSourceFinding, type SourceFile } from '../../layering/api/source-text.ts';
-import { AgentError } from '../../model/failure.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import { parseJson } from '../ignition/json.ts';
+import { type Fields, fieldsOf, textOf } from '../layering/api/schema.ts';
+import { readDocuments, type SourceObject } from '../layering/api/source-object.ts';
+import { decodeSource, isSourceFinding, type SourceFile } from '../layering/api/source-text.ts';
+import { AgentError } from '../model/failure.ts';
+import type { KubeObject } from '../ports/kube.ts';
 import { filesOfSecret, findingAt, type InputFinding } from './manifests.ts';
-import { masterCounts } from './specs.ts';
+
+/** How many masters a cluster may have; two need an arbiter or fencing, which are not offered. */
+const masterCounts: readonly number[] = [1, 3, 4, 5];
 
 /** Keys of the Secret with what the installer starts from (openshift/installer, `pkg/asset/store`, `pkg/asset/installconfig`). */
 export const installStateKeys = {

@@ -1,26 +1,26 @@
 import { Buffer } from 'node:buffer';
-import { parseJson } from '../../ignition/json.ts';
-import { referenceFindings } from '../../layering/api/os-config-findings.ts';
-import { readMachineOSConfig, segmentsOf } from '../../layering/api/os-config.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value } from '../../layering/api/schema.ts';
+import { parseJson } from '../ignition/json.ts';
+import { referenceFindings } from '../layering/api/os-config-findings.ts';
+import { readMachineOSConfig, segmentsOf } from '../layering/api/os-config.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from '../layering/api/schema.ts';
 import {
   itemsOf,
   type Path,
   readDocuments,
   type SourceObject,
-} from '../../layering/api/source-object.ts';
-import { decodeSource, isSourceFinding, type SourceFile } from '../../layering/api/source-text.ts';
+} from '../layering/api/source-object.ts';
+import { decodeSource, isSourceFinding, type SourceFile } from '../layering/api/source-text.ts';
 import {
   isBuiltBefore,
   isManifestName,
   readOsManifests,
-} from '../../layering/manifests/bootstrap-manifests.ts';
-import { operatorPools, withoutMadeSecret } from '../../layering/manifests/check-manifests.ts';
-import { AgentError } from '../../model/failure.ts';
-import type { KubeObject } from '../../ports/kube.ts';
-import { ownNames } from '../api.ts';
-import { type LintFinding, lintObject } from '../../layering/build/lint.ts';
-import { lintMachineConfig } from '../../layering/manifests/lint-machine-config.ts';
+} from '../layering/manifests/bootstrap-manifests.ts';
+import { operatorPools, withoutMadeSecret } from '../layering/manifests/check-manifests.ts';
+import { AgentError } from '../model/failure.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import { ownNames } from './api.ts';
+import { type LintFinding, lintObject } from '../layering/build/lint.ts';
+import { lintMachineConfig } from '../layering/manifests/lint-machine-config.ts';
 
 /** What is wrong with an object that a user gives, and where. */
 export interface InputFinding {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { KubeObject } from '../ports/kube.ts';
 import { checkManifests, checkReferences, findingInSecret, findingText } from './manifests.ts';
 
 const secret = (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { KubeObject } from '../ports/kube.ts';
 import { findingText } from './manifests.ts';
 import { checkInstallState, installConfigText } from './install-state.ts';
 
