@@ -101,8 +101,6 @@ export const ownNames = {
   remediation: 'bootwright.io/remediation',
   /** The same of the Machine that follows it. */
   remediationFor: 'bootwright.io/remediation-for',
-  /** Annotation of what a control plane propagates metadata to: of which it is. */
-  propagated: 'bootwright.io/propagated',
 } as const;
 
 /** A reference as the v1beta2 contract has it: within the own namespace. */

@@ -35,10 +35,11 @@ import {
   type OpenShiftControlPlane,
   controlPlanes,
   type Machine,
+  type OwnedMetadata,
   capiMachines,
   ownNames,
 } from '../api.ts';
-import type { Kube } from '../../ports/kube.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
@@ -238,6 +239,33 @@ describe('a control plane of three', () => {
     await end();
   });
 
+  it('gives a kubeconfig that version 1.1 renewed that of the installer', async () => {
+    const { kube, guest, pass, end } = atWork();
+    guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
+    await pass();
+    const name = bootstrapIn(kube)?.metadata.name ?? '';
+    for (const stage of ['Waiting for control plane', 'Rebooting']) {
+      report(kube, name, stage);
+      await pass();
+    }
+    const published = (): KubeObject | undefined =>
+      kube.objectsOf(secrets).find(({ metadata }) => metadata.name === 'demo-kubeconfig');
+    const before = published();
+    if (before === undefined) throw new Error('no kubeconfig');
+    expect(secretText(before, 'value')).toBe('guest');
+    const annotations = { [ownNames.renewAt]: '2026-12-01T00:00:00Z' };
+    const data = { value: Buffer.from('short-lived').toString('base64') };
+    kube.put(secrets, { ...before, data, metadata: { ...before.metadata, annotations } });
+    await pass();
+    expect(secretText(published(), 'value')).toBe('guest');
+    expect(published()?.metadata.annotations?.[ownNames.renewAt]).toBeUndefined();
+    const { ownerReferences: _, ...free } = before.metadata as OwnedMetadata;
+    kube.put(secrets, { ...before, data, metadata: { ...free, annotations } });
+    await pass();
+    expect(secretText(published(), 'value')).toBe('short-lived');
+    await end();
+  });
+
   it.each([
     ['its hosts are installed', 'Rebooting', true],
     ['a host works with them', 'Writing image to disk', false],
@@ -330,6 +358,28 @@ describe('metadata for Machines', () => {
       expect(is.labels).toMatchObject({
         ...{ rack: 'r1', [capiNames.clusterName]: 'demo', [capiNames.controlPlane]: '' },
       });
+    for (const kind of [bootstrapConfigs, labMachines])
+      for (const one of kube.objectsOf(kind)) expect(one.metadata.labels).toHaveProperty('rack');
+    await end();
+  });
+
+  it('are those that it had when the Machine was made, with taints and timeouts', async () => {
+    const { machineTemplate } = controlPlaneOf().spec;
+    const deletion = { nodeDrainTimeoutSeconds: 60 };
+    const of = (rack: string) => ({
+      ...{ metadata: { labels: { rack } }, spec: { ...machineTemplate.spec, deletion } },
+    });
+    const { kube, pass, end } = atWork(controlPlaneOf({ machineTemplate: of('r1') }));
+    await pass();
+    expect(machinesIn(kube)[0]?.spec).toMatchObject({ deletion, clusterName: 'demo' });
+    const controlPlane = controlPlaneIn(kube);
+    if (controlPlane !== undefined)
+      kube.put(controlPlanes, {
+        ...controlPlane,
+        spec: { ...controlPlane.spec, machineTemplate: of('r2') },
+      });
+    await pass(seconds(3));
+    expect(machinesIn(kube)[0]?.metadata.labels).toMatchObject({ rack: 'r1' });
     await end();
   });
 });

@@ -46,16 +46,15 @@ import {
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
 import { controlPlaneActions, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { isMarked } from './remediate.ts';
-import { renewController } from './kubeconfig.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo, secretText } from '../objects.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
-interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock' | 'random'> {
+interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
   readonly emit: Emit;
-  /** Followed by the controllers; the webhooks read them too. */
+  /** What the controllers follow. */
   readonly stores: ControlPlaneStores;
   /** The installer as a program; Jobs of the payload's own run it unless given. */
   readonly installer: Installer | undefined;
@@ -75,7 +74,6 @@ const decideAgain = seconds(10);
 export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
   const { kube, clock, emit, stores, installer, openGuest } = ports;
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
-  const renewId = 'control-plane/renew-kubeconfig';
   let addKey: Queue['add'] = () => undefined;
   const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
   const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
@@ -95,14 +93,6 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       },
       reconcile: (key, signal) => reconcile({ scope, stores, guests, board }, key, signal),
       takeBack: guests.closeAll,
-    },
-    {
-      ...{ ...common, id: renewId, title: 'Renew the certificates of kubeconfigs' },
-      ...{ idle: 'every kubeconfig has its certificate', about: (key) => `kubeconfig of ${key}` },
-      ...renewController(
-        { ...scope, random: ports.random, note: notesOf(emit, renewId) },
-        { stores, guests },
-      ),
     },
     {
       ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },

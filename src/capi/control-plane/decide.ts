@@ -10,10 +10,11 @@ import {
   nodeReports,
 } from './guest-hosts.ts';
 import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
-import { leastUsedDomain, machineName, type NewMachine, propagation } from './machines.ts';
+import { leastUsedDomain, machineName, type NewMachine } from './machines.ts';
 import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isControlledBy } from '../objects.ts';
 
 /** What is decided by: objects of the management cluster, and what was found out beside them. */
 export interface Seen {
@@ -39,8 +40,8 @@ export type ControlPlaneAction =
   | { readonly type: 'remove-finalizer'; readonly target: string }
   | { readonly type: 'remove-assets'; readonly target: string }
   | { readonly type: 'publish-kubeconfig'; readonly target: string }
+  | { readonly type: 'record-bootstrap'; readonly target: string }
   | { readonly type: 'create-machine'; readonly target: string; readonly machine: NewMachine }
-  | ({ readonly type: 'propagate' } & OnMachine)
   | ({ readonly type: 'mark-up-to-date' } & OnMachine)
   | { readonly type: 'trust-config-server'; readonly target: string }
   | { readonly type: 'upgrade'; readonly target: string }
@@ -61,14 +62,26 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   if (facts.unfit !== undefined && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
   return [
     ...(mayCreate(seen, facts) ? creations(view, facts) : []),
-    ...upkeep(view, facts),
+    ...upkeep(facts),
     ...remediations({ view, facts, now, guest }),
-    ...(isAnswering && view.kubeconfig === undefined
+    ...(isAnswering && isKubeconfigDue(view)
       ? [{ type: 'publish-kubeconfig', target } as const]
+      : []),
+    ...(facts.isBootstrapComplete && !isRecorded(controlPlane)
+      ? [{ type: 'record-bootstrap', target } as const]
       : []),
     ...(guest === undefined ? [] : inGuest(view, facts, guest)),
   ];
 }
+
+/** Whether there is none, or one that earlier versions made, whose certificate nobody renews any more. */
+const isKubeconfigDue = ({ kubeconfig, controlPlane }: ControlPlaneView): boolean =>
+  kubeconfig === undefined ||
+  (kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined &&
+    isControlledBy(kubeconfig, controlPlane.metadata.uid));
+
+const isRecorded = ({ metadata: { annotations } }: OpenShiftControlPlane): boolean =>
+  annotations?.[ownNames.bootstrapComplete] !== undefined;
 
 /** What the cluster that is installed asks for. */
 const inGuest = (
@@ -146,26 +159,14 @@ export function creations(
   return [{ type: 'create-machine', target: name, machine }];
 }
 
-/** What Machines have to have at all times. */
-function upkeep(
-  { controlPlane }: ControlPlaneView,
-  { hosts }: ControlPlaneFacts,
-): readonly ControlPlaneAction[] {
-  const { hash } = propagation(controlPlane);
-  return hosts
-    .filter(({ isDeleting }) => !isDeleting)
-    .flatMap(({ machine, config }): readonly ControlPlaneAction[] => {
-      const target = machine.metadata.name;
-      const isCurrent = machine.metadata.annotations?.[ownNames.propagated] === hash;
-      const isConfigCurrent =
-        config === undefined || config.metadata.annotations?.[ownNames.propagated] === hash;
-      const isMarked = isConditionTrue(machine.status?.conditions, 'UpToDate');
-      return [
-        ...(isCurrent && isConfigCurrent ? [] : [{ type: 'propagate', target, machine } as const]),
-        ...(isMarked ? [] : [{ type: 'mark-up-to-date', target, machine } as const]),
-      ];
-    });
-}
+/** What Machines have to say at all times. */
+const upkeep = ({ hosts }: ControlPlaneFacts): readonly ControlPlaneAction[] =>
+  hosts
+    .filter(
+      ({ isDeleting, machine }) =>
+        !isDeleting && !isConditionTrue(machine.status?.conditions, 'UpToDate'),
+    )
+    .map(({ machine }) => ({ type: 'mark-up-to-date', target: machine.metadata.name, machine }));
 
 /** Whether the files of the cluster are to be made: never once a host may work with some. */
 export function areAssetsDue({ view, now, hasTemplate }: Seen): boolean {

@@ -74,13 +74,36 @@ interface MadeFor {
   readonly cluster: CapiCluster;
 }
 
+/** Whether a label or an annotation says whose a Machine is, and which host: a user's would take the place of the provider's. */
+const isReserved = (key: string): boolean =>
+  key.startsWith('bootwright.io/') ||
+  [capiNames.clusterName, capiNames.controlPlane, capiNames.controlPlaneName].includes(
+    key as typeof capiNames.clusterName,
+  );
+
+const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
+  Object.fromEntries(Object.entries(entries).filter(([key]) => !isReserved(key)));
+
+/** Metadata that a user gives to what is made for a host. What is there is not changed by it later. */
+const givenMetadata = ({ spec: { machineTemplate } }: OpenShiftControlPlane) => ({
+  labels: unreserved(machineTemplate.metadata?.labels),
+  annotations: unreserved(machineTemplate.metadata?.annotations),
+});
+
 const metadataOf = (
   { controlPlane, cluster }: MadeFor,
   { name }: NewMachine,
   isController: boolean,
-): KubeObject['metadata'] & { readonly ownerReferences: readonly OwnerReference[] } => ({
+): KubeObject['metadata'] & {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly ownerReferences: readonly OwnerReference[];
+} => ({
   ...{ name, namespace: controlPlane.metadata.namespace ?? '' },
-  labels: ownLabels(controlPlane, cluster.metadata.name),
+  labels: {
+    ...givenMetadata(controlPlane).labels,
+    ...ownLabels(controlPlane, cluster.metadata.name),
+  },
+  annotations: givenMetadata(controlPlane).annotations,
   ownerReferences: [ownerOf(controlPlane, isController)],
 });
 
@@ -109,6 +132,7 @@ export function cloneOf(made: MadeFor, machine: NewMachine, template: KubeObject
       labels: { ...inner.metadata?.labels, ...own.labels },
       annotations: {
         ...inner.metadata?.annotations,
+        ...own.annotations,
         [capiNames.clonedFromName]: infrastructureRef.name,
         [capiNames.clonedFromGroupKind]: `${infrastructureRef.kind}.${infrastructureRef.apiGroup}`,
       },
@@ -120,19 +144,21 @@ export function cloneOf(made: MadeFor, machine: NewMachine, template: KubeObject
 /** A Machine of a host. */
 export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
   const { name, isBootstrap, failureDomain, remediationFor } = machine;
-  const { infrastructureRef } = made.controlPlane.spec.machineTemplate.spec;
+  const { infrastructureRef, ...given } = made.controlPlane.spec.machineTemplate.spec;
   const metadata = metadataOf(made, machine, true);
   const [apiGroup = ''] = bootstrapConfigType.apiVersion.split('/');
   return {
     ...machineType,
     metadata: {
       ...metadata,
-      ...(isBootstrap ? { annotations: { [ownNames.role]: 'bootstrap' } } : {}),
-      ...(remediationFor === undefined
-        ? {}
-        : { annotations: { [ownNames.remediationFor]: remediationFor } }),
+      annotations: {
+        ...metadata.annotations,
+        ...(isBootstrap ? { [ownNames.role]: 'bootstrap' } : {}),
+        ...(remediationFor === undefined ? {} : { [ownNames.remediationFor]: remediationFor }),
+      },
     },
     spec: {
+      ...given,
       clusterName: made.cluster.metadata.name,
       bootstrap: { configRef: { apiGroup, kind: bootstrapConfigType.kind, name } },
       infrastructureRef: {
@@ -155,63 +181,4 @@ export function leastUsedDomain(
     .map(({ name }) => ({ name, used: machines.filter((one) => one === name).length }))
     .sort((one, other) => one.used - other.used || (one.name < other.name ? -1 : 1));
   return domains[0]?.name;
-}
-
-/** Whether a label or an annotation says whose a Machine is, and which host: a user's would take the place of the provider's. */
-export const isReserved = (key: string): boolean =>
-  key.startsWith('bootwright.io/') ||
-  [capiNames.clusterName, capiNames.controlPlane, capiNames.controlPlaneName].includes(
-    key as typeof capiNames.clusterName,
-  );
-
-const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
-  Object.fromEntries(Object.entries(entries).filter(([key]) => !isReserved(key)));
-
-/** What is propagated to the objects of a Machine in place, and a text that changes with it. */
-export function propagation({ spec: { machineTemplate } }: OpenShiftControlPlane): {
-  readonly metadata: Required<MachineMetadata>;
-  readonly machineSpec: object;
-  readonly hash: string;
-} {
-  const { metadata: { labels, annotations } = {}, spec } = machineTemplate;
-  const metadata = { labels: unreserved(labels), annotations: unreserved(annotations) };
-  const { deletion, readinessGates, taints } = spec;
-  const machineSpec = {
-    ...(deletion === undefined ? {} : { deletion }),
-    ...(readinessGates === undefined ? {} : { readinessGates }),
-    ...(taints === undefined ? {} : { taints }),
-  };
-  const text = JSON.stringify([sorted(metadata.labels), sorted(metadata.annotations), machineSpec]);
-  return {
-    ...{ metadata, machineSpec },
-    hash: createHash('sha256').update(text).digest('hex').slice(0, 16),
-  };
-}
-
-const sorted = (
-  entries: Readonly<Record<string, string>>,
-): readonly (readonly [string, string])[] =>
-  Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1));
-
-/** What is applied to an object of a Machine for the control plane, which takes away what it applied before. */
-export function propagatedTo(
-  object: KubeObject,
-  controlPlane: OpenShiftControlPlane,
-  hasSpec: boolean,
-): KubeObject {
-  const {
-    apiVersion = '',
-    kind = '',
-    metadata: { name, namespace = '' },
-  } = object;
-  const { metadata, machineSpec, hash } = propagation(controlPlane);
-  return {
-    ...{ apiVersion, kind },
-    metadata: {
-      ...{ name, namespace },
-      labels: metadata.labels,
-      annotations: { ...metadata.annotations, [ownNames.propagated]: hash },
-    },
-    ...(hasSpec && Object.keys(machineSpec).length > 0 ? { spec: machineSpec } : {}),
-  };
 }

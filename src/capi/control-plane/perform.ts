@@ -18,7 +18,6 @@ import {
   type BootstrapConfig,
   bootstrapConfigs,
   type BootstrapConfigStatus,
-  bootstrapConfigType,
   type CapiCluster,
   capiMachines,
   capiNames,
@@ -36,7 +35,7 @@ import { contractKind, type ContractKind, createOnce, refTo, secretData } from '
 import { type ControlPlaneAction, hashOf, type Seen, upgradeOf } from './decide.ts';
 import { configServerAuthority, configServerCaIn, type Guest } from './guest.ts';
 import { approvals } from './guest-hosts.ts';
-import { clonedKind, cloneOf, configOf, machineOf, ownerOf, propagatedTo } from './machines.ts';
+import { clonedKind, cloneOf, configOf, machineOf, ownerOf } from './machines.ts';
 import { ownerRemediated } from './remediate.ts';
 import { readAsset } from './view.ts';
 
@@ -56,7 +55,7 @@ export const controlPlaneFailures = {
 
 const controlPlaneFailure = failuresOf(controlPlaneFailures);
 
-/** Who applies what the control plane propagates and says of Machines, in `metadata.managedFields`. */
+/** Who applies what the control plane says of Machines, in `metadata.managedFields`. */
 const fieldManager = 'bootwright-control-plane';
 
 /** What writes work with. */
@@ -94,7 +93,7 @@ export async function readTemplate(
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const kinds = [ofTemplate, machine].map((one) => one.kind.plural).join(' and ');
-    const message = `the ServiceAccount of the provider may not read ${kind} ${name}; let it get, create and patch ${kinds} of ${apiGroup}, ${orAnother}`;
+    const message = `the ServiceAccount of the provider may not read ${kind} ${name}; let it get and create ${kinds} of ${apiGroup}, ${orAnother}`;
     return wrong('TemplateForbidden', message);
   }
 }
@@ -162,30 +161,6 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     for (const [kind, object] of objects) await create(kind, object, signal);
     const role = machine.isBootstrap ? 'bootstrap host' : 'master';
     note('info', `Machine ${machine.name} is made`, { role });
-  },
-  // Each manifest has the uid of its object: without it one that is gone would be made again from it.
-  propagate: async ({ target: name }, signal, { kube, view }) => {
-    const { controlPlane, machines, configs } = view;
-    const machine = machines.find(({ metadata }) => metadata.name === name);
-    if (machine === undefined) return;
-    const { namespace = '' } = controlPlane.metadata;
-    const ref = machine.spec.infrastructureRef;
-    const infrastructure = await contractKind(kube, ref, signal);
-    const clone =
-      infrastructure &&
-      (await kube.get({ kind: infrastructure.kind, namespace, name: ref.name }, signal));
-    const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
-    // The Machine comes last: by it is seen whether all is done.
-    const objects: readonly (KubeObject | undefined)[] = [
-      clone && { ...clone, apiVersion: infrastructure.apiVersion, kind: ref.kind },
-      config && { ...config, ...bootstrapConfigType },
-      { ...machine, ...machineType },
-    ];
-    for (const object of objects) {
-      if (object === undefined || object.metadata.deletionTimestamp !== undefined) continue;
-      const manifest = propagatedTo(object, controlPlane, object.kind === machineType.kind);
-      await kube.apply(withUid(manifest, object), signal, { manager: fieldManager });
-    }
   },
   // Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract, `UpToDate`).
   'mark-up-to-date': async ({ machine }, signal, { kube, clock }) => {
@@ -266,11 +241,21 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     await followed.kube.replace(ref, next, { subresource: 'approval', signal });
     note('info', `certificate request ${name} is approved`, { node: claim.node });
   },
+  'record-bootstrap': (_, signal, place) =>
+    setMetadata(place, { annotations: { [ownNames.bootstrapComplete]: '' } }, signal),
   'publish-kubeconfig': async (_, signal, { kube, note, view }) => {
     const { controlPlane, cluster } = view;
     const kubeconfig = await readAsset(kube, view, { key: assetKeys.kubeconfig, signal });
     if (cluster === undefined || kubeconfig === undefined) return;
     const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
+    if (view.kubeconfig !== undefined) {
+      const patch = patchOf(view.kubeconfig, {
+        metadata: { annotations: { [ownNames.renewAt]: null } },
+        data: object['data'],
+      });
+      await kube.patch(refTo(secrets, view.kubeconfig), patch, signal);
+      return;
+    }
     await createOwned(kube, controlPlane)(secrets, object, signal);
     note('info', `the API of Cluster ${cluster.metadata.name} answers`);
   },
@@ -304,7 +289,7 @@ const withUid = (manifest: KubeObject, { metadata: { uid = '' } }: KubeObject): 
   metadata: { ...manifest.metadata, uid },
 });
 
-/** The kubeconfig of a Cluster (Cluster API contract). */
+/** The kubeconfig of a Cluster (Cluster API contract): that of the installer, whose certificate lasts ten years. */
 export const kubeconfigSecret = (
   controlPlane: OpenShiftControlPlane,
   { metadata: { name } }: CapiCluster,

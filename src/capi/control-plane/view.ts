@@ -278,18 +278,16 @@ function bootstrapOf(
 }
 
 /**
- * A status is not moved with its cluster (clusterctl), a Secret is: the kubeconfig is published once the API has answered, and first
- * renewed once the bootstrap is complete.
+ * A status is not moved with its cluster (clusterctl), Secrets and annotations are: the kubeconfig is published once the API has
+ * answered, and the end of the bootstrap is an annotation.
  */
 function recorded({ controlPlane, kubeconfig }: ControlPlaneView) {
-  const { conditions } = controlPlane.status ?? {};
-  const isPublished =
-    kubeconfig !== undefined && isControlledBy(kubeconfig, controlPlane.metadata.uid);
-  const isRenewed =
-    isPublished && kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined;
+  const { metadata, status: { conditions } = {} } = controlPlane;
+  const isPublished = kubeconfig !== undefined && isControlledBy(kubeconfig, metadata.uid);
+  const isRecorded = metadata.annotations?.[ownNames.bootstrapComplete] !== undefined;
   return {
     wasReady: isPublished || isConditionTrue(conditions, 'BootstrapReady'),
-    wasComplete: isRenewed || isConditionTrue(conditions, 'BootstrapComplete'),
+    wasComplete: isRecorded || isConditionTrue(conditions, 'BootstrapComplete'),
   };
 }
 

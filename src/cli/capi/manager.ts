@@ -7,7 +7,7 @@ import { localHost } from '../../adapters/host/local-host.ts';
 import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemPorts } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
-import { bootstrapControllers } from '../../capi/bootstrap/controller.ts';
+import { bootstrapControllers, type BootstrapOptions } from '../../capi/bootstrap/controller.ts';
 import { asConfig } from '../../capi/bootstrap/status.ts';
 import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
@@ -89,10 +89,10 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   });
 }
 
-type ProviderPorts = Pick<
-  Parameters<typeof controlPlaneControllers>[0],
-  'kube' | 'clock' | 'random' | 'emit'
-> & { readonly namespace: string | undefined; readonly metrics: ManagerMetrics };
+interface ProviderPorts extends Pick<BootstrapOptions, 'kube' | 'clock' | 'random' | 'emit'> {
+  readonly namespace: string | undefined;
+  readonly metrics: ManagerMetrics;
+}
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
 async function bootstrapOf(
