@@ -15,7 +15,6 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 export {
   ExtendedKeyUsageExtension,
   Extension,
-  Pkcs10CertificateRequest,
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
 
