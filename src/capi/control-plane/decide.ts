@@ -51,7 +51,7 @@ export type ControlPlaneAction =
 
 /** What is to be done now; nothing while it is paused. */
 export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
-  const { view, now, isAnswering, guest } = seen;
+  const { view, now, guest } = seen;
   const facts = controlPlaneFacts(view, now);
   const { controlPlane } = view;
   const target = controlPlane.metadata.name;
@@ -64,13 +64,24 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
     ...(mayCreate(seen, facts) ? creations(view, facts) : []),
     ...upkeep(facts),
     ...remediations({ view, facts, now, guest }),
+    ...records(seen, facts),
+    ...(guest === undefined ? [] : inGuest(view, facts, guest)),
+  ];
+}
+
+/** What is kept of a cluster that runs, wherever it is moved. */
+function records(
+  { view, isAnswering }: Seen,
+  { isBootstrapComplete }: ControlPlaneFacts,
+): readonly ControlPlaneAction[] {
+  const target = view.controlPlane.metadata.name;
+  return [
     ...(isAnswering && isKubeconfigDue(view)
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
-    ...(facts.isBootstrapComplete && !isRecorded(controlPlane)
+    ...(isBootstrapComplete && !isRecorded(view.controlPlane)
       ? [{ type: 'record-bootstrap', target } as const]
       : []),
-    ...(guest === undefined ? [] : inGuest(view, facts, guest)),
   ];
 }
 
