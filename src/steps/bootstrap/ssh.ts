@@ -1,5 +1,5 @@
 import { minutes, seconds } from '../../model/duration.ts';
-import { step, type StepScope } from '../step.ts';
+import { step } from '../step.ts';
 import { isMultiNode } from '../conditions.ts';
 import { bootstrapFailure } from './failures.ts';
 import { renderYaml } from './render-yaml.ts';
@@ -17,17 +17,6 @@ const mkdirSshArgv = ['mkdir', '-p', directory] as const;
 
 const makeKeyArgv = ['ssh-keygen', '-q', '-f', privateKeyPath, '-N', ''] as const;
 
-/** Prints the public key of the private key; fails when it is damaged or has a passphrase. */
-const derivePublicArgv = ['ssh-keygen', '-y', '-P', '', '-f', privateKeyPath] as const;
-
-/** Sets an unusable private key aside; it may belong to somebody, so it is not removed. */
-const setAsideArgv = [
-  'mv',
-  '--backup=numbered',
-  privateKeyPath,
-  `${privateKeyPath}.unusable`,
-] as const;
-
 /** Creates the directory of the SSH key. */
 export const makeSshDirectory = step({
   id: 'bootstrap/make-ssh-directory',
@@ -41,9 +30,8 @@ export const makeSshDirectory = step({
 });
 
 /**
- * Generates the key with which this host gathers the logs of the other masters. An existing key is
- * used. Its public key is written again when it is missing or belongs to another key. A key that
- * cannot be read, perhaps of an interrupted run, is set aside.
+ * Generates the key with which this host gathers the logs of the other masters. An existing key is used. Of half a key
+ * ssh-keygen says that it exists already.
  */
 export const makeSshKey = step({
   id: 'bootstrap/make-ssh-key',
@@ -52,42 +40,13 @@ export const makeSshKey = step({
   when: isMultiNode,
   limit: minutes(5),
   preview: () => [makeKeyArgv],
-  run: async (scope) => {
-    const { host, signal, note } = scope;
+  run: async ({ host, signal, note }) => {
     const names = await host.list(directory, signal);
-    if (names.includes(privateName)) {
-      if (await completeKey(scope)) return;
-      note('warn', `${privateKeyPath} cannot be used; setting it aside`);
-      await host.exec(setAsideArgv, { signal, limit: seconds(20) });
-    }
-    await host.exec(makeKeyArgv, { signal, limit: minutes(2) });
+    if (names.includes(privateName) && names.includes(`${privateName}.pub`))
+      note('info', `using the existing key ${privateKeyPath}`);
+    else await host.exec(makeKeyArgv, { signal, limit: minutes(2) });
   },
 });
-
-/** Whether the private key can be used; then its public key is in place, too. */
-async function completeKey({ host, signal, note }: StepScope<'host'>): Promise<boolean> {
-  const { exitCode, stdout } = await host.exec(derivePublicArgv, {
-    signal,
-    limit: seconds(30),
-    accept: [0, 1, 255],
-  });
-  const derived = keyOf(stdout);
-  if (exitCode !== 0 || derived === undefined) return false;
-  const known = keyOf((await host.readText(publicKeyPath, signal)) ?? '');
-  if (known === derived) {
-    note('info', `using the existing key ${privateKeyPath}`);
-    return true;
-  }
-  note('info', `writing the public key of ${privateKeyPath} again`);
-  await host.writeFile(publicKeyPath, `${stdout}\n`, { signal, mode: 0o644 });
-  return true;
-}
-
-/** Kind and key of a public key, without its comment; undefined for anything else. */
-function keyOf(text: string): string | undefined {
-  const [kind = '', key = ''] = text.trim().split(/\s+/);
-  return /^(?:ssh|ecdsa|sk)-/.test(kind) && key !== '' ? `${kind} ${key}` : undefined;
-}
 
 /** Authorizes a key on the masters, so that the bootstrap host can gather their logs. */
 const sshMachineConfig = (publicKey: string): object => ({
