@@ -25,19 +25,7 @@ const Completion = z.strictObject({
   data: z.record(z.string(), z.unknown()).optional(),
 });
 
-const Event = z.strictObject({
-  name: z.string().default(''),
-  category: z.enum(['user', 'metrics']).default('user'),
-  severity: z.enum(['info', 'warning', 'error', 'critical']),
-  message: z.string(),
-  event_time: z.iso.datetime(),
-  cluster_id: z.guid().optional(),
-  host_id: z.guid().optional(),
-  infra_env_id: z.guid().optional(),
-  props: z.string().optional(),
-});
-
-/** How an installation ends, version 2: stages of finalizing, operators, the ingress, completion, events. */
+/** How an installation ends, version 2: stages of finalizing, operators, the ingress, completion. */
 export const addFinalizingRoutes: AddRoutes = (app, store) => {
   /** Reads a body for the cluster of the path, and answers as the rules decide. */
   const takes =
@@ -78,12 +66,6 @@ export const addFinalizingRoutes: AddRoutes = (app, store) => {
     const listed = operators.filter((one) => name === '' || one.name === name);
     if (name !== '' && listed.length === 0) return domainError(404, 'record not found');
     return Response.json(listed.map(shownOperator));
-  });
-  app.post('/v2/events', async ({ req }) => {
-    const body = await readJson(req.raw, Event);
-    if ('refusal' in body) return body.refusal;
-    store.addEvent(body.value);
-    return new Response(null, { status: 201 });
   });
 };
 

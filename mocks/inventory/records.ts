@@ -101,18 +101,6 @@ export interface Completion {
   readonly data?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** An entry of the list that users see, as it came in. */
-export interface ReceivedEvent {
-  readonly name: string;
-  readonly category: string;
-  readonly severity: string;
-  readonly message: string;
-  readonly event_time: string;
-  readonly cluster_id?: string | undefined;
-  readonly host_id?: string | undefined;
-  readonly infra_env_id?: string | undefined;
-}
-
 /** A file that was uploaded. */
 export interface UploadedFile {
   readonly filename: string;

@@ -6,13 +6,7 @@ import {
   type ProgressReport,
   settle,
 } from './rules.ts';
-import type {
-  ClusterRecord,
-  Completion,
-  HostRecord,
-  ReceivedEvent,
-  UploadedFile,
-} from './records.ts';
+import type { ClusterRecord, Completion, HostRecord, UploadedFile } from './records.ts';
 import { timedOut } from './stage-limits.ts';
 
 /** The service's memory: one cluster and its hosts. */
@@ -45,7 +39,6 @@ export function inventoryStore(
   let clusterFiles: Files = {};
   const controllerLogs: UploadedFile[] = [];
   const completions: Completion[] = [];
-  const events: ReceivedEvent[] = [];
   const find = (id: string): HostRecord | undefined => view.hosts.find((one) => one.id === id);
   const replace = (host: HostRecord): void => {
     view = { ...view, hosts: view.hosts.map((one) => (one.id === host.id ? host : one)) };
@@ -126,8 +119,6 @@ export function inventoryStore(
     completions: (): readonly Completion[] => completions,
     addCompletion: (completion: Completion): unknown => completions.push(completion),
     /** What was added to the list that users see, in order. */
-    events: (): readonly ReceivedEvent[] => events,
-    addEvent: (event: ReceivedEvent): unknown => events.push(event),
     /** Milliseconds since the epoch. */
     now,
     /** Fails the hosts whose stage has lasted too long; the service does so every few seconds. */

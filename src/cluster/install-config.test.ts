@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { installConfigMap } from '../../test/support/cluster-objects.ts';
 import { invokerOf, readInstallConfig } from './install-config.ts';
 
-const none = { controlPlaneReplicas: 0, arbiterReplicas: 0, serviceNetworks: [] };
+const none = { controlPlaneReplicas: 0, arbiterReplicas: 0 };
 
 describe('the install-config of a cluster', () => {
   it.each([
@@ -11,11 +11,6 @@ describe('the install-config of a cluster', () => {
       'two masters and an arbiter',
       'controlPlane: {name: master, replicas: 2}\narbiter:\n  replicas: 1\nplatform: {baremetal: {}}',
       { ...none, controlPlaneReplicas: 2, arbiterReplicas: 1, platform: 'baremetal' },
-    ],
-    [
-      'service networks',
-      'networking:\n  serviceNetwork:\n  - 172.30.0.0/16\n  - fd02::/112\n',
-      { ...none, serviceNetworks: ['172.30.0.0/16', 'fd02::/112'] },
     ],
     [
       'networks of machines, and addresses that move between them',

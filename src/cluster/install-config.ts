@@ -21,8 +21,6 @@ export interface InstallConfig {
   readonly platform?: string;
   /** Name of the first vCenter. */
   readonly vcenterServer?: string;
-  /** The networks of services, as they are written: `172.30.0.0/16`. */
-  readonly serviceNetworks: readonly string[];
   /** Where its machines are; undefined where it does not say. */
   readonly machines?: MachineNetworks;
 }
@@ -51,10 +49,9 @@ const Shape = z.object({
   platform: z.record(z.string(), z.unknown()).catch({}),
   networking: z
     .object({
-      serviceNetwork: z.array(z.string()).catch([]),
       machineNetwork: z.array(z.object({ cidr: z.string() })).catch([]),
     })
-    .catch({ serviceNetwork: [], machineNetwork: [] }),
+    .catch({ machineNetwork: [] }),
 });
 
 const Vips = z.record(z.string(), z.union([z.string(), z.array(z.string())]).catch([])).catch({});
@@ -81,7 +78,6 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
       arbiterReplicas: arbiter.replicas,
       ...(name === undefined ? {} : { platform: name }),
       ...(vcenter === undefined ? {} : { vcenterServer: vcenter.server }),
-      serviceNetworks: networking.serviceNetwork,
       ...(networks.length === 0 ? {} : { machines: { networks, vips } }),
     },
   };

@@ -10,7 +10,6 @@ export const secrets = core('secrets');
 export const secretMetadata: KubeKind = { ...secrets, isMetadataOnly: true };
 export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
-export const services = core('services');
 
 export const deployments: KubeKind = { group: 'apps', version: 'v1', plural: 'deployments' };
 export const jobs: KubeKind = { group: 'batch', version: 'v1', plural: 'jobs' };

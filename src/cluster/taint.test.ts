@@ -93,7 +93,6 @@ it.each([
     controlPlaneReplicas: 3,
     arbiterReplicas: 0,
     platform: 'vsphere',
-    serviceNetworks: [],
     ...vsphere,
   };
   expect(clusterHasCredentials(config)).toBe(has);

@@ -88,7 +88,10 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
     meaning: { negates: 'disk.cleanup' },
   },
   'enable-skip-mco-reboot': boolean('image.skipMcoReboot', 'write the final OS before first boot'),
-  'notify-num-reboots': boolean('controller.notifyNumReboots', 'the controller counts reboots'),
+  'notify-num-reboots': boolean(
+    'controller.notifyNumReboots',
+    'another controller counts reboots; that of Bootwright does not',
+  ),
   'coreos-image': value('image.existingRoot', 'IMAGE', 'install into the running root'),
   'installer-args': value('image.writerArgs', 'JSON', 'arguments for coreos-installer'),
   'dry-run': {

@@ -203,7 +203,9 @@ export const settingTable = {
   },
   controller: {
     checkClusterVersion: flag('the controller waits for the cluster version operator'),
-    notifyNumReboots: flag('the controller reports how often each node started'),
+    notifyNumReboots: flag(
+      'another controller reports how often each node started; that of Bootwright does not',
+    ),
     withoutService: flag('the controller in the cluster calls no service; only for our own'),
     serviceIps: list('addresses of the service for the host aliases of the controller'),
   },

@@ -182,16 +182,6 @@ export interface InstallationResult {
   readonly data?: unknown;
 }
 
-/** An entry in the list of events that a user of the service sees. */
-export interface InstallationEvent {
-  readonly name: string;
-  readonly category: string;
-  readonly severity: 'info' | 'warning' | 'error' | 'critical';
-  readonly message: string;
-  readonly hostId: string;
-  readonly infraEnvId: string;
-}
-
 /** The cluster as it was last seen. */
 export interface InstallationView {
   /** Undefined until the service has answered once. */
@@ -249,7 +239,6 @@ export interface Inventory {
   /** Gives the service the certificates (PEM) by which the routes of the cluster are trusted. */
   readonly uploadIngressCa: (pem: string, signal: AbortSignal) => Promise<void>;
   readonly complete: (result: InstallationResult, signal: AbortSignal) => Promise<void>;
-  readonly addEvent: (event: InstallationEvent, signal: AbortSignal) => Promise<void>;
   /** The cluster for a page: asked once, as whoever watches asks again. */
   readonly overview: (signal: AbortSignal) => Promise<ClusterOverview>;
 }

@@ -4,7 +4,6 @@ import { applyAgentManifests } from '../controllers/installation/agent-manifests
 import { announceReady } from '../controllers/installation/announce-ready.ts';
 import { completeInstallation } from '../controllers/installation/complete-installation.ts';
 import { reconcileInstallation } from '../controllers/installation/controllers.ts';
-import { waitForCounts } from '../controllers/installation/count-reboots.ts';
 import { removeLeftRecord } from '../controllers/installation/left-work.ts';
 import { readNewCluster } from '../controllers/installation/new-cluster.ts';
 import { uploadFinalLogs, uploadLogsRegularly } from '../controllers/installation/upload-logs.ts';
@@ -22,7 +21,6 @@ export const controller = role<ControllerWorld>('controller', {
     lanes<ControllerWorld>({ end: [waitForEnd], manifests: [applyAgentManifests] }),
     uploadFinalLogs,
     removeLeftRecord,
-    waitForCounts,
   ],
   follow: [reconcileInstallation, completeInstallation, uploadLogsRegularly],
 });

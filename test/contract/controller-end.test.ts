@@ -88,7 +88,7 @@ it.each([
   };
   const { clusterFile } = fakeInventory({ files });
   const ports = { kube, clock, inventory: { ...service, clusterFile } };
-  const facts = { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [] } };
+  const facts = { cluster: { isAgentBased: false, platform: 'none' } };
   const config = { controller: { checkClusterVersion: true } };
   const stop = new AbortController();
   const completing = tryStep(completeInstallation, {

@@ -32,8 +32,6 @@ function inventory(clock = quickClock()): Inventory {
   return adapter;
 }
 
-const event = { name: 'reboots_for_node', category: 'user', severity: 'info' } as const;
-
 describe('requests of the controller', () => {
   it.each<[string, string, (port: Inventory) => Promise<unknown>, string]>([
     [
@@ -79,12 +77,6 @@ describe('requests of the controller', () => {
       'POST clusters/C/actions/complete-installation',
       (port) => port.complete({ isSuccess: false, error: 'late', data: { REPORT: [] } }, signal),
       '{"is_success":false,"error_info":"late","data":{"REPORT":[]}}',
-    ],
-    [
-      'an event',
-      'POST events',
-      (port) => port.addEvent({ ...event, message: 'm', hostId: 'H', infraEnvId: 'I' }, signal),
-      '{"name":"reboots_for_node","category":"user","severity":"info","message":"m","cluster_id":"C","host_id":"H","infra_env_id":"I","event_time":"1970-01-01T00:00:00.000Z"}',
     ],
   ])('%s', async (...[, line, call, body]) => {
     await call(inventory(fakeClock({ auto: false })));

@@ -338,17 +338,6 @@ describe.each(finalizingWorlds)(
       const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
       await inventory.reportFinalizing('Waiting for cluster operators', signal);
       await inventory.uploadIngressCa(pem, signal);
-      await inventory.addEvent(
-        {
-          name: 'reboots_for_node',
-          category: 'user',
-          severity: 'info',
-          message: 'Node m0 has been rebooted 2 times before completing installation',
-          hostId: installingCluster.hosts[0]?.id ?? '',
-          infraEnvId: installingCluster.hosts[0]?.infraEnvId ?? '',
-        },
-        signal,
-      );
       const result = { isSuccess: false, error: 'no console', data: { a: [1] } };
       await expect(inventory.complete(result, signal)).resolves.toBeUndefined();
     });
@@ -399,19 +388,12 @@ describe('the end of an installation, by the rules of the service', () => {
     expect(finalizing.store.cluster()).toMatchObject({ status: 'error', statusInfo: 'no console' });
   });
 
-  it('takes no certificates before, no operators that it does not know, and events as they are', async () => {
+  it('takes no certificates before, and no operators that it does not know', async () => {
     finalizing.store.setCluster({ ...finalizingCluster, status: 'installing' });
     await expect(adapter.uploadIngressCa(pem, signal)).rejects.toMatchObject(rejected);
     const odf = { name: 'odf', version: '', status: 'available', statusInfo: '' } as const;
     await expect(adapter.reportOperator(odf, signal)).rejects.toMatchObject({
       code: 'inventory.not-found',
     });
-    const event = { name: 'n', category: 'user', severity: 'info', message: 'm' } as const;
-    await adapter.addEvent({ ...event, hostId: w0?.id ?? '', infraEnvId }, signal);
-    expect(finalizing.store.events()).toMatchObject([
-      { ...event, host_id: w0?.id, cluster_id: id },
-    ]);
-    const noIds = adapter.addEvent({ ...event, hostId: 'x', infraEnvId }, signal);
-    await expect(noIds).rejects.toMatchObject(rejected);
   });
 });

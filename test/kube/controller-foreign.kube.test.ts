@@ -57,9 +57,7 @@ describe('the controller with the role of the one that is replaced, on a real AP
     kindsOf.delete('watch clusterversions');
     expect([...kindsOf].toSorted()).toEqual([
       ...['delete clusterrolebindings', 'get etcds', 'get leases', 'list etcds'],
-      ...['clusterserviceversions', 'installplans', 'jobs', 'services'].map(
-        (kind) => `watch ${kind}`,
-      ),
+      ...['clusterserviceversions', 'installplans', 'jobs'].map((kind) => `watch ${kind}`),
       'watch subscriptions',
     ]);
   });

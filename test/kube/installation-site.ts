@@ -25,7 +25,6 @@ import {
   installPlans,
   jobs,
   nodes,
-  services,
 } from '../../src/cluster/kinds.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
@@ -37,7 +36,6 @@ import {
   putOlmOperator,
   putOperators,
   putPools,
-  putService,
 } from './new-cluster.ts';
 import { askFor, type PivotedCluster, until } from './pivoted-cluster.ts';
 import { clusterOf } from './rig.ts';
@@ -226,8 +224,6 @@ export async function completesInstallation({
       ),
   );
   await putPools(client);
-  await until(() => gone(services, 'default', 'thief'));
-  await putService(client, 'openshift-dns', 'dns-default');
   await until(is('finalizing'));
   await putOperators(client);
   const place = 'openshift-local-storage';

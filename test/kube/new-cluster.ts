@@ -17,7 +17,6 @@ import {
   nodes,
   pods,
   serviceAccounts,
-  services,
   subscriptions,
 } from '../../src/cluster/kinds.ts';
 import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
@@ -200,7 +199,6 @@ export async function putInstaller(client: KubeClient, invoker: string): Promise
 /** Puts there what has gone wrong while the cluster came up, and what other operators wait for. */
 export async function putFaults(client: KubeClient): Promise<void> {
   await putInstaller(client, 'assisted-service');
-  await putService(client, 'default', 'thief');
   const pod = { apiVersion: 'v1', kind: 'Pod' };
   const container = { name: 'c', image: 'quay.io/x/y:1' };
   const spec = { containers: [container], nodeName: 'm0', automountServiceAccountToken: false };
@@ -213,11 +211,6 @@ export async function putFaults(client: KubeClient): Promise<void> {
     ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfigPool' },
     metadata: { name: 'worker' },
     spec: {},
-  });
-  await inNamespace(client, ['openshift-dns-operator', pods], {
-    ...pod,
-    metadata: { name: 'dns' },
-    spec,
   });
   await inNamespace(client, ['openshift-machine-api', machines], {
     ...{ apiVersion: 'machine.openshift.io/v1beta1', kind: 'Machine' },
@@ -259,13 +252,6 @@ export async function putFaults(client: KubeClient): Promise<void> {
   };
   await inNamespace(client, ['openshift-local-storage', installPlans], plan);
 }
-
-/** Puts a service at the address that the DNS of the cluster is to have. */
-export const putService = (client: KubeClient, place: string, name: string): Promise<void> =>
-  inNamespace(client, [place, services], {
-    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name } },
-    spec: { clusterIP: '10.0.0.10', ports: [{ port: 53 }] },
-  });
 
 /** Puts the pools of masters and workers there, rendered. */
 export async function putPools(client: KubeClient): Promise<void> {

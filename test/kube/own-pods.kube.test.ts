@@ -17,12 +17,11 @@ import { type InstallationSite, startInstallation } from './installation-site.ts
 import { deploy } from './new-cluster.ts';
 import { until } from './pivoted-cluster.ts';
 
-// The pods that the controller makes for what others do by `oc debug` and `oc adm must-gather`, let in by a real API server,
+// The pods that the controller makes for what others do by `oc adm must-gather`, let in by a real API server,
 // and run for real: by whom their job, their end and their clean-up are decided is the product alone.
 
 const namespace = 'assisted-installer';
 const gathering = 'assisted-installer-must-gather';
-const counting = 'assisted-installer-reboots-m0';
 const issuer = tokenIssuer();
 const cluster = clusterSeed({ status: 'finalizing', platform: 'none' });
 const m0 = hostSeed({
@@ -106,7 +105,6 @@ async function runsPod(name: string): Promise<PodEnd> {
     image: {
       'usr/bin/gather': 'echo "of $POD_NAME on $NODE_NAME" > /must-gather/version; id -u',
       'usr/bin/oc': 'echo "log of $*"',
-      'usr/bin/last': 'echo "reboot   system boot  5.14"; echo "reboot   system boot  5.14"',
     },
     secrets: async (secret) => {
       const { data = {} } = ((await find(secrets, secret)) ?? {}) as {
@@ -143,38 +141,11 @@ async function runsPodsUntil(ended: Promise<unknown>): Promise<readonly PodEnd[]
 }
 
 const variables = () => ({
-  ...{ NOTIFY_NUM_REBOOTS: 'true', MUST_GATHER_IMAGE: 'registry.example/must-gather@sha256:2' },
+  MUST_GATHER_IMAGE: 'registry.example/must-gather@sha256:2',
   PULL_SECRET_TOKEN: issuer.issue({ cluster_id: cluster.id }),
 });
 
 describe('the pods of the controller on a real API server', () => {
-  it('count how often a node has started, and go', async () => {
-    const { service } = site;
-    const { kill, ended } = await site.start(variables());
-    await until(async () => (await find(pods, counting)) !== undefined);
-    expect(await find(pods, counting)).toMatchObject({
-      metadata: { ownerReferences: [{ kind: 'Job', name: 'assisted-installer-controller' }] },
-      spec: {
-        ...{ activeDeadlineSeconds: 360, nodeName: 'm0', hostPID: true, restartPolicy: 'Never' },
-        automountServiceAccountToken: false,
-        containers: [{ image: 'registry.example/bootwright@sha256:1' }],
-      },
-    });
-    await runsPod(counting);
-    await until(() => Promise.resolve(service.store.events().length === 1));
-    expect(service.store.events()).toMatchObject([
-      { message: 'Node m0 has been rebooted 2 times before completing installation' },
-    ]);
-    await until(async () => (await find(pods, counting)) === undefined);
-    // The node is marked after its report.
-    const marked = async () =>
-      (await find(nodes, 'm0'))?.metadata.annotations?.['bootwright.io/reboots-reported'];
-    await until(async () => (await marked()) !== undefined);
-    expect(await marked()).toBe('2');
-    kill();
-    await restarts(ended);
-  });
-
   it('gather a cluster that has failed, also when the controller is killed meanwhile', async () => {
     const { service } = site;
     service.store.setCluster({ ...service.store.cluster(), status: 'error' });

@@ -12,10 +12,9 @@ import {
   machines,
   nodes,
   pods,
-  services,
   subscriptions,
 } from '../../src/cluster/kinds.ts';
-import { minutes, seconds } from '../../src/model/duration.ts';
+import { seconds } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
@@ -51,23 +50,15 @@ export async function requestsOfMaster(): Promise<Requests> {
   };
 }
 
-const operatorPod = { name: 'dns-operator', namespace: 'openshift-dns-operator' };
-const dns = { name: 'dns-default', namespace: 'openshift-dns' };
-const at = { clusterIP: '10.0.0.10' };
 const available = [{ type: 'Available', status: 'True', message: 'well' }];
 
 /** What the installer and the bootstrap host have put there, and what went wrong meanwhile. */
 function newCluster(ending: Ending): FakeKube {
   const isAgentBased = ending === 'agent-based';
   const kube = withInvoker(fakeKube(), isAgentBased ? 'agent-installer' : 'assisted-service');
-  withInstallConfig(
-    kube,
-    'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24]}\n',
-  );
+  withInstallConfig(kube, 'platform: {baremetal: {}}\n');
   for (const name of ['m1', 'm2'] as const)
     kube.put(nodes, nodeObject({ name, addresses: [addressOf[name]] }));
-  kube.put(services, { metadata: { name: 'thief', namespace: 'default' }, spec: at });
-  kube.put(pods, { metadata: operatorPod });
   const role = { 'machine.openshift.io/cluster-api-machine-role': 'worker' };
   kube.put(machines, {
     metadata: { name: 'worker-0', namespace: 'openshift-machine-api', labels: role },
@@ -177,7 +168,6 @@ function cluster(
   },
 ) {
   const leaves = bootstrapHost(kube, { requests, service, ending });
-  let freedAt: number | undefined;
   const joins = (): void => {
     const put = (name: HostName, role: string, notReady?: string): void => {
       const before = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === name);
@@ -207,19 +197,10 @@ function cluster(
       put('w0', 'worker');
     }
   };
-  const dnsComes = (now: number): void => {
-    if (has(kube, services, 'thief') || has(kube, services, dns.name)) return;
-    freedAt ??= now;
-    const isRestarted = !has(kube, pods, operatorPod.name);
-    // An operator that was not restarted tries again in its own time.
-    if (!isRestarted && now - freedAt < minutes(8)) return;
-    kube.put(pods, { metadata: operatorPod }).put(services, { metadata: dns, spec: at });
-  };
   const podsEnd = (): void => {
     for (const pod of kube.objectsOf(pods)) {
       const { name } = pod.metadata;
       if (!name.startsWith('assisted-installer-') || pod['status'] !== undefined) continue;
-      kube.withPodLog(`${name}/count`, 'reboot   system boot  5.14\nreboot   system boot  5.14\n');
       kube.withPodLog(`${name}/upload`, 'uploaded\n');
       kube.put(pods, { ...pod, status: { phase: 'Succeeded' } });
     }
@@ -250,10 +231,9 @@ function cluster(
       status: { phase: 'Succeeded' },
     });
   };
-  return (now: number): void => {
+  return (): void => {
     leaves();
     joins();
-    dnsComes(now);
     podsEnd();
     operatorsCome();
   };
@@ -273,7 +253,7 @@ export function controllerSite({
   const kube = newCluster(ending);
   const live = cluster(kube, { requests, service, ending });
   const tick = (): void => {
-    live(now());
+    live();
     service.store.checkStages();
     service.show();
   };

@@ -133,11 +133,6 @@ function installationOf({ store, now, hasLeft }: Service) {
         });
         return decideCompletion(store.cluster(), { isSuccess, error });
       }, signal),
-    addEvent: async (event, signal) => {
-      signal.throwIfAborted();
-      await Promise.resolve();
-      store.addEvent({ ...event, event_time: new Date(now()).toISOString() });
-    },
   };
   return { calls, show };
 }

@@ -1,6 +1,5 @@
 import type {
   HostRef,
-  InstallationEvent,
   InstallationResult,
   InstallationView,
   InstallingCluster,
@@ -47,7 +46,6 @@ export interface FakeInventory extends Inventory {
   /** Each call in order, with its argument where it has one: `hosts master`, `stage Done`, `operator console available`. */
   readonly calls: readonly string[];
   readonly results: readonly InstallationResult[];
-  readonly events: readonly InstallationEvent[];
   readonly operatorReports: readonly OperatorReport[];
   /** How often it was asked to be quick. */
   readonly refreshes: () => number;
@@ -105,7 +103,6 @@ export function fakeInventory({
   const clusterLogsStates: LogsState[] = [];
   const archives: Uint8Array[] = [];
   const results: InstallationResult[] = [];
-  const events: InstallationEvent[] = [];
   const operatorReports: OperatorReport[] = [];
   const calls: string[] = [];
   const failures = new Map<keyof Inventory, { readonly error: Error; times: number }[]>();
@@ -153,7 +150,7 @@ export function fakeInventory({
     logsStates,
     clusterLogsStates,
     controllerLogs: archives,
-    ...{ calls, results, events, operatorReports },
+    ...{ calls, results, operatorReports },
     refreshes: () => refreshes,
     set: (change) => {
       known = { ...known, ...change };
@@ -266,10 +263,6 @@ export function fakeInventory({
     complete: async (result, signal) => {
       await enter('complete', signal, `complete ${String(result.isSuccess)}`);
       results.push(result);
-    },
-    addEvent: async (event, signal) => {
-      await enter('addEvent', signal, `event ${event.name}`);
-      events.push(event);
     },
     overview: async (signal) => {
       await enter('overview', signal);

@@ -39,10 +39,7 @@ export function runInstallation(only: readonly string[], run: InstallationRun) {
     ...{ clock, kube, config, emit, adminKube: run.adminKube ?? kube },
     inventory: run.inventory ?? fakeInventory(),
   };
-  const all = installationControllers(
-    scope,
-    { isAgentBased: false, platform: '', serviceNetworks: [], ...run.cluster },
-  );
+  const all = installationControllers(scope, { isAgentBased: false, platform: '', ...run.cluster });
   const controllers = all.filter(({ id }) => only.includes(id.replace('controller/', '')));
   const ended = startControllers(
     { kube, clock, random, emit, signal: stop.signal },

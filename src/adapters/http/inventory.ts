@@ -231,7 +231,7 @@ const operatorsAge: Millis = seconds(20);
 
 type InstallationCall =
   | ('follow' | 'refresh' | 'operators' | 'overview')
-  | ('reportFinalizing' | 'reportOperator' | 'uploadIngressCa' | 'complete' | 'addEvent');
+  | ('reportFinalizing' | 'reportOperator' | 'uploadIngressCa' | 'complete');
 
 /** What the service is asked and told of the end of an installation; version 1 of it knows no stages of that. */
 function installationCalls(
@@ -280,11 +280,6 @@ function installationCalls(
         { method: 'POST', path: `${cluster}/actions/complete-installation`, body },
         signal,
       );
-    },
-    addEvent: ({ hostId, infraEnvId, ...event }, signal) => {
-      const ids = { cluster_id: clusterId, host_id: hostId, infra_env_id: infraEnvId };
-      const body = { ...event, ...ids, event_time: new Date(clock.now()).toISOString() };
-      return send({ method: 'POST', path: 'events', body }, signal);
     },
   };
 }

@@ -46,7 +46,7 @@ function setUp({ isAgentBased = true } = {}) {
   const run = () =>
     tryStep(applyAgentManifests, {
       ...{ clock, kube, adminKube },
-      facts: { cluster: { isAgentBased, platform: 'none', serviceNetworks: [] } },
+      facts: { cluster: { isAgentBased, platform: 'none' } },
     });
   const applied = () => adminKube.writes.map(({ name }) => name);
   return { clock, kube, adminKube, later, install, available, run, applied };

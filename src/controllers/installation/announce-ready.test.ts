@@ -16,7 +16,7 @@ const unreachable = kubeFailure('kube.unreachable', 'connection refused');
 function setUp({ isAgentBased = false, nodes = 3, kube = fakeKube() } = {}) {
   const clock = fakeClock({ start: Date.parse('2026-11-23T08:00:00.250Z') });
   const inventory = fakeInventory();
-  const cluster = { isAgentBased, platform: 'baremetal', serviceNetworks: [] };
+  const cluster = { isAgentBased, platform: 'baremetal' };
   const run = () =>
     tryStep(announceReady, {
       clock,

@@ -54,7 +54,7 @@ function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Gi
   const run = (signal = new AbortController().signal) =>
     tryStep(completeInstallation, {
       ...{ clock, inventory, kube, signal },
-      facts: { cluster: { isAgentBased, platform: 'none', serviceNetworks: [] } },
+      facts: { cluster: { isAgentBased, platform: 'none' } },
       config: { cluster: { openshiftVersion: '4.16.2' }, controller: { checkClusterVersion } },
     });
   const ready = () =>

@@ -3,8 +3,6 @@ import { type Emit, notesOf } from '../../engine/events.ts';
 import { type Controller, startControllers } from '../../reconcile/manager.ts';
 import { requestControllers } from './approve-requests.ts';
 import { metalController } from './bare-metal-hosts.ts';
-import { countController } from './count-reboots.ts';
-import { dnsAddressOf, dnsController } from './dns-address.ts';
 import { labelController, pauseController } from './labels.ts';
 import { leftController, unpauseController } from './left-work.ts';
 import { NewCluster } from './new-cluster.ts';
@@ -26,9 +24,8 @@ export function installationControllers(
     note: notesOf(emit, `controller/${name}`),
   });
   const stores = installationStores(scopeOf('reconcile'));
-  const { platform, serviceNetworks, isAgentBased } = cluster;
+  const { platform, isAgentBased } = cluster;
   const { config } = ports;
-  const dnsAddress = dnsAddressOf(serviceNetworks[0] ?? '');
   const isWithService = !config.service.url.isEmpty;
   const when = (isWanted: boolean, make: () => readonly Controller[]): readonly Controller[] =>
     isWanted ? make() : [];
@@ -45,14 +42,8 @@ export function installationControllers(
     ...when(isWithService && !(isAgentBased && config.cluster.controlPlaneCount <= 1), () => [
       taintController(scopeOf('remove-cloud-taint'), stores, cluster),
     ]),
-    ...when(isWithService && dnsAddress !== undefined, () => [
-      dnsController(scopeOf('free-dns-address'), dnsAddress ?? ''),
-    ]),
     ...when(isWithService && platform === 'baremetal', () => [
       metalController(scopeOf('register-bare-metal-hosts')),
-    ]),
-    ...when(isWithService && config.controller.notifyNumReboots, () => [
-      countController(scopeOf('count-reboots'), stores),
     ]),
   ];
 }
@@ -66,6 +57,11 @@ export const reconcileInstallation = controllerStep({
   limit: unlimited,
   waitsFor: '(none: runs until the installation has ended)',
   run: async (scope, { cluster }) => {
+    if (scope.config.controller.notifyNumReboots)
+      scope.note(
+        'warn',
+        'this controller does not count reboots: NOTIFY_NUM_REBOOTS has no effect',
+      );
     const controllers = installationControllers(scope, cluster);
     await startControllers(scope, { name: 'controller', controllers });
   },

@@ -3,11 +3,6 @@ import { isLeaseLost } from '../../reconcile/lease.ts';
 
 /** Failures of the controller in the cluster. */
 export const controllerFailures = {
-  'controller.not-counted': {
-    kind: 'cluster',
-    title: 'How often a node has started could not be counted',
-    hint: 'nothing depends on it; `last reboot` on the node has the starts',
-  },
   'controller.not-gathered': {
     kind: 'cluster',
     title: 'The state of the cluster could not be gathered and uploaded',

@@ -19,8 +19,6 @@ const NewClusterSchema = z.strictObject({
   isAgentBased: z.boolean(),
   /** As the install-config names it: `baremetal`, `none`; empty where it says nothing. */
   platform: z.string(),
-  /** The networks of its services, as they are written. */
-  serviceNetworks: z.array(z.string()),
   /** Where its machines are, where the install-config says so, and addresses there that move between them. */
   machines: z.strictObject({ networks: z.array(z.string()), vips: z.array(z.string()) }).optional(),
   /** Name of the first vCenter, where there is one. */
@@ -79,17 +77,10 @@ export const readNewCluster = controllerStep({
 
 const clusterBy = (
   invoker: string,
-  {
-    platform = '',
-    serviceNetworks = [],
-    machines,
-    vcenterServer,
-    controlPlaneReplicas = 0,
-  }: Partial<InstallConfig>,
+  { platform = '', machines, vcenterServer, controlPlaneReplicas = 0 }: Partial<InstallConfig>,
 ): NewCluster => ({
   isAgentBased: invoker === agentBased,
   platform,
-  serviceNetworks: [...serviceNetworks],
   ...(machines && { machines: { networks: [...machines.networks], vips: [...machines.vips] } }),
   ...(vcenterServer === undefined ? {} : { vcenterServer }),
   ...(controlPlaneReplicas === 0 ? {} : { controlPlaneReplicas }),

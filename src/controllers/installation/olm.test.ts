@@ -75,7 +75,7 @@ function setUp(...names: readonly string[]) {
   const run = (signal = new AbortController().signal) =>
     tryStep(completeInstallation, {
       ...{ clock, inventory, kube, adminKube, signal },
-      facts: { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [] } },
+      facts: { cluster: { isAgentBased: false, platform: 'none' } },
       config: { cluster: { openshiftVersion: '4.16.2' } },
     });
   const changes = () =>

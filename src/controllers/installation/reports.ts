@@ -280,9 +280,9 @@ export function taintController(
   stores: InstallationStores,
   cluster: NewCluster,
 ): Controller {
-  const { platform, serviceNetworks, vcenterServer = '', isAgentBased } = cluster;
+  const { platform, vcenterServer = '', isAgentBased } = cluster;
   const installConfig = {
-    ...{ controlPlaneReplicas: 0, arbiterReplicas: 0, vcenterServer, serviceNetworks },
+    ...{ controlPlaneReplicas: 0, arbiterReplicas: 0, vcenterServer },
     ...(platform === '' ? {} : { platform }),
   };
   let wanted: Promise<boolean> | undefined;

@@ -15,7 +15,7 @@ import type { Kube } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { uploadFinalLogs, uploadLogsRegularly } from './upload-logs.ts';
 
-const cluster = { isAgentBased: false, platform: 'baremetal', serviceNetworks: [] };
+const cluster = { isAgentBased: false, platform: 'baremetal' };
 const facts = { cluster };
 const name = 'assisted-installer-controller-x7k2p';
 const pod = (podName = name, phase = 'Running') => ({

@@ -24,7 +24,7 @@ function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
   const run = () =>
     tryStep(waitForEnd, {
       ...{ clock, inventory, kube },
-      facts: { cluster: { isAgentBased, platform: 'vsphere', serviceNetworks: [] } },
+      facts: { cluster: { isAgentBased, platform: 'vsphere' } },
       config: { cluster: { controlPlaneCount, openshiftVersion: '4.14.0' } },
     });
   return { clock, inventory, kube, later, run };

@@ -44,7 +44,7 @@ const request = (
     ...{ name: `csr-${purpose}`, spec: { username }, status: status(state) },
   });
 
-const unknownCluster = { isAgentBased: false, platform: '', serviceNetworks: [] };
+const unknownCluster = { isAgentBased: false, platform: '' };
 
 const ended = (change: Partial<HostSeen>) =>
   endOfHost({ record, nodes: [], requests: [], masters: 3, readyFor: 0, ...change });

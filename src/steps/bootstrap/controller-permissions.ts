@@ -20,9 +20,6 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('', ['configmaps'], [['get', ...follow]]),
   rule('', ['pods'], [follow]),
   rule('', ['pods/log'], [['get']]),
-  // Frees the address of the name service where another service has taken it.
-  rule('', ['services'], [[...follow, 'delete']]),
-  rule('', ['pods'], [['deletecollection']]),
   rule('certificates.k8s.io', ['certificatesigningrequests'], [['get', ...follow]]),
   rule('certificates.k8s.io', ['certificatesigningrequests/approval'], [['update']]),
   rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),

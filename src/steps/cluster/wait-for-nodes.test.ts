@@ -73,7 +73,6 @@ it.each([
   const config = {
     controlPlaneReplicas: role === 'master' ? replicas : 3,
     arbiterReplicas: role === 'arbiter' ? replicas : 1,
-    serviceNetworks: [],
   };
   expect(nodeTarget(role, config)).toBe(target);
 });

@@ -82,7 +82,6 @@ async function firstAnswer(service: Inventory): Promise<void> {
   if (first.lastError !== undefined) throw first.lastError;
 }
 
-const event = { name: 'n', category: 'user', severity: 'info', message: 'm' } as const;
 const operator = { name: 'cvo', version: '', status: 'available', statusInfo: '' } as const;
 
 const kubeOf = ({ server, clock, timeouts }: Sending): KubeCluster =>
@@ -142,7 +141,6 @@ export const senders: Readonly<Record<string, Sender>> = {
   'report of an operator': inventory((v2) => v2.reportOperator(operator, signal)),
   'certificates of the ingress': inventory((v2) => v2.uploadIngressCa('PEM', signal)),
   'end of the installation': inventory((v2) => v2.complete({ isSuccess: true, error: '' }, signal)),
-  'event for users': inventory((v2) => v2.addEvent({ ...event, ...ids }, signal)),
   'operators that are monitored': inventory((v2) => v2.operators(signal)),
   'cluster that is followed': inventory(firstAnswer),
   cluster: inventory((v2) => v2.cluster(signal)),
