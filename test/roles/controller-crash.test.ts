@@ -192,7 +192,7 @@ describe('a controller that is killed after any of its effects', () => {
   it.each([
     ['installed', 30],
     ['error', 30],
-    ['agent-based', 15],
+    ['agent-based', 12],
   ] as const)(
     'leaves what the next one ends, in a cluster that ends as %s',
     async (ending, least) => {
