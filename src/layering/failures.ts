@@ -164,6 +164,16 @@ export const layeringFailures = {
     title: 'The built image must have exactly one kernel',
     hint: 'remove the old kernel in the RUN of the Containerfile that installs the new one',
   },
+  'layering.image-initramfs': {
+    kind: 'input',
+    title: 'The kernel of the built image has no initramfs',
+    hint: 'make it in the RUN that installs the kernel: rpm-ostree does, dnf needs dracut',
+  },
+  'layering.pool-without-os-config': {
+    kind: 'input',
+    title: 'OS images are to be built, and a pool has no MachineOSConfig',
+    hint: 'add a MachineOSConfig for each pool, or set layering.pushTo; layering.mode auto builds for the pools that have one',
+  },
   'layering.image-architecture': {
     kind: 'input',
     title: 'The built image is for another architecture than its base',
@@ -228,7 +238,7 @@ export const layeringFailures = {
   'layering.single-node': {
     kind: 'unsupported',
     title: 'No OS image can be built while a single-node cluster is installed',
-    hint: 'remove the MachineOSConfigs from the manifests, and apply them once the node runs',
+    hint: 'build the image before (bootwright layer build --push-authfile FILE) and name it in the annotation machineconfiguration.openshift.io/pre-built-image, or apply the MachineOSConfig once the node runs',
   },
   'layering.not-stashed': {
     kind: 'host',

@@ -95,7 +95,7 @@ function addPools(layer: ProgramCommand): void {
     .option('--pool <NAME>', 'this pool only')
     .addOption(format('text', 'json'))
     .ends({
-      1: 'an invariant of a layered pool is violated, which is so while a roll-out continues or has failed',
+      8: 'an invariant of a layered pool is violated, and no roll-out continues that would end it',
     })
     .reads(proxyEnvironment)
     .example('bootwright layer status --kubeconfig kubeconfig', 'show every pool')

@@ -12,6 +12,7 @@ import {
 } from '../../layering/roll-out/progress.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import { exitCodes } from '../../model/failure.ts';
 import { withCluster } from '../cluster.ts';
 import { jsonText, outputWidth, print, wrapped } from '../messages.ts';
 import { readCluster } from './in-cluster.ts';
@@ -26,8 +27,8 @@ export interface StatusCall {
 }
 
 /**
- * Prints the layering of the pools of a cluster; resolves with 1 when an invariant of a layered pool is violated, as it is
- * while a build or a roll-out continues or has failed.
+ * Prints the layering of the pools of a cluster; resolves with the code of a cluster that needs help where an invariant of a
+ * layered pool is violated and no roll-out continues that would end it.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promise<number> {
@@ -36,7 +37,8 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
     const seen = pools.map((name) => poolProgress(name, cluster));
     print(format === 'json' ? renderPoolsJson(seen) : renderPools(seen, outputWidth(usualWidth)));
-    return seen.some(({ violations }) => violations.length > 0) ? 1 : 0;
+    const needsHelp = seen.some((one) => one.violations.length > 0 && !isRollingOut(one));
+    return needsHelp ? exitCodes.cluster : 0;
   });
 }
 

@@ -15,7 +15,7 @@ const expected = {
   architecture: 'amd64',
 };
 const labels = { machineconfig: rendered, machineconfigpool: 'master', 'ostree.bootable': 'true' };
-const inside: Inside = { kernels: ['6.1'], configs: [rendered], isWhole: true };
+const inside: Inside = { kernels: ['6.1'], withoutInitramfs: [], configs: [rendered], isWhole: true };
 
 const verdict = (facts = {}, seen: Partial<Inside> = {}) =>
   imageViolation(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });
@@ -36,6 +36,7 @@ describe('the verdict on a built image', () => {
     ['layering.image-unreadable', {}, { isWhole: false }],
     ['layering.image-kernels', {}, { kernels: [] }],
     ['layering.image-kernels', {}, { kernels: ['6.1', '6.2'] }],
+    ['layering.image-initramfs', {}, { withoutInitramfs: ['6.1'] }],
     ['layering.image-wrong-config', {}, { configs: [] }],
     ['layering.image-wrong-config', {}, { configs: ['rendered-worker-1'] }],
   ])('is %s for %j, %j', (code, facts, seen) => {
@@ -74,5 +75,7 @@ it('reads what a build prints that looks inside', () => {
   expect(reader.seen()).toEqual({ ...inside, isWhole: false });
   reader.line('bootwright-saw end');
   expect(reader.seen()).toEqual(inside);
+  reader.line('bootwright-saw no-initramfs 6.1');
+  expect(reader.seen().withoutInitramfs).toEqual(['6.1']);
   expect(lookInsideContainerfile('localhost/x:1')).toMatch(/^FROM localhost\/x:1\nRUN /);
 });

@@ -10,6 +10,8 @@ const MARK = 'bootwright-saw';
 export interface Inside {
   /** Versions of the kernels that it could boot. */
   readonly kernels: readonly string[];
+  /** Those of them without an `initramfs.img` beside their `vmlinuz`. */
+  readonly withoutInitramfs: readonly string[];
   /** Names of rendered MachineConfigs in its `currentconfig`. */
   readonly configs: readonly string[];
   /** The last lines of `bootc container lint` when it fails; undefined without bootc, or without findings. */
@@ -32,7 +34,10 @@ export const lookInsideContainerfile = (image: string): string =>
   [
     `FROM ${image}`,
     'RUN for kernel in /usr/lib/modules/*/vmlinuz; do \\',
-    `      if [ -e "$kernel" ]; then echo "${MARK} kernel $(basename "$(dirname "$kernel")")"; fi; \\`,
+    '      [ -e "$kernel" ] || continue; \\',
+    '      folder="$(dirname "$kernel")"; \\',
+    `      echo "${MARK} kernel $(basename "$folder")"; \\`,
+    `      [ -s "$folder/initramfs.img" ] || echo "${MARK} no-initramfs $(basename "$folder")"; \\`,
     '    done; \\',
     `    grep -oE '"name":"rendered-[^"]+"' /etc/machine-config-daemon/currentconfig | sort -u | \\`,
     `      sed -e 's/^"name":"/${MARK} config /' -e 's/"$//'; \\`,
@@ -60,6 +65,7 @@ export function insideReader(): {
     },
     seen: () => ({
       kernels: of('kernel'),
+      withoutInitramfs: of('no-initramfs'),
       configs: of('config'),
       ...(said.includes('lint failed')
         ? { lint: of('lint-says').slice(-linesOfLint).join('\n') }
@@ -145,7 +151,7 @@ export function imageViolation(
 
 function contentViolation(
   { image, renderedConfig }: ExpectedImage,
-  { kernels, configs, isWhole }: Inside,
+  { kernels, withoutInitramfs, configs, isWhole }: Inside,
 ): AgentError | undefined {
   if (!isWhole)
     return layeringFailure(
@@ -156,6 +162,12 @@ function contentViolation(
     const found = kernels.length === 0 ? 'no kernel' : kernels.join(' and ');
     return layeringFailure('layering.image-kernels', `${image} has ${found} in /usr/lib/modules`);
   }
+  const [bare] = withoutInitramfs;
+  if (bare !== undefined)
+    return layeringFailure(
+      'layering.image-initramfs',
+      `${image} has no /usr/lib/modules/${bare}/initramfs.img`,
+    );
   if (configs.includes(renderedConfig)) return undefined;
   const found = configs.length === 0 ? 'no rendered MachineConfig' : configs.join(', ');
   return layeringFailure(

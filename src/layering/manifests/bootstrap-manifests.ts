@@ -208,10 +208,11 @@ export function registrySecretOf(value: Fields): RegistrySecret | undefined {
 /** Pools that every cluster has; a pool of workers without a member may have its image all the same. */
 const pools = ['master', 'worker'] as const;
 
-/** The pools of every cluster that no MachineOSConfig among the manifests is for. */
+/** The pools of every cluster, and those among the manifests, that no MachineOSConfig among the manifests is for. */
 export function poolsWithoutConfig({
   osConfigs,
-}: Pick<OsManifests, 'osConfigs'>): readonly string[] {
+  pools: added,
+}: Pick<OsManifests, 'osConfigs' | 'pools'>): readonly string[] {
   const named = osConfigs.map(({ object }) => namesOf(object.value).name);
-  return pools.filter((pool) => !named.includes(pool));
+  return [...new Set([...pools, ...added])].filter((pool) => !named.includes(pool));
 }

@@ -6,6 +6,7 @@ import {
   isBuiltBefore,
   isOsConfigOf,
   namesOf,
+  poolsWithoutConfig,
   readableDocuments,
   readOsManifests,
   registrySecretOf,
@@ -48,7 +49,14 @@ export const readOsConfigs = step({
   explain: explainLayering,
   run: async (scope, { bootstrap }) => {
     const { config, note } = scope;
-    const found = buildRequestsIn(readOsManifests(await readManifestFiles(scope)));
+    const manifests = readOsManifests(await readManifestFiles(scope));
+    const found = buildRequestsIn(manifests);
+    const [missing] = poolsWithoutConfig(manifests);
+    const isSome = manifests.osConfigs.length > 0;
+    if (config.layering.mode === 'on' && isSome && missing !== undefined) {
+      const what = `layering.mode is on, and no MachineOSConfig among the manifests is for pool ${missing}`;
+      throw layeringFailure('layering.pool-without-os-config', what);
+    }
     for (const warning of found.warnings) note('warn', warning);
     return requestOf(found, { config, version: bootstrap.openshiftVersion });
   },
@@ -199,9 +207,8 @@ export const checkSingleNode = step({
       if (openshiftVersion === undefined) throw noVersion(`MachineOSConfig ${first}`);
       if (layeringSupport(openshiftVersion).kind !== 'build') return;
     }
-    throw layeringFailure(
-      'layering.single-node',
-      first === undefined ? 'layering.mode is on' : `there is MachineOSConfig ${first}`,
-    );
+    const asked = first === undefined ? 'layering.mode is on' : `there is MachineOSConfig ${first}`;
+    const why = 'the bootstrap controller of a single node takes only an image that was built before';
+    throw layeringFailure('layering.single-node', `${asked}, and ${why}`);
   },
 });

@@ -27,7 +27,7 @@ const endsBy = 'run the same command again, or: bootwright layer unpause --kubec
  * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered the node controller may take
  * an image off a node that nobody has handed over; it leaves a paused pool alone. A pool that a person has paused stays
  * as it is, also afterwards. A run that is stopped keeps the pauses, since its nodes keep their images by them, and
- * names the pools: no request is needed for it, however slow the line is.
+ * names the pools that it may have paused: no request is made for it, however slow the line is.
  * @param held what is paused is noted here, before it is; `unpausePool` takes it off
  * @throws AgentError `wait.timed-out`, `kube.*`, `layering.not-kept`
  */
@@ -42,7 +42,7 @@ export async function pausePools(
   const nameHeld = (): void => {
     const names = [...held.keys()].join(', ');
     const why = 'so that no node loses its OS image';
-    const text = `MachineConfigPools ${names} stay paused, ${why}: ${endsBy}`;
+    const text = `MachineConfigPools ${names} may be left paused, ${why}; to end it: ${endsBy}`;
     if (names !== '') note('warn', text, { pools: names });
   };
   signal.addEventListener('abort', nameHeld, { once: true });

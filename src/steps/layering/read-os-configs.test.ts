@@ -107,6 +107,14 @@ describe('layering/read-os-configs', () => {
     ['nothing to build', host(), configOf('4.21.0', { mode: 'on' }), 'nothing-to-build'],
     ['an old release', ordering(), configOf('4.18.20', { mode: 'on' }), 'release-too-old'],
     [
+      'images of the masters alone, where each pool is to have one',
+      host()
+        .withFile(`${folder}/openshift/push.yaml`, pushSecretManifest())
+        .withFile(`${folder}/manifests/master.yaml`, osConfigManifest('master')),
+      configOf('4.21.0', { mode: 'on' }),
+      'pool-without-os-config',
+    ],
+    [
       'no disk that is written',
       ordering(),
       { ...configOf('4.21.0'), image: { existingRoot: 'quay.io/os' } },

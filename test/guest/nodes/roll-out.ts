@@ -76,7 +76,7 @@ function startController({ folder, kubeconfig }: Programs): AsyncDisposable {
   };
 }
 
-/** What `layer status` says of the pool; it ends with 1 while a roll-out continues. */
+/** What `layer status` says of the pool. */
 async function layerStatus({ kubeconfig }: Programs): Promise<PoolProgress> {
   const argv = [bundlePath, 'layer', 'status', '--kubeconfig', kubeconfig, '--format', 'json'];
   const { promise, resolve } = Promise.withResolvers<string>();

@@ -26,7 +26,7 @@ const containerfile = [
       `RUN printf '#!/bin/sh\\necho "${name} $*" >> /usr/share/calls\\n' > /usr/bin/${name} && chmod 755 /usr/bin/${name}`,
   ),
   'COPY jq /usr/bin/jq',
-  'RUN mkdir -p /etc/pki/ca-trust/source/anchors /usr/lib/modules/6.1.0 && echo kernel > /usr/lib/modules/6.1.0/vmlinuz',
+  'RUN mkdir -p /etc/pki/ca-trust/source/anchors /usr/lib/modules/6.1.0 && echo kernel > /usr/lib/modules/6.1.0/vmlinuz && echo initramfs > /usr/lib/modules/6.1.0/initramfs.img',
   'LABEL ostree.bootable=true containers.bootc=1',
   '',
 ].join('\n');
