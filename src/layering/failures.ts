@@ -169,6 +169,11 @@ export const layeringFailures = {
     title: 'The kernel of the built image has no initramfs',
     hint: 'make it in the RUN that installs the kernel: rpm-ostree does, dnf needs dracut',
   },
+  'layering.image-stream': {
+    kind: 'input',
+    title: 'The OS image of a pool is not of the stream that the pool asks for',
+    hint: 'check spec.osImageStream of the pool and the feature gate OSStreams: without the gate the stream is ignored',
+  },
   'layering.pool-without-os-config': {
     kind: 'input',
     title: 'OS images are to be built, and a pool has no MachineOSConfig',

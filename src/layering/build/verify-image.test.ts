@@ -5,6 +5,7 @@ import {
   lookInsideContainerfile,
   imageViolation,
   readImageFacts,
+  streamViolation,
 } from './verify-image.ts';
 
 const rendered = `rendered-master-${'0'.repeat(32)}`;
@@ -42,6 +43,21 @@ describe('the verdict on a built image', () => {
   ])('is %s for %j, %j', (code, facts, seen) => {
     expect(verdict(facts, seen)?.code).toBe(code);
   });
+});
+
+const streamed = (labels: Readonly<Record<string, string>>): string | undefined =>
+  streamViolation(
+    { pool: 'infra', stream: 'rhel-10', image: 'quay.io/os@sha256:1' },
+    { architecture: 'amd64', labels },
+  )?.message;
+
+it('refuses a base of another OS stream than that of the pool, or of none', () => {
+  const key = 'io.openshift.os.streamclass';
+  expect(streamed({ [key]: 'rhel-10' })).toBeUndefined();
+  expect(streamed({ [key]: 'rhel-9' })).toBe(
+    'pool infra asks for OS stream rhel-10, and quay.io/os@sha256:1 of its rendered MachineConfig is of stream rhel-9',
+  );
+  expect(streamed({})).toMatch(/^pool infra asks .* names no stream$/);
 });
 
 describe('what an image says of itself', () => {

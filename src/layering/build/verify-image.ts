@@ -103,6 +103,24 @@ export function readImageFacts(text: string, image: string): ImageFacts {
   );
 }
 
+/** Label by which CoreOS images name their stream (machine-config-operator, `pkg/osimagestream`). */
+const streamLabel = 'io.openshift.os.streamclass';
+
+/** Why an image must not be the base for a pool that asks for an OS stream; undefined when it is of that stream. */
+export function streamViolation(
+  asked: { readonly pool: string; readonly stream: string; readonly image: string },
+  { labels }: ImageFacts,
+): AgentError | undefined {
+  const { pool, stream, image } = asked;
+  const found = labels[streamLabel];
+  if (found === stream) return undefined;
+  const other = found === undefined ? 'names no stream' : `is of stream ${found}`;
+  return layeringFailure(
+    'layering.image-stream',
+    `pool ${pool} asks for OS stream ${stream}, and ${image} of its rendered MachineConfig ${other}`,
+  );
+}
+
 /** What a built image must be. */
 export interface ExpectedImage {
   readonly image: string;

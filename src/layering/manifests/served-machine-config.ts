@@ -71,6 +71,16 @@ export function renderedNameIn(poolFile: SourceFile): string {
 }
 
 /**
+ * Name of the OS stream that a pool asks for (`spec.osImageStream` of a MachineConfigPool); undefined where it asks for none.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export function streamIn(poolFile: SourceFile): string | undefined {
+  const spec = fieldsOf(onlyObject(poolFile).value['spec']);
+  const { name } = fieldsOf(spec['osImageStream']);
+  return typeof name === 'string' && name !== '' ? name : undefined;
+}
+
+/**
  * The operating system of a rendered MachineConfig, by digest.
  * @throws AgentError as `readMachineConfig`, and `layering.machine-config-invalid`
  */

@@ -51,6 +51,24 @@ describe('layering/build-images', () => {
     ]);
   });
 
+  it.each([
+    ['of that stream', 'rhel-9', undefined],
+    ['of another', 'rhel-10', 'layering.image-stream'],
+  ])('asks whether the base is of the stream of its pool: %s', async (...[, stream, code]) => {
+    const host = freshHost();
+    const labels = { 'io.openshift.os.streamclass': 'rhel-9' };
+    const config = JSON.stringify({ architecture: 'amd64', config: { Labels: labels } });
+    host.on(['skopeo', 'inspect', '--config', '--authfile', rest]).prints(config);
+    const rendered = laneRendered.map((one) => ({ ...one, stream }));
+    const fallback = { ...laneConfig, layering: { failurePolicy: 'fallback-stock' } } as const;
+    const { failure } = await tryStep(buildImages, {
+      ...run(host),
+      ...{ facts: { ...facts, rendered }, config: fallback },
+    });
+    expect((failure as AgentError | undefined)?.code).toBe(code);
+    expect(builds(host).length > 0).toBe(code === undefined);
+  });
+
   it('names proxies without their passwords, and leaves no credentials behind', async () => {
     const { host } = run();
     await runStep(buildImages, run(host));

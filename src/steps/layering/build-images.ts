@@ -14,6 +14,7 @@ import {
 import {
   buildArgv,
   type Builder,
+  registryConfigArgv,
   registryManifestArgv,
   type BuildCall,
   buildSteps,
@@ -27,6 +28,8 @@ import {
   insideReader,
   lookInsideContainerfile,
   imageViolation,
+  readImageFacts,
+  streamViolation,
 } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { placesIn, storageRun } from '../../layering/registry/staging-registry.ts';
@@ -86,6 +89,8 @@ export const buildImages = step({
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (registry.kind === 'release') return registry;
+    const other = await streamOfBases(scope, request.pools, rendered);
+    if (other !== undefined) throw other;
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { name, reason } = await findBuilder(imageWork(scope));
@@ -102,6 +107,29 @@ export const buildImages = step({
     });
   },
 });
+
+/**
+ * Why a pool that asks for an OS stream is refused; undefined where each base is of the stream of its pool. The image of the
+ * release is no way out: it is of another stream too.
+ */
+async function streamOfBases(
+  scope: BuildScope,
+  pools: readonly PoolRequest[],
+  rendered: readonly RenderedConfig[],
+): Promise<AgentError | undefined> {
+  const { host, signal } = scope;
+  for (const { pool, osImage: image, stream } of rendered) {
+    if (stream === undefined) continue;
+    const text = await pullSecretFor(scope, pools.find((one) => one.pool === pool)?.baseSecret);
+    const violation = await withAuthFile(scope, { name: 'stream', text }, async (authFile) => {
+      const argv = registryConfigArgv({ image, authFile });
+      const { stdout } = await host.exec(argv, { signal, limit: minutes(2) });
+      return streamViolation({ pool, stream, image }, readImageFacts(stdout, image));
+    });
+    if (violation !== undefined) return violation;
+  }
+  return undefined;
+}
 
 interface BuildJob {
   readonly request: PoolRequest;

@@ -45,6 +45,8 @@ const RenderedConfigSchema = z.object({
   file: z.string(),
   /** The operating system of the release, by digest. */
   osImage: z.string(),
+  /** Name of the OS stream that the pool asks for; left out where it asks for none. */
+  stream: z.string().optional(),
 });
 
 /** The rendered MachineConfig of each pool that an image is built for; none where none is. */

@@ -18,7 +18,12 @@ import { layeringFailure } from '../../layering/failures.ts';
 import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { poolFile, controllerConfig, blockedControllerConfig, blockUnit, formerlyBlocked, isRendererLog, renderedFile, rendererFailure } from '../../layering/manifests/bootstrap-files.ts';
-import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machine-config.ts';
+import { operatorPools } from '../../layering/manifests/check-manifests.ts';
+import {
+  osImageIn,
+  renderedNameIn,
+  streamIn,
+} from '../../layering/manifests/served-machine-config.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne, longestWait, together, untilSeen } from '../cluster/kube-watch.ts';
@@ -312,12 +317,21 @@ async function readRenderedConfigs(
     readTextOr({ host, signal }, path, () =>
       layeringFailure('layering.not-rendered', `${path} is missing`),
     );
+  // A custom pool is one of workers, and has their stream (machine-config-operator, `pkg/controller/render`).
+  const inheritedStream = async (pool: string): Promise<string | undefined> => {
+    if (operatorPools.includes(pool)) return undefined;
+    const path = poolFile('worker');
+    const text = await host.readText(path, signal);
+    return text === undefined ? undefined : streamIn({ path, text });
+  };
   const rendered: RenderedConfig[] = [];
   for (const pool of pools) {
-    const name = renderedNameIn({ path: poolFile(pool), text: await read(poolFile(pool)) });
+    const poolManifest = { path: poolFile(pool), text: await read(poolFile(pool)) };
+    const name = renderedNameIn(poolManifest);
     const file = renderedFile(name);
     const osImage = osImageIn({ path: file, text: await read(file) });
-    rendered.push({ pool, name, file, osImage });
+    const stream = streamIn(poolManifest) ?? (await inheritedStream(pool));
+    rendered.push({ pool, name, file, osImage, ...(stream === undefined ? {} : { stream }) });
   }
   return rendered;
 }

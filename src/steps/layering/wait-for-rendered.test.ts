@@ -41,6 +41,20 @@ describe('layering/wait-for-rendered', () => {
     );
   });
 
+  it('names the OS stream of a pool, and that of the workers for a custom pool', async () => {
+    const stream = (pool: string): string =>
+      poolText(pool).replace('spec:\n', 'spec:\n  osImageStream: {name: rhel-10}\n');
+    const machine = host(['master', 'worker', 'infra'])
+      .withFile(poolFile('worker'), stream('worker'))
+      .withFile(blockedControllerConfig, '');
+    const ordered = { request: requestFor(['master', 'infra']) };
+    const { value } = await runStep(waitForRendered, { host: machine, config, facts: ordered });
+    expect(value).toEqual([
+      renderedFor('master'),
+      { ...renderedFor('infra'), stream: 'rhel-10' },
+    ]);
+  });
+
   it('knows the name by which version 0.1 blocks the server', async () => {
     const machine = host().withFile(formerlyBlocked, '');
     const { value } = await runStep(waitForRendered, { host: machine, config, facts });
