@@ -115,7 +115,7 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
       host: handOverHost(),
       clock: systemClock,
     });
-    expect(await layer('status', '--pool', 'master')).toBe(1);
+    expect(await layer('status', '--pool', 'master')).toBe(8);
     expect(printed.join('')).toContain('violation         I7: pool Updated is not there');
     const condition = (type: string, status: string) => ({
       ...{ type, status, reason: '', message: '' },
