@@ -26,14 +26,6 @@ export const ignitionMerge = oracle({
   cost: '30 seconds, 8 MB',
 });
 
-/** What Ignition of spec 2 is in spec 3, by the libraries of the Machine Config Operator. */
-export const ignitionConvert = oracle({
-  name: 'ignition-convert',
-  purpose: "the operator's conversion of Ignition spec 2, for our tests to compare with",
-  pin: 'ign-converter 2f773079ca81',
-  cost: '30 seconds, 8 MB',
-});
-
 /** The name of a MachineOSBuild by the operator's types and YAML libraries. */
 export const layeringName = oracle({
   name: 'layering-name',

@@ -166,7 +166,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'oracle',
     about: 'Ignition, Butane and the names of builds against the Go implementations',
-    parts: ['apt-packages', 'ignition-merge', 'ignition-convert', 'layering-name', 'butane'],
+    parts: ['apt-packages', 'ignition-merge', 'layering-name', 'butane'],
     tests: { include: ['test/**/*.oracle.test.ts'], timeoutSeconds: 300 },
   },
   {

@@ -3,11 +3,9 @@ import { ignitionFailure } from './failures.ts';
 import { finding, type Finding, refuseErrors } from './finding.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { configShape } from './schema.ts';
-import { type LintedFinding, lintFindings } from './lint-rules.ts';
-import { convertSpec2 } from './spec-2.ts';
 import type { Config } from './types.ts';
 import { validateConfig } from './validate.ts';
-import { isSpec2, readSpec, readSpecVersion, type SpecMinor } from './version.ts';
+import { readSpec, readSpecVersion, type SpecMinor } from './version.ts';
 
 /** A config, and the warnings about it. */
 export interface ParsedConfig {
@@ -36,25 +34,6 @@ export const parseConfig = (
 /** Takes the findings of a config of a version, and returns those that are warnings. */
 type RefuseFindings = (version: unknown, findings: readonly Finding[]) => readonly Finding[];
 
-/**
- * Reads the Ignition of a MachineConfig, as the Machine Config Operator reads it: one of spec 2.0 to 2.2 is converted. Ignition
- * itself takes no such config any more.
- *
- * @throws AgentError as {@link parseConfig}, `ignition.spec-2` where it cannot be converted
- */
-export function parseMachineConfig(
-  input: Uint8Array | string,
-  refuse: RefuseFindings = refuseUnlessNewer,
-): ParsedConfig {
-  const json = parseJson(input);
-  const value = isJsonObject(json.value) ? json.value : {};
-  const version = statedVersion(value);
-  if (!isSpec2(version)) return decoded(json, refuse);
-  const { fractions } = json.notes;
-  const config = convertSpec2({ value, version, fractions });
-  return { config, minor: 0, warnings: json.warnings };
-}
-
 function decoded(
   { value, notes, warnings }: ReturnType<typeof parseJson>,
   refuse: RefuseFindings,
@@ -76,32 +55,29 @@ function decoded(
  *
  * @throws AgentError as {@link parseConfig}
  */
-export function parseValidConfig(
-  input: Uint8Array | string,
-  parse: typeof parseConfig = parseConfig,
-): ParsedConfig {
-  const parsed = parse(input);
+export function parseValidConfig(input: Uint8Array | string): ParsedConfig {
+  const parsed = parseConfig(input);
   const { version } = parsed.config.ignition;
   const findings = refuseUnlessNewer(version, validateConfig(parsed.config));
   return { ...parsed, warnings: [...parsed.warnings, ...findings] };
 }
 
 /**
- * Reads a config with all that is wrong with it, also by rules of Ignition that only its first boot applies. What only follows
- * from a value of the wrong type is left out.
+ * Reads a config with all that is wrong with it. What only follows from a value of the wrong type
+ * is left out, and so are rules that only the first boot applies: ignition-validate knows those.
  *
  * @throws AgentError as {@link parseConfig}, except `ignition.invalid`
  */
-export function lintConfig(
-  input: Uint8Array | string,
-  parse: typeof parseConfig,
-): { readonly config: Config; readonly findings: readonly LintedFinding[] } {
-  const { config, warnings: findings } = parse(input, (version, found) =>
+export function lintConfig(input: Uint8Array | string): {
+  readonly config: Config;
+  readonly findings: readonly Finding[];
+} {
+  const { config, warnings: findings } = parseConfig(input, (version, found) =>
     readSpec(version).isNewer ? refuseUnlessNewer(version, found) : found,
   );
   if (findings.some(({ severity }) => severity === 'error')) return { config, findings };
   const { isNewer } = readSpec(config.ignition.version);
-  const more = [...validateConfig(config), ...lintFindings(config)];
+  const more = validateConfig(config);
   const found = isNewer ? more.map((one) => ({ ...one, severity: 'warning' as const })) : more;
   return { config, findings: [...findings, ...found] };
 }

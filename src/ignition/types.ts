@@ -15,9 +15,6 @@ export type Ignition = ValueOf<typeof schema.ignitionShape>;
 /** Content from a URL, which may be a data URL. */
 export type Resource = ValueOf<typeof schema.resourceShape>;
 
-/** A group account. */
-export type PasswdGroup = ValueOf<typeof schema.groupShape>;
-
 /** A user account. */
 export type PasswdUser = ValueOf<typeof schema.userShape>;
 
@@ -27,26 +24,14 @@ export type Storage = ValueOf<typeof schema.storageShape>;
 /** What files, directories and links have in common. */
 export type Node = Pick<File, 'path' | 'group' | 'overwrite' | 'user'>;
 
-/** A directory. `mode` is decimal in JSON: 493 is 0755. */
-export type Directory = ValueOf<typeof schema.directoryShape>;
-
 /** A file. `mode` is decimal in JSON: 420 is 0644. */
 export type File = ValueOf<typeof schema.fileShape>;
 
 /** A link, symbolic unless `hard`. */
 export type Link = ValueOf<typeof schema.linkShape>;
 
-/** A disk and its partition table. */
-export type Disk = ValueOf<typeof schema.diskShape>;
-
 /** A filesystem on a device. */
 export type Filesystem = ValueOf<typeof schema.filesystemShape>;
 
-/** A software RAID array. */
-export type Raid = ValueOf<typeof schema.raidShape>;
-
 /** A unit: its text, its drop-ins, whether it is enabled or masked. */
 export type Unit = ValueOf<typeof schema.unitShape>;
-
-/** A drop-in of a unit. */
-export type Dropin = ValueOf<typeof schema.dropinShape>;

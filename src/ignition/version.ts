@@ -24,10 +24,6 @@ function parseSemver(text: string): Semver | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch), suffix };
 }
 
-/** Whether `ignition.version` is of spec 2.x. */
-export const isSpec2 = (version: unknown): boolean =>
-  typeof version === 'string' && parseSemver(version)?.major === 2;
-
 /** A spec version by which a config can be read. */
 interface ReadableSpec {
   readonly minor: SpecMinor;

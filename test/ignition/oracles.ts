@@ -1,28 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ignitionConvert, ignitionMerge } from '../../scripts/parts/oracles.ts';
+import { ignitionMerge } from '../../scripts/parts/oracles.ts';
 import { type CachedPart, partFolder } from '../../scripts/parts/part.ts';
-import { lintConfig, parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
+import { parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
 import { validateConfig } from '../../src/ignition/validate.ts';
 import { AgentError } from '../../src/model/failure.ts';
 
 /** Names Debian's `ignition-validate`, where it is not on the path. */
 const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';
-
-/** What the operator's libraries make of Ignition of spec 2. */
-export interface ConvertOracle {
-  readonly ask: (
-    config: unknown,
-  ) => Promise<{ readonly converted?: unknown; readonly error?: string }>;
-  readonly stop: () => Promise<void>;
-}
-
-/** Starts the program that converts as the operator does. */
-export function startConvertOracle(): ConvertOracle {
-  const { ask, stop } = startOracle(ignitionConvert);
-  return { ask: async (config) => (await ask(JSON.stringify(config))) as object, stop };
-}
 
 /** What Ignition's own code says to a request. */
 interface MergeAnswer {
@@ -107,19 +93,6 @@ export function verify(config: unknown): OurVerdict {
   } catch (failure) {
     if (!(failure instanceof AgentError)) throw failure;
     return { isValid: false, code: failure.code, rules: rulesOf(text) };
-  }
-}
-
-/** The verdict of `ignition lint` on a config. */
-export function verifyByLint(config: unknown): OurVerdict {
-  const text = typeof config === 'string' ? config : JSON.stringify(config);
-  try {
-    const { findings } = lintConfig(text, parseConfig);
-    const isValid = findings.every(({ severity }) => severity === 'warning');
-    return { isValid, rules: findings.map(({ rule }) => rule) };
-  } catch (failure) {
-    if (!(failure instanceof AgentError)) throw failure;
-    return { isValid: false, code: failure.code, rules: [] };
   }
 }
 

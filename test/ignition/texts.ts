@@ -61,9 +61,3 @@ export const members = fc.uniqueArray(
   ),
   { minLength: 1, maxLength: 3, selector: nameOf },
 );
-
-/** Unit files: every character that the syntax knows. */
-export const units = joined(
-  ...['[Unit]', '[', ']', '\n', '\r', '\r\n', ' ', '\t', 'a', '=', 'b', '\\', '\\\n', '#', ';'],
-  ...['é', '\u00a0', '\u2003', '\u0085', '\ufeff', '\u001f', '\v'],
-);

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseConfig } from '../../src/ignition/parse.ts';
 import { growthViolation, type TextOfSize } from './growth.ts';
 import { bodyShapes } from './body-shapes.ts';
 import { type TextFunction, textFunctions } from './text-functions.ts';
@@ -88,7 +87,6 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     (problem: string) => new Error(problem),
   ],
   'adapters/kube/list.ts#parsed': (text) => [text, () => true],
-  'ignition/parse.ts#lintConfig': (text) => [text, parseConfig],
   'layering/build/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
   'layering/api/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [

@@ -136,7 +136,7 @@ function addIgnition(program: ProgramCommand): void {
       'lint',
       'check MachineConfigs and Ignition configs',
       'Finds what Ignition, the Machine Config Operator or a running node refuses, and what stays unchanged through every update of the cluster.',
-      'Of Ignition it knows the rules of 2.24; ignition-validate says a little more of URLs. In a folder, other objects are passed over.',
+      'Rules of Ignition that a first boot applies are those of ignition-validate. In a folder, other objects are passed over.',
     )
     .argument('<FILE|DIR...>', 'files, or folders with files, of MachineConfigs or Ignition')
     .addOption(format('text', 'json'))

@@ -3,15 +3,14 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { wantedHost } from './wanted-host.ts';
 
-it('reads Ignition of spec 2 as the operator converts it', () => {
-  const config = {
-    ignition: { version: '2.2.0' },
-    storage: { files: [{ filesystem: 'root', path: '/etc/a', contents: { source: 'data:,a' } }] },
-    systemd: { units: [{ name: 'a.service', enable: true }] },
-  };
-  const { files, units } = wantedHost({ spec: { config } });
-  expect(files).toEqual([{ path: '/etc/a', content: Buffer.from('a'), mode: 0o644 }]);
-  expect(units).toEqual([{ name: 'a.service', state: 'enabled' }]);
+it('refuses a pool whose Ignition is of spec 2, with the reason', () => {
+  const config = { ignition: { version: '2.2.0' } };
+  expect(() => wantedHost({ spec: { config } })).toThrow(
+    expect.objectContaining({
+      code: 'ignition.spec-2',
+      hint: expect.stringMatching(/spec 3/) as string,
+    }) as Error,
+  );
 });
 
 it('finds the keys of a user whose homeDir is empty where Ignition puts them', () => {

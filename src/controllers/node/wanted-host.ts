@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Buffer } from 'node:buffer';
-import { parseMachineConfig } from '../../ignition/parse.ts';
+import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
 import { meantIgnition } from '../../layering/api/meaning.ts';
@@ -49,7 +49,7 @@ export interface WantedHost {
  */
 export function wantedHost(machineConfig: Fields): WantedHost {
   const spec = fieldsOf(machineConfig['spec']);
-  const { config } = parseMachineConfig(JSON.stringify(spec['config'] ?? {}));
+  const { config } = parseConfig(JSON.stringify(spec['config'] ?? {}));
   const units = config.systemd?.units ?? [];
   return {
     osImageURL: textOf(spec['osImageURL']),

@@ -83,7 +83,6 @@ describe('a MachineConfig', () => {
       { spec: { config: undefined, kernelArguments: ['nosmt'] } },
     ],
     ['a config of null', { spec: { config: null } }],
-    ['Ignition of spec 2', { config: { ignition: { version: '2.2.0' } } }],
     [
       'keys and password of core',
       {
@@ -132,11 +131,6 @@ describe('a MachineConfig', () => {
     ['an empty config', { spec: { config: {} } }, 'error ignition.no-version'],
     ['a path twice', files(file('/a'), file('/a')), 'error duplicate-entry'],
     ['a type that is wrong', { config: { storage: { files: [{ path: 1 }] } } }, 'error wrong-type'],
-    [
-      'what only the first boot refuses',
-      { config: { systemd: { units: [{ name: 'a' }] } } },
-      'error unit-name',
-    ],
     ['an unknown key', { config: { storage: { fles: [] } } }, 'warning unknown-key'],
     [
       'an experimental spec',
@@ -157,11 +151,6 @@ describe('a MachineConfig', () => {
       'content from elsewhere',
       files({ path: '/a', contents: { source: 'https://example.com/a' } }),
       'error remote-content',
-    ],
-    [
-      'a compression that is not known',
-      files({ path: '/a', contents: { source: 'data:,x', compression: 'xz' } }),
-      'error compression-unknown',
     ],
     [
       'disks',

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { lintConfig, parseConfig, parseMachineConfig } from '../../ignition/parse.ts';
+import { lintConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
 import { visitObjects } from '../../ignition/validate.ts';
@@ -101,7 +101,7 @@ function findingsOf(
 ): readonly Found[] {
   const { value } = source;
   if (value['kind'] === 'MachineConfig') return machineConfigFindings(source, read);
-  if (isIgnition(value)) return ignitionFindings(value, '', parseConfig).findings;
+  if (isIgnition(value)) return ignitionFindings(value, '').findings;
   if (value['variant'] !== undefined)
     return [error('other-kind', 'variant', 'this is Butane: lint what butane makes of it')];
   if (isInFolder) return [];
@@ -129,11 +129,10 @@ const where = (holds: boolean, ...findings: readonly Found[]): readonly Found[] 
 function ignitionFindings(
   value: Fields,
   before: string,
-  parse: typeof parseConfig,
 ): { readonly config?: Config; readonly findings: readonly Found[] } {
   const at = (path: string): string => [before, path].filter((part) => part !== '').join('.');
   try {
-    const { config, findings } = lintConfig(JSON.stringify(value), parse);
+    const { config, findings } = lintConfig(JSON.stringify(value));
     const all = [...findings.map((one) => ({ ...one, at: at(one.path) })), ...spoilt(config, at)];
     return { config, findings: all };
   } catch (thrown) {
@@ -171,7 +170,7 @@ function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readon
   const isOperators = fieldsOf(metadata['annotations'])[controllerVersionKey] !== undefined;
   const raw = isFields(spec['config']) ? spec['config'] : undefined;
   const { config, findings } =
-    raw === undefined ? { findings: [] } : ignitionFindings(raw, 'spec.config', parseMachineConfig);
+    raw === undefined ? { findings: [] } : ignitionFindings(raw, 'spec.config');
   if (!isOperators) read.push({ source, name, role, config });
   const label = `the pools of the operator take none without the label ${roleLabel}`;
   return [
