@@ -2,7 +2,7 @@ import { systemClock } from '../adapters/clock.ts';
 import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { proxyEnv } from '../lib/proxies.ts';
-import { argumentsIn, splitArguments } from '../os/driver.ts';
+import { argumentsIn, splitArguments } from '../os/kernel-arguments.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
 import { nodeApply, nodeRollback } from '../roles/node.ts';
@@ -29,8 +29,6 @@ interface NodeCall {
   readonly environment: Environment;
 }
 
-export const runNodeStatus = (call: NodeCall): Promise<number> => runNode('status', call);
-
 export const runNodeApply = (call: NodeCall): Promise<number> => runNode('apply', call);
 
 export const runNodeRollback = (call: NodeCall): Promise<number> => runNode('rollback', call);
@@ -41,16 +39,15 @@ export const runNodeRollback = (call: NodeCall): Promise<number> => runNode('rol
  * what it would have booted before, or what was already staged.
  * @throws AgentError `os.bad-image-name` before the host is contacted
  */
-async function runNode(action: 'status' | 'apply' | 'rollback', call: NodeCall): Promise<number> {
+async function runNode(action: 'apply' | 'rollback', call: NodeCall): Promise<number> {
   const { environment } = call;
   const request = requestOf(call);
   if (action === 'apply') checkRequest(request);
-  const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
+  const level = call.verbose ? 'debug' : 'info';
   return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
     const host = runningHost(environment, emit);
-    const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
-    const ports = { host, clock: systemClock };
-    const outcome = role === undefined ? 'finished' : await run({ role, config: request, ports });
+    const role = { apply: nodeApply, rollback: nodeRollback }[action];
+    const outcome = await run({ role, config: request, ports: { host, clock: systemClock } });
     // A host that reboots has nothing more to print.
     if (outcome === 'finished') await printHost(call, host, signal);
   });
@@ -130,6 +127,7 @@ function linesOf(name: string, deployment: OsDeployment): readonly string[] {
   const { digest, version, checksum, isPinned } = deployment;
   return [
     line(name, nameOf(deployment)),
+    ...(deployment.isLocked === true ? [line('  locked', 'a reboot leaves it out')] : []),
     ...(digest === undefined ? [] : [line('  digest', digest)]),
     ...(version === undefined ? [] : [line('  version', version)]),
     line('  commit', checksum),

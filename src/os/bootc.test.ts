@@ -1,22 +1,34 @@
 import { describe, expect, it } from 'vitest';
-import { bootc, findBootc } from './bootc.ts';
+import {
+  bootcArgumentsArgv,
+  bootcDropArgv,
+  bootcStageArgv,
+  findBootc,
+  isRequiredFor,
+  keepsArgumentSources,
+  readBootcStatus,
+} from './bootc.ts';
 import {
   bootcEntry,
   bootcNullOutput,
   bootcOutput,
   imageOf,
-  sum,
+  recorded,
 } from '../../test/support/os-samples.ts';
+import { nextOf } from './status.ts';
 
-const read = (status: object) => bootc.readStatus(bootcOutput(status), []);
+const bootc = (name: string): string => recorded(`bootc-1.16.9/${name}`);
+const read = (status: object) => readBootcStatus(bootcOutput(status));
+const [one, two] = ['10.0.2.2:5000/lab/os:1', '10.0.2.2:5000/lab/os:2'];
 
 describe('findBootc', () => {
   it.each([
-    ['home', bootcOutput({ booted: bootcEntry('1') })],
+    ['home', bootc('status-fresh.json')],
+    ['home', bootc('status-rollback-queued.json')],
     ['stranger', bootcNullOutput],
     ['stranger', bootcOutput({ booted: bootcEntry('1', { image: null }) })],
     ['stranger', bootcOutput({ booted: bootcEntry('1', { incompatible: true }) })],
-    ['absent', 'error: not supported'],
+    ['absent', 'error: Status: Unsupported format version: 2'],
     ['absent', '{"kind":"Other"}'],
   ])('%s: %s', (kind, stdout) => {
     expect(findBootc(stdout).kind).toBe(kind);
@@ -24,35 +36,67 @@ describe('findBootc', () => {
 });
 
 describe('bootc status', () => {
-  it('names what runs, what is staged, what a rollback leads to, and the rest', () => {
-    const status = read({
-      staged: bootcEntry('2'),
-      booted: bootcEntry('1'),
-      rollback: bootcEntry('0', { pinned: true }),
-      otherDeployments: [bootcEntry('a')],
+  it('names what runs and what is staged', () => {
+    const status = readBootcStatus(bootc('status-staged.json'), bootc('reboot-required.txt'));
+    expect(status).toEqual({
+      booted: {
+        image: one,
+        digest: 'sha256:7197f28dd46c2904b71056cf950c3c383c79c8de5870f2b6f470cd2253fe1a15',
+        version: '1.0.0',
+        checksum: '5b8cdf0c70c245b3a54a2b7dd4ca7431f8efb95d9b9e3649397330a7e05376e7',
+        stateroot: 'default',
+        serial: 0,
+        isPinned: false,
+        verification: 'none',
+      },
+      staged: {
+        image: two,
+        digest: 'sha256:9293fb32e37bf4c9201f29d8fa38191dbb94f4054ded35e190ba5ef99f3825a6',
+        version: '2.0.0',
+        checksum: 'c9a83bf7ee63fc5d55017279ba207bee19eb9fe7f8fb3d36be813665d31fa790',
+        stateroot: 'default',
+        serial: 0,
+        index: 0,
+        isPinned: false,
+        verification: 'none',
+      },
+      others: [],
+      isBusy: false,
+      followed: two,
     });
-    expect(status.booted).toEqual({
-      image: imageOf('1'),
-      digest: `sha256:${sum('1')}`,
-      version: '41.1',
-      checksum: sum('1'),
-      stateroot: 'default',
-      isPinned: false,
-      verification: 'none',
-    });
-    expect(status.staged).toMatchObject({ image: imageOf('2'), index: 0 });
-    expect(status.rollback).toMatchObject({ image: imageOf('0'), isPinned: true });
-    expect(status.others.map(({ image }) => image)).toEqual([imageOf('a')]);
   });
 
-  it('names a rollback that is queued as what boots next', () => {
-    const status = read({
-      booted: bootcEntry('1'),
-      rollback: bootcEntry('0'),
-      rollbackQueued: true,
-    });
-    expect(status.pending).toMatchObject({ image: imageOf('0') });
-    expect(status.rollback).toBeUndefined();
+  it('names what a rollback leads to, and what is pinned', () => {
+    const { booted, rollback } = readBootcStatus(bootc('status-pinned.json'));
+    expect([booted?.image, booted?.isPinned, rollback?.image]).toEqual([two, true, one]);
+    const others = read({ booted: bootcEntry('1'), otherDeployments: [bootcEntry('a')] }).others;
+    expect(others.map(({ image }) => image)).toEqual([imageOf('a')]);
+  });
+
+  it('names a rollback that is queued as what boots next, and what an upgrade follows then', () => {
+    const { pending, rollback, followed } = readBootcStatus(bootc('status-rollback-queued.json'));
+    expect([pending?.image, rollback, followed]).toEqual([one, undefined, two]);
+    expect(nextOf(readBootcStatus(bootc('status-rollback-reverted.json')))).toBeUndefined();
+  });
+
+  it('tells that a reboot leaves out what was downloaded only', () => {
+    const status = readBootcStatus(bootc('status-locked.json'), bootc('reboot-required.txt'));
+    expect(status.staged).toMatchObject({ image: two, isLocked: true });
+    expect(nextOf(status)).toBeUndefined();
+  });
+
+  it('tells what was not staged to its end', () => {
+    const failed = readBootcStatus(bootc('status-bound-failed.json'));
+    expect(failed).toMatchObject({ staged: { image: '10.0.2.2:5000/lab/os:6' } });
+    expect(failed.isUnfinished).toBe(true);
+    const other = readBootcStatus(bootc('status-bound-failed.json'), bootc('reboot-required.txt'));
+    expect(other.isUnfinished).toBe(true);
+    // Kernel arguments are changed without a pull.
+    expect(readBootcStatus(bootc('status-staged-arguments.json')).isUnfinished).toBeUndefined();
+  });
+
+  it('tells a host on which bootc refuses every change', () => {
+    expect(read({ booted: bootcEntry('1'), readOnly: true }).isReadOnly).toBe(true);
   });
 
   it.each([
@@ -71,10 +115,18 @@ describe('bootc status', () => {
   });
 
   it('refuses what it does not understand', () => {
-    expect(() => bootc.readStatus('null', [])).toThrow(
+    expect(() => readBootcStatus('null')).toThrow(
       expect.objectContaining({ code: 'os.status-not-read' }),
     );
   });
+});
+
+it('/run/reboot-required is for what bootc staged, and for nothing else', () => {
+  const text = bootc('reboot-required.txt');
+  const { booted, staged } = readBootcStatus(bootc('status-staged.json'));
+  expect(isRequiredFor(text, [staged?.digest])).toBe(true);
+  expect(isRequiredFor(text, [booted?.digest, undefined])).toBe(false);
+  expect(isRequiredFor('*** System restart required ***', [staged?.digest])).toBe(false);
 });
 
 describe('the commands of bootc', () => {
@@ -91,30 +143,39 @@ describe('the commands of bootc', () => {
     ],
     ['upgrade', 'none', ['bootc', 'upgrade', '--quiet']],
   ] as const)('%s, verified by %s', (kind, verification, argv) => {
-    expect(bootc.stageArgvs({ ...order, kind, verification })).toEqual([argv]);
+    expect(bootcStageArgv(kind, { ...order, verification })).toEqual(argv);
   });
 
-  it('cannot change kernel arguments', () => {
-    const kernelArguments = { append: ['a=1'], remove: [] };
-    expect(() => bootc.stageArgvs({ ...order, kind: 'switch', kernelArguments })).toThrow(
-      expect.objectContaining({ code: 'os.kernel-arguments-unsupported' }),
-    );
+  it.each([
+    ['status-staged.json', ['ostree', 'admin', 'undeploy', '0']],
+    // Undeployed, the way back would be gone.
+    ['status-rollback-queued.json', ['bootc', 'rollback']],
+    ['status-booted.json', undefined],
+  ])('drop what boots next of %s: %j', (name, argv) => {
+    expect(bootcDropArgv(readBootcStatus(bootc(name)))).toEqual(argv);
   });
 
-  it('drops what boots next in ostree, and nothing where there is none', () => {
-    const staged = read({ booted: bootcEntry('1'), staged: bootcEntry('2') });
-    expect(bootc.dropNextArgvs(staged)).toEqual([['ostree', 'admin', 'undeploy', '0']]);
-    const queued = { booted: bootcEntry('1'), rollback: bootcEntry('0'), rollbackQueued: true };
-    expect(bootc.dropNextArgvs(read(queued))).toEqual([['ostree', 'admin', 'undeploy', '0']]);
-    expect(bootc.dropNextArgvs(read({ ...queued, rollbackQueued: false }))).toBeUndefined();
-    const composefs = { ostree: null, composefs: { verity: sum('2') } };
-    const other = read({ booted: bootcEntry('1'), staged: bootcEntry('2', composefs) });
-    expect(bootc.dropNextArgvs(other)).toBeUndefined();
+  it('drop nothing where there are no deployments of ostree', () => {
+    const composefs = { ostree: null, composefs: { verity: 'v' } };
+    const status = read({ booted: bootcEntry('1'), staged: bootcEntry('2', composefs) });
+    expect(bootcDropArgv(status)).toBeUndefined();
   });
 
-  it('rolls back, and leaves garbage to bootc', () => {
-    const status = read({ booted: bootcEntry('1'), rollback: bootcEntry('0') });
-    expect(bootc.rollbackArgvs(status)).toEqual([['bootc', 'rollback']]);
-    expect(bootc.cleanArgvs(status)).toEqual([]);
+  it.each([
+    ['1.16.9', '2026.4', true],
+    ['1.15.2', '2026.1', true],
+    ['1.15.1', '2026.4', false],
+    ['2.0', '2027.1', true],
+    ['1.16.9', '2025.7', false],
+  ])('keep kernel arguments by their source, bootc %s with ostree %s: %s', (own, under, keeps) => {
+    const ostree = `libostree:\n Version: '${under}'\n Git: 0\n Features:`;
+    expect(keepsArgumentSources(`bootc ${own}`, ostree)).toBe(keeps);
+  });
+
+  it('set kernel arguments, and take all of ours out', () => {
+    expect(keepsArgumentSources(bootc('version.txt'), "libostree:\n Version: '2026.4'")).toBe(true);
+    const set = ['bootc', 'loader-entries', 'set-options-for-source', '--source', 'bootwright'];
+    expect(bootcArgumentsArgv(['a=1', 'b'])).toEqual([...set, '--options', 'a=1 b']);
+    expect(bootcArgumentsArgv([])).toEqual(set);
   });
 });

@@ -1,24 +1,31 @@
 import * as z from 'zod';
-import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
-import type { OsDriver, StageRequest } from './driver.ts';
-import { nextOf, type OsDeployment, type OsStatus, type ImageVerification } from './status.ts';
+import { osFailure } from './failures.ts';
+import type { ImageVerification, OsDeployment, OsStatus } from './status.ts';
+
+// bootc, at home on hosts that were booted from a bootc image. Its commands, and what it answers;
+// recorded in test/support/os-recorded.
+
+const Spec = z.object({ image: z.string(), transport: z.string() });
 
 const Entry = z.object({
   image: z
     .object({
-      image: z.object({
-        image: z.string(),
-        transport: z.string(),
-        signature: z.unknown().optional(),
-      }),
+      image: Spec.extend({ signature: z.unknown().optional() }),
       imageDigest: z.string().nullish(),
       version: z.string().nullish(),
     })
     .nullish(),
   incompatible: z.boolean().default(false),
   pinned: z.boolean().default(false),
-  ostree: z.object({ checksum: z.string(), stateroot: z.string().nullish() }).nullish(),
+  downloadOnly: z.boolean().nullish(),
+  ostree: z
+    .object({
+      checksum: z.string(),
+      stateroot: z.string().nullish(),
+      deploySerial: z.number().nullish(),
+    })
+    .nullish(),
   composefs: z.object({ verity: z.string() }).nullish(),
 });
 type Entry = z.infer<typeof Entry>;
@@ -26,6 +33,7 @@ type Entry = z.infer<typeof Entry>;
 /** `bootc status --format=json` (bootc 1.16, `host-v1.schema.json`). */
 const BootcHost = z.object({
   kind: z.literal('BootcHost'),
+  spec: z.object({ image: Spec.nullish() }).nullish(),
   status: z.object({
     type: z.string().nullish(),
     booted: Entry.nullish(),
@@ -33,6 +41,7 @@ const BootcHost = z.object({
     rollback: Entry.nullish(),
     otherDeployments: z.array(Entry).nullish(),
     rollbackQueued: z.boolean().default(false),
+    readOnly: z.boolean().nullish(),
   }),
 });
 
@@ -45,7 +54,18 @@ export type BootcFinding =
   /** It booted this host. */
   | { readonly kind: 'home' };
 
-const statusArgv = ['bootc', 'status', '--format=json', '--format-version=1'] as const;
+/** It waits for the lock of the sysroot, for as long as another program has it. */
+export const bootcStatusArgv = [
+  ...['bootc', 'status', '--format=json', '--format-version=1'],
+] as const;
+
+/** Written by bootc when it has staged to the end; kured reboots a node that has it. */
+export const rebootRequiredPath = '/run/reboot-required';
+
+/** Whether `/run/reboot-required` is what bootc wrote for one of these images. */
+export const isRequiredFor = (text: string, digests: readonly (string | undefined)[]): boolean =>
+  text.startsWith('bootc: Reboot required for image: ') &&
+  digests.some((digest) => digest !== undefined && text.includes(digest));
 
 /**
  * Whether bootc can change this host: it booted it, from an image, and nobody added packages, with
@@ -63,70 +83,118 @@ export function findBootc(stdout: string): BootcFinding {
     : { kind: 'home' };
 }
 
-/** bootc, at home on hosts that were booted from a bootc image. */
-export const bootc: OsDriver = {
-  name: 'bootc',
-  statusArgv,
-  detailArgvs: () => [],
-  readStatus: (stdout) => readBootcStatus(stdout),
-  stageArgvs: stageWithBootc,
-  rollbackArgvs: () => [['bootc', 'rollback']],
-  // `bootc rollback` drops what is staged too, but queues the rollback with it.
-  dropNextArgvs: (status) => {
-    const index = nextOf(status)?.index;
-    return index === undefined ? undefined : [['ostree', 'admin', 'undeploy', String(index)]];
-  },
-  // Each switch and upgrade of bootc removes the images that no deployment has.
-  cleanArgvs: () => [],
-};
-
-function readBootcStatus(stdout: string): OsStatus {
+/**
+ * Reads `bootc status`. `required` is the text of `/run/reboot-required`, which tells whether what
+ * is staged was staged to its end: bootc stages, and pulls then what is bound to the image.
+ * @throws AgentError `os.status-not-read`
+ */
+export function readBootcStatus(stdout: string, required = ''): OsStatus {
   const parsed = BootcHost.safeParse(jsonIn(stdout));
   if (!parsed.success) {
     throw osFailure('os.status-not-read', 'the output of bootc status is not understood', {
       cause: parsed.error,
     });
   }
-  const { booted, staged, rollback, otherDeployments, rollbackQueued } = parsed.data.status;
-  const previous =
-    rollback == null ? undefined : (rollbackQueued ? firstOf : deploymentOf)(rollback);
+  const { spec, status } = parsed.data;
+  const { booted, staged, otherDeployments, readOnly } = status;
   return {
     ...(booted == null ? {} : { booted: deploymentOf(booted) }),
     ...(staged == null ? {} : { staged: firstOf(staged) }),
-    ...(previous === undefined ? {} : { [rollbackQueued ? 'pending' : 'rollback']: previous }),
+    ...previousOf(status),
     others: (otherDeployments ?? []).map(deploymentOf),
     isBusy: false,
+    ...(spec?.image == null ? {} : { followed: specOf(spec.image) }),
+    ...(readOnly === true ? { isReadOnly: true } : {}),
+    ...(isUnfinished(booted, staged, required) ? { isUnfinished: true } : {}),
   };
 }
 
-function stageWithBootc(request: StageRequest): readonly (readonly string[])[] {
-  if (request.kernelArguments !== undefined) {
-    throw osFailure(
-      'os.kernel-arguments-unsupported',
-      'bootc has no command for kernel arguments, and the host has no rpm-ostree',
-    );
-  }
-  switch (request.kind) {
-    case 'keep':
-      return [];
-    case 'upgrade':
-      return [['bootc', 'upgrade', '--quiet']];
-    case 'switch':
-      return [
-        [
-          ...['bootc', 'switch', '--quiet', '--transport', 'registry'],
-          ...(request.verification === 'policy' ? ['--enforce-container-sigpolicy'] : []),
-          request.image,
-        ],
-      ];
-  }
+function previousOf({
+  rollback,
+  rollbackQueued,
+}: z.infer<typeof BootcHost>['status']): Pick<OsStatus, 'pending' | 'rollback'> {
+  if (rollback == null) return {};
+  return rollbackQueued ? { pending: firstOf(rollback) } : { rollback: deploymentOf(rollback) };
 }
 
-const deploymentOf = ({ image, pinned, ostree, composefs }: Entry): OsDeployment => ({
+/** A change of kernel arguments alone pulls nothing, and writes no `/run/reboot-required`. */
+function isUnfinished(
+  booted: Entry | null | undefined,
+  staged: Entry | null | undefined,
+  required: string,
+): boolean {
+  if (staged == null) return false;
+  const isSameCommit = staged.ostree != null && staged.ostree.checksum === booted?.ostree?.checksum;
+  return !isSameCommit && !isRequiredFor(required, [staged.image?.imageDigest ?? undefined]);
+}
+
+/** Has an image staged. An upgrade follows `spec.image`, and a switch to that one does nothing. */
+export const bootcStageArgv = (
+  kind: 'switch' | 'upgrade',
+  { image, verification }: { readonly image: string; readonly verification: 'none' | 'policy' },
+): readonly string[] =>
+  kind === 'upgrade'
+    ? ['bootc', 'upgrade', '--quiet']
+    : [
+        ...['bootc', 'switch', '--quiet', '--transport', 'registry'],
+        ...(verification === 'policy' ? ['--enforce-container-sigpolicy'] : []),
+        image,
+      ];
+
+/** Lets what was staged by `--download-only` be booted next. */
+export const bootcUnlockArgv = ['bootc', 'upgrade', '--quiet', '--from-downloaded'] as const;
+
+/** Puts what ran before first; where it is first already, what runs. It drops what is staged. */
+export const bootcRollbackArgv = ['bootc', 'rollback'] as const;
+
+/**
+ * Has the host boot next what runs: drops what is staged, or takes a queued rollback back. `bootc
+ * rollback` would drop what is staged too, and queue a rollback; `ostree admin undeploy` of a
+ * queued rollback would delete the way back. Undefined where bootc keeps no ostree deployments.
+ */
+export function bootcDropArgv({ staged, pending }: OsStatus): readonly string[] | undefined {
+  if (staged === undefined) return pending === undefined ? undefined : bootcRollbackArgv;
+  const { index } = staged;
+  return index === undefined ? undefined : ['ostree', 'admin', 'undeploy', String(index)];
+}
+
+/** The source of kernel arguments that are ours. */
+export const argumentSource = 'bootwright';
+
+/**
+ * Has a deployment of what boots next staged with these kernel arguments of ours, and no others of
+ * ours.
+ */
+export const bootcArgumentsArgv = (list: readonly string[]): readonly string[] => [
+  ...['bootc', 'loader-entries', 'set-options-for-source', '--source', argumentSource],
+  ...(list.length === 0 ? [] : ['--options', list.join(' ')]),
+];
+
+/**
+ * Whether these versions, as `bootc --version` and `ostree --version` print them, keep kernel
+ * arguments by their source.
+ */
+export const keepsArgumentSources = (bootcVersion: string, ostreeVersion: string): boolean =>
+  isSince(/^bootc (\d+(?:\.\d+)*)/m.exec(bootcVersion)?.[1], [1, 15, 2]) &&
+  isSince(/^ *Version: '?(\d+(?:\.\d+)*)/m.exec(ostreeVersion)?.[1], [2026, 1]);
+
+function isSince(version: string | undefined, first: readonly number[]): boolean {
+  if (version === undefined) return false;
+  const parts = version.split('.').map(Number);
+  for (const [at, least] of first.entries()) {
+    const part = parts[at] ?? 0;
+    if (part !== least) return part > least;
+  }
+  return true;
+}
+
+const deploymentOf = ({ image, pinned, ostree, composefs, downloadOnly }: Entry): OsDeployment => ({
   ...imageOf(image),
   checksum: ostree?.checksum ?? composefs?.verity ?? '',
   ...(ostree?.stateroot == null ? {} : { stateroot: ostree.stateroot }),
+  ...(ostree?.deploySerial == null ? {} : { serial: ostree.deploySerial }),
   isPinned: pinned,
+  ...(downloadOnly === true ? { isLocked: true } : {}),
   verification: verificationOf(image?.image.signature),
 });
 
@@ -134,7 +202,7 @@ function imageOf(status: Entry['image']): Pick<OsDeployment, 'image' | 'digest' 
   if (status == null) return {};
   const { image, imageDigest, version } = status;
   return {
-    image: specOf(image.transport, image.image),
+    image: specOf(image),
     ...(imageDigest == null ? {} : { digest: imageDigest }),
     ...(version == null ? {} : { version }),
   };
@@ -146,8 +214,8 @@ const firstOf = (entry: Entry): OsDeployment => ({
   ...(entry.ostree == null ? {} : { index: 0 }),
 });
 
-const specOf = (transport: string, name: string): string =>
-  transport === 'registry' ? name : `${transport}:${name}`;
+const specOf = ({ transport, image }: z.infer<typeof Spec>): string =>
+  transport === 'registry' ? image : `${transport}:${image}`;
 
 /** `signature` is absent, `insecure`, `containerPolicy`, or an object that names an ostree remote. */
 const verificationOf = (signature: unknown): ImageVerification => {

@@ -1,66 +1,48 @@
-import { type BootcFinding, bootc } from './bootc.ts';
+import type { BootcFinding } from './bootc.ts';
 import { osFailure } from './failures.ts';
-import type { DriverName, OsDriver } from './driver.ts';
-import { plainOstree } from './plain-ostree.ts';
-import { rpmOstree } from './rpm-ostree.ts';
 
-/** The drivers by their names. */
-export const drivers: Readonly<Record<DriverName, OsDriver>> = {
-  bootc,
-  'rpm-ostree': rpmOstree,
-  ostree: plainOstree,
-};
+/** The programs by which a node is moved to another image. */
+export const driverNames = ['bootc', 'rpm-ostree'] as const;
+
+/** One of them. */
+export type DriverName = (typeof driverNames)[number];
 
 /** What a host has. */
-export interface OsFindings {
+interface OsFindings {
   /** /run/ostree-booted is there: the running system is an ostree deployment. */
   readonly isOstree: boolean;
   readonly bootc: BootcFinding;
   readonly hasRpmOstree: boolean;
-  /** `ostree container` works. */
-  readonly hasOstreeContainer: boolean;
 }
 
-/** A driver, and why it and none of the others. */
+/** A program, and why it and not the other. */
 interface DriverChoice {
   readonly driver: DriverName;
   readonly reason: string;
 }
 
 /**
- * Chooses the driver: bootc where it booted the host, else rpm-ostree, else ostree itself. bootc has
- * no command for kernel arguments (1.16), so for those rpm-ostree is preferred; both keep the
- * image in the same place.
- * @throws AgentError `os.not-managed`, `os.no-driver`
+ * Chooses the program: bootc where it booted the host, else rpm-ostree; both keep the image in the
+ * same place. `refusal` says why bootc cannot change the kernel arguments that are to be changed,
+ * for which rpm-ostree is taken where it is there.
+ * @throws AgentError `os.not-managed`, `os.no-driver`, `os.kernel-arguments-unsupported`
  */
 export function chooseDriver(
-  { isOstree, bootc: found, hasRpmOstree, hasOstreeContainer }: OsFindings,
-  changesKernelArguments: boolean,
+  { isOstree, bootc, hasRpmOstree }: OsFindings,
+  refusal?: string,
 ): DriverChoice {
-  const isHome = found.kind === 'home';
-  if (isHome && changesKernelArguments && hasRpmOstree) {
-    return {
-      driver: 'rpm-ostree',
-      reason: 'kernel arguments change, for which bootc has no command',
-    };
+  if (bootc.kind === 'home') {
+    if (refusal === undefined) return { driver: 'bootc', reason: 'this host was booted by bootc' };
+    if (hasRpmOstree)
+      return { driver: 'rpm-ostree', reason: `kernel arguments change: ${refusal}` };
+    const what = `${refusal}, and the host has no rpm-ostree`;
+    throw osFailure('os.kernel-arguments-unsupported', what);
   }
-  if (isHome) return { driver: 'bootc', reason: 'this host was booted by bootc' };
   if (!isOstree) {
-    throw osFailure(
-      'os.not-managed',
-      `the running system is not an ostree deployment, and ${found.why}`,
-    );
+    const what = `the running system is not an ostree deployment, and ${bootc.why}`;
+    throw osFailure('os.not-managed', what);
   }
   if (hasRpmOstree)
-    return { driver: 'rpm-ostree', reason: `rpm-ostree is available, and ${found.why}` };
-  if (hasOstreeContainer) {
-    return {
-      driver: 'ostree',
-      reason: `ostree container is available, rpm-ostree is not, and ${found.why}`,
-    };
-  }
-  throw osFailure(
-    'os.no-driver',
-    `there is neither rpm-ostree nor ostree container, and ${found.why}`,
-  );
+    return { driver: 'rpm-ostree', reason: `rpm-ostree is available, and ${bootc.why}` };
+  throw osFailure('os.no-driver', `there is no rpm-ostree, and ${bootc.why}`);
 }

@@ -30,6 +30,11 @@ about('decideApply', () => {
     ['staged', { staged: deployment(tag, '2') }, tag, digest('2')],
     ['upgrade', { staged: deployment(tag, '2') }, tag, digest('3')],
     ['upgrade', { staged: deployment(tag, '2') }, tag, undefined],
+    ['unlock', { staged: { ...pinned('2'), isLocked: true } }, imageOf('2'), undefined],
+    ['restage', { staged: { ...deployment(tag, '2'), isLocked: true } }, tag, digest('3')],
+    ['restage', { staged: pinned('2'), isUnfinished: true }, imageOf('2'), undefined],
+    // An upgrade would follow the name of what runs.
+    ['switch', { pending: deployment(tag, '0'), followed: imageOf('1') }, tag, digest('3')],
   ])('%s', (...[decision, status, image, known]) => {
     expect(decideApply(host(status), { image, digest: known })).toBe(decision);
   });
@@ -38,6 +43,8 @@ about('decideApply', () => {
     ['os.busy', { isBusy: true }],
     ['os.staged-by-another', { staged: pinned('3') }],
     ['os.staged-by-another', { pending: pinned('0') }],
+    ['os.staged-by-another', { staged: { ...pinned('3'), isLocked: true } }],
+    ['os.read-only', { isReadOnly: true }],
   ])('refuses with %s', (code, status) => {
     expect(() => decideApply(host(status), { image: imageOf('2') })).toThrow(
       expect.objectContaining({ code }),

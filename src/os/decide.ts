@@ -1,5 +1,5 @@
 import { osFailure } from './failures.ts';
-import { nextOf, type OsDeployment, type OsStatus } from './status.ts';
+import type { OsDeployment, OsStatus } from './status.ts';
 
 /** An image that a node is to run. */
 interface WantedImage {
@@ -9,12 +9,16 @@ interface WantedImage {
 }
 
 /** What `apply` has to do about the image. */
-export type ApplyDecision =
+type ApplyDecision =
   /** It runs already, and is booted next too. */
   | 'booted'
   /** It is booted next already. */
   | 'staged'
-  /** Its name is followed already, but means, or may mean, another image now. */
+  /** It is staged, and a reboot would leave it out. */
+  | 'unlock'
+  /** What is staged goes, and it is staged again. */
+  | 'restage'
+  /** The program follows its name already, which means, or may mean, another image now. */
   | 'upgrade'
   /** The host has to move to it. */
   | 'switch';
@@ -22,21 +26,44 @@ export type ApplyDecision =
 /**
  * Compares what a host has with what it is to run. Two names are two images, as they are to the
  * Machine Config Operator; a name with a tag is the same image only with the same digest.
- * @throws AgentError `os.busy`, `os.staged-by-another`
+ * @throws AgentError `os.busy`, `os.read-only`, `os.staged-by-another`
  */
 export function decideApply(status: OsStatus, wanted: WantedImage): ApplyDecision {
-  if (status.isBusy) throw osFailure('os.busy', 'a change of the operating system is in progress');
-  const next = nextOf(status);
-  if (next !== undefined) {
-    if (isWanted(next, wanted)) return 'staged';
-    if (next.image === wanted.image) return 'upgrade';
-    throw osFailure('os.staged-by-another', `${describe(next)} boots next`, {
-      context: { next: describe(next), wanted: wanted.image },
-    });
+  checkChangeable(status);
+  const { booted, staged, pending } = status;
+  const next = staged ?? pending;
+  if (next !== undefined) return decideFrom(status, next, wanted);
+  return booted !== undefined && isWanted(booted, wanted) ? 'booted' : pullOf(status, wanted.image);
+}
+
+/** Where something else than what runs is staged, or first. */
+function decideFrom(status: OsStatus, next: OsDeployment, wanted: WantedImage): ApplyDecision {
+  const { isLocked = false } = next;
+  if (next.image !== wanted.image) {
+    const what = `${describe(next)} ${isLocked ? 'is staged, and locked' : 'boots next'}`;
+    const context = { next: describe(next), wanted: wanted.image };
+    throw osFailure('os.staged-by-another', what, { context });
   }
-  const { booted } = status;
-  if (booted?.image !== wanted.image) return 'switch';
-  return isWanted(booted, wanted) ? 'booted' : 'upgrade';
+  if (!isWanted(next, wanted)) return isLocked ? 'restage' : pullOf(status, wanted.image);
+  if (isLocked) return 'unlock';
+  return status.isUnfinished === true ? 'restage' : 'staged';
+}
+
+/**
+ * How a program that follows a name gets to an image: a switch to that name does nothing, or is
+ * refused.
+ */
+export const pullOf = (
+  { followed, staged, pending, booted }: Partial<OsStatus>,
+  image: string,
+): 'switch' | 'upgrade' =>
+  (followed ?? (staged ?? pending ?? booted)?.image) === image ? 'upgrade' : 'switch';
+
+/** @throws AgentError `os.busy`, `os.read-only` */
+function checkChangeable({ isBusy, isReadOnly }: OsStatus): void {
+  if (isBusy) throw osFailure('os.busy', 'a change of the operating system is in progress');
+  if (isReadOnly === true)
+    throw osFailure('os.read-only', 'bootc status says readOnly: bootc changes nothing here');
 }
 
 /** A digest in the name decides; it may be that of a list, and the host reports one that is in it. */
@@ -57,10 +84,10 @@ type RollbackDecision =
 /**
  * What going back means: an apply that was not booted yet is dropped, otherwise the host goes back
  * to what ran before.
- * @throws AgentError `os.busy`, `os.nothing-to-roll-back`
+ * @throws AgentError `os.busy`, `os.read-only`, `os.nothing-to-roll-back`
  */
 export function decideRollback(status: OsStatus): RollbackDecision {
-  if (status.isBusy) throw osFailure('os.busy', 'a change of the operating system is in progress');
+  checkChangeable(status);
   if (status.staged !== undefined) return 'drop-staged';
   if (status.pending !== undefined) return 'queued';
   if (status.rollback !== undefined) return 'swap';

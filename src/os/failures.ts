@@ -10,17 +10,27 @@ export const osFailures = {
   'os.no-driver': {
     kind: 'unsupported',
     title: 'The host has no program that can change its operating system image',
-    hint: 'the host needs bootc, rpm-ostree, or ostree with its container extension',
+    hint: 'the host needs bootc or rpm-ostree',
   },
   'os.status-not-read': {
     kind: 'host',
     title: 'The status of the operating system could not be read',
-    hint: 'check that this version of bootc, rpm-ostree or ostree is supported',
+    hint: 'check that this version of bootc or rpm-ostree is supported',
   },
   'os.busy': {
     kind: 'host',
     title: 'Another process is changing the operating system of the host',
     hint: 'wait until it has finished, then run again',
+  },
+  'os.read-only': {
+    kind: 'unsupported',
+    title: 'The operating system of this host is read-only',
+    hint: 'boot the host from its disk, where bootc can write',
+  },
+  'os.update-driver': {
+    kind: 'host',
+    title: 'A service of the host drives its updates, and rpm-ostree refuses others',
+    hint: 'stop it on the host, "systemctl disable --now zincati.service" for Zincati; then run again',
   },
   'os.bad-image-name': {
     kind: 'input',
@@ -32,9 +42,19 @@ export const osFailures = {
     title: 'The image cannot be read from its registry',
     hint: 'check the name, the registry, and the pull secret in /etc/ostree/auth.json',
   },
+  'os.image-not-found': {
+    kind: 'input',
+    title: 'The registry does not have the image',
+    hint: 'check repository, tag and digest',
+  },
+  'os.pull-denied': {
+    kind: 'input',
+    title: 'The registry does not let this host pull the image',
+    hint: 'put a pull secret for it into /etc/ostree/auth.json, or into that of the cluster',
+  },
   'os.pull-cut': {
     kind: 'remote',
-    title: 'The connection to the registry was lost while the image was pulled',
+    title: 'The pull of the image was cut, or stood still',
     hint: 'check the log of the registry and the network in between, then run again',
   },
   'os.wrong-architecture': {
@@ -45,7 +65,7 @@ export const osFailures = {
   'os.no-space': {
     kind: 'host',
     title: 'The image does not fit on the host',
-    hint: 'free space on /sysroot, then run again',
+    hint: 'free space where the message says, then run again',
   },
   'os.staged-by-another': {
     kind: 'host',
@@ -55,7 +75,7 @@ export const osFailures = {
   'os.not-staged': {
     kind: 'host',
     title: 'The host will not boot the requested image',
-    hint: 'compare "bootwright node status" with the log; nothing changes before a reboot',
+    hint: 'compare what "bootc status" or "rpm-ostree status" prints with the log; nothing changes before a reboot',
   },
   'os.nothing-to-roll-back': {
     kind: 'host',
@@ -65,7 +85,7 @@ export const osFailures = {
   'os.kernel-arguments-unsupported': {
     kind: 'unsupported',
     title: 'Kernel arguments of this host cannot be changed',
-    hint: 'leave the kernel arguments out, or set them in the MachineConfig',
+    hint: 'leave the kernel arguments out, or use an image with rpm-ostree, or with bootc 1.15.2 and ostree 2026.1',
   },
   'os.drop-unsupported': {
     kind: 'unsupported',

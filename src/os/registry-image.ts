@@ -122,40 +122,6 @@ const reserve = 600 * 1024 * 1024;
 /** Free bytes that a pull needs before it is begun. */
 export const bytesForPull = (missing: number): number => missing * growth + reserve;
 
-/** What can go wrong with a pull without a fault of the host's programs. */
-export type PullErrorKind = 'wrong-architecture' | 'no-room' | 'registry-unreachable' | 'pull-cut';
-
-/** What a program that pulls an operating system said when it failed. */
-interface PullError {
-  readonly kind: PullErrorKind | undefined;
-  /** The innermost of the causes that it counts up, which says most; undefined where it counts up none. */
-  readonly cause: string | undefined;
-}
-
-/**
- * Sentences of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and of the skopeo behind
- * it. The first that is found counts: a registry that is gone is said beside the pull that it cut.
- */
-const sentences: readonly (readonly [PullErrorKind, RegExp])[] = [
-  ['wrong-architecture', /Image has architecture|no image found in .{0,500} for architecture/],
-  ['no-room', /min-free-space-(percent|size) .{0,200} would be exceeded|No space left on device/],
-  [
-    'registry-unreachable',
-    /connection refused|no route to host|network is unreachable|no such host|i\/o timeout/,
-  ],
-  ['pull-cut', /unexpected EOF|connection reset|incomplete deflate stream|unexpected end of file/],
-];
-
-const kindOf = (text: string): PullErrorKind | undefined =>
-  sentences.find(([, pattern]) => pattern.test(text))?.[0];
-
-/** Reads the standard error of such a program. */
-export function readPullError(stderr: string): PullError {
-  const causes = [...stderr.matchAll(/^ +\d+: (.+)$/gm)].map(([, text]) => text ?? '');
-  const known = causes.find((text) => kindOf(text) !== undefined);
-  return { kind: kindOf(stderr), cause: known ?? causes.at(-1) };
-}
-
 /** The name of an image that a node can be moved to. */
 export interface NodeImageName extends ImageName {
   /** Without tag and digest. */

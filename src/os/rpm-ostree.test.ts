@@ -1,16 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import {
   imageOf,
+  recorded,
   rhcosDeployment,
   rhcosImage,
   rpmOstreeDeployment,
   rpmOstreeOutput,
   sum,
 } from '../../test/support/os-samples.ts';
-import { rpmOstree } from './rpm-ostree.ts';
+import { argumentsIn, changedArguments } from './kernel-arguments.ts';
+import {
+  readRpmOstreeStatus,
+  rpmOstreeArgumentsArgv,
+  rpmOstreeChangeArgv,
+  rpmOstreeDropArgv,
+  rpmOstreeStageArgv,
+} from './rpm-ostree.ts';
+import { isSameDeployment, nextOf } from './status.ts';
 
 const read = (deployments: readonly object[], transaction?: unknown) =>
-  rpmOstree.readStatus(rpmOstreeOutput(deployments, transaction), []);
+  readRpmOstreeStatus(rpmOstreeOutput(deployments, transaction));
+const answered = (name: string): string => recorded(`rpm-ostree-2026.2/${name}`);
 
 describe('rpm-ostree status', () => {
   it('reads a node of OpenShift', () => {
@@ -20,6 +30,7 @@ describe('rpm-ostree status', () => {
         digest: rhcosDeployment['container-image-reference-digest'],
         checksum: rhcosDeployment.checksum,
         stateroot: 'rhcos',
+        serial: 0,
         isPinned: false,
         verification: 'none',
         index: 0,
@@ -27,6 +38,30 @@ describe('rpm-ostree status', () => {
       others: [],
       isBusy: false,
     });
+  });
+
+  it('reads what was recorded', () => {
+    const [before, after] = ['staged', 'arguments'].map((name) =>
+      readRpmOstreeStatus(answered(`status-${name}.json`)),
+    );
+    expect(before).toMatchObject({
+      booted: { image: '10.0.2.2:5000/lab/os:1', serial: 0 },
+      staged: { image: '10.0.2.2:5000/lab/os:2', version: '2.0.0', serial: 0, index: 0 },
+    });
+    // Another deployment of the same commit: other kernel arguments.
+    expect(isSameDeployment(before?.staged, after?.staged)).toBe(false);
+    expect(before?.staged?.checksum).toBe(after?.staged?.checksum);
+    expect(nextOf(readRpmOstreeStatus(answered('status-fresh.json')))).toBeUndefined();
+  });
+
+  it('tells that a reboot leaves out what is locked', () => {
+    const staged = { staged: true, 'finalization-locked': true };
+    const status = read([
+      rpmOstreeDeployment('2', staged),
+      rpmOstreeDeployment('1', { booted: true }),
+    ]);
+    expect(status.staged).toMatchObject({ image: imageOf('2'), isLocked: true });
+    expect(nextOf(status)).toBeUndefined();
   });
 
   const booted = rpmOstreeDeployment('1', { booted: true });
@@ -52,9 +87,12 @@ describe('rpm-ostree status', () => {
       { booted: sum('1'), others: [sum('a')] },
     ],
   ])('tells %s', (_, deployments, expected) => {
-    const { isBusy, others, ...named } = read(deployments);
+    const { isBusy, others, booted, staged, pending, rollback } = read(deployments);
+    const named = { booted, staged, pending, rollback };
     const checksums = Object.fromEntries(
-      Object.entries(named).map(([name, deployment]) => [name, deployment?.checksum]),
+      Object.entries(named).flatMap(([name, deployment]) =>
+        deployment === undefined ? [] : [[name, deployment.checksum]],
+      ),
     );
     expect(isBusy).toBe(false);
     expect({ others: others.map(({ checksum }) => checksum), ...checksums }).toEqual({
@@ -75,7 +113,7 @@ describe('rpm-ostree status', () => {
   });
 
   it.each(['', '{}', 'error: x'])('refuses %j', (stdout) => {
-    expect(() => rpmOstree.readStatus(stdout, [])).toThrow(
+    expect(() => readRpmOstreeStatus(stdout)).toThrow(
       expect.objectContaining({ code: 'os.status-not-read' }),
     );
   });
@@ -84,32 +122,17 @@ describe('rpm-ostree status', () => {
 describe('the commands of rpm-ostree', () => {
   const image = imageOf('2');
   const rebase = ['rpm-ostree', 'rebase', '--experimental'];
-  const kargs = ['rpm-ostree', 'kargs', '--delete-if-present=b', '--append=a=1'];
-  const kernelArguments = { append: ['a=1'], remove: ['b'] };
   it.each([
-    ['switch', 'none', undefined, [[...rebase, `ostree-unverified-registry:${image}`]]],
-    ['switch', 'policy', undefined, [[...rebase, `ostree-image-signed:docker://${image}`]]],
-    [
-      'switch',
-      'none',
-      kernelArguments,
-      [[...rebase, `ostree-unverified-registry:${image}`], kargs],
-    ],
-    ['upgrade', 'none', undefined, [['rpm-ostree', 'upgrade']]],
-    ['keep', 'none', kernelArguments, [kargs]],
-  ] as const)(
-    '%s, verified by %s, kernel arguments %j',
-    (...[kind, verification, change, argvs]) => {
-      const order = { kind, image, verification };
-      expect(
-        rpmOstree.stageArgvs(change === undefined ? order : { ...order, kernelArguments: change }),
-      ).toEqual(argvs);
-    },
-  );
+    ['switch', 'none', [...rebase, `ostree-unverified-registry:${image}`]],
+    ['switch', 'policy', [...rebase, `ostree-image-signed:docker://${image}`]],
+    ['upgrade', 'none', ['rpm-ostree', 'upgrade']],
+  ] as const)('%s, verified by %s', (kind, verification, argv) => {
+    expect(rpmOstreeStageArgv(kind, { image, verification })).toEqual(argv);
+  });
 
-  it.each<[present: string[], remove: string[], append: string[], argv: string[]]>([
+  it.each<[present: string[], remove: string[], append: string[], argv: string[] | undefined]>([
     // The operator names what its MachineConfig had, here what of it is there.
-    [['p', 'a'], ['a', 'gone'], ['a'], []],
+    [['p', 'a'], ['a', 'gone'], ['a'], undefined],
     [['p', 'a', 'q'], ['a'], ['a'], ['--delete-if-present=a', '--append=a']],
     [
       ['a', 'b'],
@@ -127,23 +150,33 @@ describe('the commands of rpm-ostree', () => {
       ['--delete-if-present=d="file x/* +p"', '--append=n=all'],
     ],
   ])('%j without %j and with %j', (...[present, remove, append, argv]) => {
-    const kernelArguments = { append, remove };
-    const [kargs = []] = rpmOstree.stageArgvs({
-      ...{ kind: 'keep', image, verification: 'none', kernelArguments, present },
-    });
-    expect(kargs.slice(2)).toEqual(argv);
+    const changed = rpmOstreeChangeArgv(present, { append, remove });
+    expect(changed?.slice(2)).toEqual(argv);
   });
 
-  it('asks for the arguments of what boots next, or of a deployment behind it', () => {
-    expect(rpmOstree.argumentsArgv?.()).toEqual(['rpm-ostree', 'kargs']);
-    expect(rpmOstree.argumentsArgv?.(0)).toEqual(['rpm-ostree', 'kargs']);
-    expect(rpmOstree.argumentsArgv?.(1)).toEqual(['rpm-ostree', 'kargs', '--deploy-index=1']);
+  it('change arguments as recorded', () => {
+    const present = argumentsIn(answered('kargs.txt'));
+    const change = { append: ['lab.a=1', 'lab.b="x y"'], remove: ['rw'] };
+    expect(rpmOstreeChangeArgv(present, change)).toEqual([
+      ...['rpm-ostree', 'kargs', '--delete-if-present=rw'],
+      ...['--append=lab.a=1', '--append=lab.b="x y"'],
+    ]);
+    const staged = argumentsIn(answered('kargs-staged.txt'));
+    expect(staged).toEqual(changedArguments(present, change).all);
+  });
+
+  it('asks for the arguments of what boots next, of a deployment behind it, or of a stateroot', () => {
+    expect(rpmOstreeArgumentsArgv()).toEqual(['rpm-ostree', 'kargs']);
+    expect(rpmOstreeArgumentsArgv(0)).toEqual(['rpm-ostree', 'kargs']);
+    expect(rpmOstreeArgumentsArgv(1)).toEqual(['rpm-ostree', 'kargs', '--deploy-index=1']);
+    expect(rpmOstreeArgumentsArgv({ stateroot: 'a' })).toEqual(['rpm-ostree', 'kargs', '--os=a']);
   });
 
   it('never removes the way back', () => {
-    const status = read([rpmOstreeDeployment('1', { booted: true }), rpmOstreeDeployment('0')]);
-    expect(rpmOstree.cleanArgvs(status)).toEqual([['rpm-ostree', 'cleanup', '--base']]);
-    expect(rpmOstree.dropNextArgvs(status)).toEqual([['rpm-ostree', 'cleanup', '--pending']]);
-    expect(rpmOstree.rollbackArgvs(status)).toEqual([['rpm-ostree', 'rollback']]);
+    const booted = rpmOstreeDeployment('1', { booted: true });
+    const staged = read([rpmOstreeDeployment('2', { staged: true }), booted]);
+    expect(rpmOstreeDropArgv(staged)).toEqual(['rpm-ostree', 'cleanup', '--pending']);
+    const queued = read([rpmOstreeDeployment('0'), booted]);
+    expect(rpmOstreeDropArgv(queued)).toEqual(['rpm-ostree', 'rollback']);
   });
 });

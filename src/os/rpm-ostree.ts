@@ -1,25 +1,24 @@
 import * as z from 'zod';
-import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
-import {
-  type Argv,
-  changedArguments,
-  isSameList,
-  type OsDriver,
-  type StageRequest,
-} from './driver.ts';
+import { osFailure } from './failures.ts';
+import { changedArguments, isSameList, type KernelArgumentChange } from './kernel-arguments.ts';
 import { type OsDeployment, type OsStatus, readOrigin, renderOrigin, statusOf } from './status.ts';
+
+// rpm-ostree, at home on CoreOS; what the Machine Config Operator uses too. Its commands, and what
+// it answers; recorded in test/support/os-recorded.
 
 /** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
 const RpmOstreeStatus = z.object({
   deployments: z.array(
     z.object({
       osname: z.string().optional(),
+      serial: z.number().optional(),
       checksum: z.string(),
       'base-checksum': z.string().optional(),
       version: z.string().nullish(),
       booted: z.boolean().default(false),
       staged: z.boolean().default(false),
+      'finalization-locked': z.boolean().nullish(),
       pinned: z.boolean().default(false),
       'container-image-reference': z.string().nullish(),
       'container-image-reference-digest': z.string().nullish(),
@@ -29,60 +28,75 @@ const RpmOstreeStatus = z.object({
 });
 type Deployment = z.infer<typeof RpmOstreeStatus>['deployments'][number];
 
-/** rpm-ostree, at home on CoreOS; what the Machine Config Operator uses too. */
-export const rpmOstree: OsDriver = {
-  name: 'rpm-ostree',
-  statusArgv: ['rpm-ostree', 'status', '--json'],
-  detailArgvs: () => [],
-  readStatus: (stdout) => readRpmOstreeStatus(stdout),
-  argumentsArgv: (index = 0) => [
-    ...['rpm-ostree', 'kargs'],
-    ...(index === 0 ? [] : [`--deploy-index=${index}`]),
-  ],
-  stageArgvs: stageWithRpmOstree,
-  rollbackArgvs: () => [['rpm-ostree', 'rollback']],
-  dropNextArgvs: () => [['rpm-ostree', 'cleanup', '--pending']],
-  // Deployments and images that nothing leads to go with each change; this removes what a stopped
-  // one left. `--rollback` is never given: the way back stays until there is another.
-  cleanArgvs: () => [['rpm-ostree', 'cleanup', '--base']],
-};
+/** Asks the daemon, which answers while another transaction runs. */
+export const rpmOstreeStatusArgv = ['rpm-ostree', 'status', '--json'] as const;
 
 /**
- * One call takes out what goes and appends what comes, as the Machine Config Daemon does. What is not there is not named: rpm-ostree
- * deletes after it has appended, the first that is equal.
+ * Prints the kernel arguments of what boots next, of the deployment at a place, or of a stateroot.
  */
-function kargsArgvs({ kernelArguments, present }: StageRequest): readonly Argv[] {
-  if (kernelArguments === undefined) return [];
-  const { gone, all } = changedArguments(present ?? kernelArguments.remove, kernelArguments);
-  if (present !== undefined && isSameList(all, present)) return [];
+export const rpmOstreeArgumentsArgv = (of: number | { readonly stateroot: string } = 0) => [
+  ...['rpm-ostree', 'kargs'],
+  ...(typeof of === 'object' ? [`--os=${of.stateroot}`] : of === 0 ? [] : [`--deploy-index=${of}`]),
+];
+
+/**
+ * Changes kernel arguments: one call takes out what goes and appends what comes, as the Machine
+ * Config Daemon does. What is not there is not named: rpm-ostree deletes after it has appended, the
+ * first that is equal. Undefined where nothing is to be changed.
+ */
+export function rpmOstreeChangeArgv(
+  present: readonly string[],
+  change: KernelArgumentChange,
+  of?: Parameters<typeof rpmOstreeArgumentsArgv>[0],
+): readonly string[] | undefined {
+  const { gone, all } = changedArguments(present, change);
+  if (isSameList(all, present)) return undefined;
   return [
-    [
-      ...['rpm-ostree', 'kargs'],
-      ...gone.map((argument) => `--delete-if-present=${argument}`),
-      ...kernelArguments.append.map((argument) => `--append=${argument}`),
-    ],
+    ...rpmOstreeArgumentsArgv(of),
+    ...gone.map((argument) => `--delete-if-present=${argument}`),
+    ...change.append.map((argument) => `--append=${argument}`),
   ];
 }
 
-function stageWithRpmOstree(request: StageRequest): readonly Argv[] {
-  const { kind, image, verification } = request;
-  const change = kargsArgvs(request);
-  switch (kind) {
-    case 'keep':
-      return change;
-    case 'upgrade':
-      // A rebase to the name that is followed already is refused: "Old and new refs are equal".
-      return [['rpm-ostree', 'upgrade'], ...change];
-    case 'switch':
-      // As the Machine Config Daemon does; older releases refuse an image without `--experimental`.
-      return [
-        ['rpm-ostree', 'rebase', '--experimental', renderOrigin(image, verification)],
-        ...change,
-      ];
-  }
-}
+/**
+ * Has an image staged. A rebase to the name that is followed already is refused: "Old and new refs
+ * are equal". As the Machine Config Daemon does; older releases refuse an image without
+ * `--experimental`.
+ */
+export const rpmOstreeStageArgv = (
+  kind: 'switch' | 'upgrade',
+  { image, verification }: { readonly image: string; readonly verification: 'none' | 'policy' },
+): readonly string[] =>
+  kind === 'upgrade'
+    ? ['rpm-ostree', 'upgrade']
+    : ['rpm-ostree', 'rebase', '--experimental', renderOrigin(image, verification)];
 
-function readRpmOstreeStatus(stdout: string): OsStatus {
+/** Puts what ran before first; where something else than what runs is first, what runs. */
+export const rpmOstreeRollbackArgv = ['rpm-ostree', 'rollback'] as const;
+
+/**
+ * Has the host boot next what runs. `cleanup --pending` would delete a queued rollback, the way
+ * back.
+ */
+export const rpmOstreeDropArgv = ({ staged, pending }: OsStatus): readonly string[] =>
+  staged === undefined && pending !== undefined
+    ? rpmOstreeRollbackArgv
+    : ['rpm-ostree', 'cleanup', '--pending'];
+
+/**
+ * Deployments and images that nothing leads to go with each change; this removes what a stopped one
+ * left. `--rollback` is never given: the way back stays until there is another.
+ */
+export const rpmOstreeCleanArgv = ['rpm-ostree', 'cleanup', '--base'] as const;
+
+/** Ends what the daemon does for a client that went away. */
+export const rpmOstreeCancelArgv = ['rpm-ostree', 'cancel'] as const;
+
+/**
+ * Reads `rpm-ostree status --json`.
+ * @throws AgentError `os.status-not-read`
+ */
+export function readRpmOstreeStatus(stdout: string): OsStatus {
   const parsed = RpmOstreeStatus.safeParse(jsonIn(stdout));
   if (!parsed.success) {
     throw osFailure('os.status-not-read', 'the output of rpm-ostree status is not understood', {
@@ -109,7 +123,9 @@ function deploymentOf(one: Deployment): OsDeployment {
     checksum: one['base-checksum'] ?? one.checksum,
     ...(one.version == null ? {} : { version: one.version }),
     ...(one.osname === undefined ? {} : { stateroot: one.osname }),
+    ...(one.serial === undefined ? {} : { serial: one.serial }),
     isPinned: one.pinned,
+    ...(one['finalization-locked'] === true ? { isLocked: true } : {}),
     verification: origin?.verification ?? 'none',
   };
 }

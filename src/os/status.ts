@@ -14,6 +14,10 @@ export const OsDeployment = z.object({
   verification: z.enum(['none', 'policy', 'remote']),
   /** Place in the list of ostree, by which its commands name a deployment. */
   index: z.number().optional(),
+  /** Which of the deployments of one commit it is. */
+  serial: z.number().optional(),
+  /** It is staged, and locked: a reboot leaves it out. */
+  isLocked: z.boolean().optional(),
 });
 export type OsDeployment = z.infer<typeof OsDeployment>;
 
@@ -29,12 +33,31 @@ export const OsStatus = z.object({
   others: z.array(OsDeployment),
   /** Another is changing the system now. */
   isBusy: z.boolean(),
+  /** The image that an upgrade follows, where it is not that of what boots next. */
+  followed: z.string().optional(),
+  /** The program refuses every change. */
+  isReadOnly: z.boolean().optional(),
+  /** What is staged was not staged to its end: images that are bound to it may be missing. */
+  isUnfinished: z.boolean().optional(),
 });
 export type OsStatus = z.infer<typeof OsStatus>;
 
 /** What the host boots next when that is not what runs now. */
 export const nextOf = ({ staged, pending }: OsStatus): OsDeployment | undefined =>
-  staged ?? pending;
+  staged === undefined || staged.isLocked === true ? pending : staged;
+
+/**
+ * Whether two deployments are one; a change of kernel arguments alone makes another of the same
+ * commit.
+ */
+export const isSameDeployment = (
+  one: OsDeployment | undefined,
+  other: OsDeployment | undefined,
+): boolean =>
+  one?.checksum === other?.checksum &&
+  one?.serial === other?.serial &&
+  one?.image === other?.image &&
+  one?.isLocked === other?.isLocked;
 
 /** A deployment with its place in the order of the boot loader. */
 export interface OrderedDeployment {

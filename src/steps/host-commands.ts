@@ -1,6 +1,6 @@
 import { minutes, seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
-import { argumentsIn } from '../os/driver.ts';
+import { argumentsIn } from '../os/kernel-arguments.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 import type { HostScope } from './step.ts';
 import type { Host } from '../ports/host.ts';

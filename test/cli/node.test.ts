@@ -40,22 +40,6 @@ const node = (...words: readonly string[]) =>
   bundle.run(['node', ...words], { environment: { PATH: folder } });
 
 describe('bootwright node', () => {
-  it('prints the status as JSON, and nothing beside it', async () => {
-    const { exitCode, stdout } = await node('status', '--format', 'json');
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      driver: 'rpm-ostree',
-      booted: { image: imageOf('1') },
-      rollback: { image: imageOf('0') },
-      kernelArguments: ['rw', 'quiet'],
-    });
-  });
-
-  it('prints the status for people', async () => {
-    const { stdout } = await node('status');
-    expect(stdout).toContain(`\nbooted      ${imageOf('1')}\n`);
-  });
-
   it('asks nobody about an image whose name cannot be used', async () => {
     await rm(join(folder, 'ran'), { force: true });
     const { exitCode, stderr } = await node('apply', 'os:1');

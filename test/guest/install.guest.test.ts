@@ -368,7 +368,7 @@ describe('bootwright node on the host that was installed by UEFI', () => {
 
   it('stages an image with its new layers alone, and the host runs on, its disk read-only', () => {
     const { driver, booted, staged, rollback } = statusIn(first().commands[3]);
-    expect([driver, booted?.image]).toEqual(['ostree', images.final.image]);
+    expect([driver, booted?.image]).toEqual(['rpm-ostree', images.final.image]);
     expect(staged?.image).toBe(images.second.image);
     expect(images.second.image).toContain(staged?.digest);
     expect(rollback?.image).toContain('/release/labcoreos:1.0.0');

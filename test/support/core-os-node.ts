@@ -80,8 +80,6 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
     .succeeds()
     .on(['rpm-ostree', '--version'])
     .prints('rpm-ostree:\n Version: 2024.7')
-    .on(['ostree', 'container', 'image', '--help'])
-    .succeeds()
     .on(['rpm-ostree', 'status', '--json'])
     .answers(() => rpmOstreeOutput(deployments()))
     .on(['skopeo', 'inspect', rest])
@@ -111,6 +109,12 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
       drop();
       world.order = [world.order[1] ?? '', world.order[0] ?? ''];
     })
+    .on(['find', any, '-maxdepth', rest])
+    .prints('')
+    .on(['pgrep', rest])
+    .fails(1)
+    .on(['journalctl', '--boot=-1', rest])
+    .prints('')
     .on(['systemctl', 'reboot'])
     .succeeds();
   const starts = (): void => {

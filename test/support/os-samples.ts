@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 // Outputs for tests. RHCOS: of a node of OpenShift 4.12, as insights-core keeps it; bootc: written after
-// bootc's host-v1.schema.json and an output in its issue 465; ostree: after Debian's ostree 2025.2.
+// bootc's host-v1.schema.json and an output in its issue 465.
 
 /** A checksum or the hexadecimal part of a digest: one digit, 64 times. */
 export const sum = (digit: string): string => digit.repeat(64);
@@ -90,18 +93,6 @@ export const bootcOutput = (status: object): string =>
 /** `bootc status --format=json` on a host that bootc did not boot (bootc, `spec-v1-null.json`). */
 export const bootcNullOutput = bootcOutput({ type: null });
 
-/** `ostree admin status` of a host that was moved to another image and has not rebooted yet. */
-export const ostreeStagedOutput = [
-  // A commit that was made of an image has no version in its metadata.
-  `  rhcos ${sum('2')}.0 (staged)`,
-  '    origin: <unknown origin type>',
-  `* rhcos ${sum('1')}.0`,
-  '    Version: 1.0.0',
-  '    origin: <unknown origin type>',
-  `  rhcos ${sum('0')}.1 (rollback)`,
-  '    origin: <unknown origin type>',
-].join('\n');
-
 /** An origin file that `ostree container image deploy` writes. */
 export const originFile = (digit: string): string =>
   `[origin]\ncontainer-image-reference=ostree-unverified-registry:${imageOf(digit)}\n`;
@@ -139,3 +130,10 @@ Caused by:
 
 /** Complaints about a pull, by what was wrong. */
 export const pullSamples = { otherArchitecture, noRoom, cut, died, gone } as const;
+
+/**
+ * What a real program answered; the README of the folder says when. As the host adapter gives it,
+ * without blanks around it.
+ */
+export const recorded = (name: string): string =>
+  readFileSync(join(import.meta.dirname, 'os-recorded', name), 'utf8').trim();

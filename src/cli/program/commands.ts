@@ -378,9 +378,6 @@ const onHost = (command: ProgramCommand): ProgramCommand =>
 const reboot = ['--reboot', 'reboot the host at the end, if a change needs it'] as const;
 
 function addNode(node: ProgramCommand): void {
-  onHost(node.add('status', 'print what the host runs and what it boots next'))
-    .example('bootwright node status --format json', 'for a script')
-    .runs(async () => (await import('../node.ts')).runNodeStatus);
   onHost(node.add('apply', 'stage an image for the next boot'))
     .argument('<IMAGE>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
     .option('--record', 'record the image for the Machine Config Daemon')

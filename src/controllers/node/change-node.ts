@@ -1,5 +1,4 @@
 import { minutes } from '../../model/duration.ts';
-import { asksForChange, restartArgv } from '../../os/driver.ts';
 import { nextOf } from '../../os/status.ts';
 import { type ActionTable, performActions } from '../../reconcile/actions.ts';
 import { checkFreeSpace, planApply } from '../../steps/os/check-image.ts';
@@ -7,7 +6,7 @@ import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.
 import { dropNextBoot } from '../../steps/os/roll-back.ts';
 import { cleanUp, stagePlanned } from '../../steps/os/stage.ts';
 import type { CommandScope, NodeRequest } from '../../steps/os/step.ts';
-import { recordPath, verifyPlanned } from '../../steps/os/verify.ts';
+import { recordPath, restartArgv, verifyPlanned } from '../../steps/os/verify.ts';
 import {
   argumentChange,
   needsStaging,
@@ -144,7 +143,7 @@ async function stageForNextBoot(scope: NodeAgentScope, request: NodeRequest): Pr
 }
 
 async function stageLocked(scope: CommandScope): Promise<void> {
-  const snapshot = await readHost(scope, asksForChange(scope.config.kernelArguments));
+  const snapshot = await readHost(scope, scope.config.kernelArguments);
   const plan = await planApply(scope, { snapshot });
   if (plan.kind !== 'nothing') {
     await cleanUp(scope, { snapshot });

@@ -4,7 +4,7 @@ import {
   isChanged,
   isSameList,
   type KernelArgumentChange,
-} from '../../os/driver.ts';
+} from '../../os/kernel-arguments.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -12,6 +12,7 @@ import { readBootId } from '../../steps/host-commands.ts';
 import { machineConfigFile, readArguments, readHost } from '../../steps/os/read-host.ts';
 import type { OsStatus } from '../../os/status.ts';
 import { checkRequest } from '../../steps/os/check-image.ts';
+import { readFinalizeError } from '../../steps/os/finalize-error.ts';
 import type { OsSnapshot } from '../../steps/os/step.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { type HostChange, hostChange } from './host-files.ts';
@@ -67,6 +68,8 @@ export interface NodeChange {
   readonly files: HostChange;
   /** What it lacks of the MachineConfig, whatever it had before. */
   readonly rest: HostChange;
+  /** Why what was staged was not put together on the way down, as the host said then. */
+  readonly notFinalized?: string | undefined;
 }
 
 /**
@@ -122,10 +125,18 @@ async function readChange(
     ...asked,
     ...{ object, wanted, before, snapshot, present, bootId },
     image: image === '' ? undefined : image,
+    notFinalized: await finalizationOf(scope, { marker: asked.marker, bootId }),
     files: await hostChange(scope, wanted, before),
     rest: await hostChange(scope, wanted, undefined),
   };
 }
+
+/** What became of what was staged before the host went down for this change. */
+const finalizationOf = async (
+  scope: NodeAgentScope,
+  { marker, bootId }: Pick<NodeChange, 'marker' | 'bootId'>,
+): Promise<string | undefined> =>
+  marker?.phase === 'rebooting' && marker.bootId !== bootId ? readFinalizeError(scope) : undefined;
 
 /** Whether a change needs another deployment. */
 export const needsStaging = (change: NodeChange): boolean =>

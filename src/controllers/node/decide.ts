@@ -140,14 +140,14 @@ function requireOfPool({ refusal }: NodeView): void {
 
 /** The host came back: with the image that was staged, or without. */
 function arrive(view: NodeView, change: NodeChange): NodeDecision {
-  const { image, snapshot, before, target, rest, marker } = change;
+  const { image, snapshot, before, target, rest, marker, notFinalized } = change;
   const { boots = 0 } = marker ?? {};
   const arrival = image === undefined ? 'arrived' : arrivalOf(snapshot.status, image, boots);
-  if (arrival === 'again') return prepare(view, change);
-  if (arrival === 'refused') {
+  if (arrival === 'again' && notFinalized === undefined) return prepare(view, change);
+  if (arrival !== 'arrived') {
     const reason = reasonOf(
       'node-agent.came-back',
-      `the host ${runsInstead(snapshot.status, image)}`,
+      `the host ${runsInstead(snapshot.status, image)}${said(notFinalized)}`,
     );
     return givesUp(view, { change, reason, restores: before !== undefined });
   }
@@ -157,6 +157,10 @@ function arrive(view: NodeView, change: NodeChange): NodeDecision {
   const text = `of ${target.config} the host does not keep: ${names}`;
   return givesUp(view, { change, reason: reasonOf('node-agent.not-kept', text), restores: false });
 }
+
+/** What is written on the way down fails there alone, and would again. */
+const said = (notFinalized: string | undefined): string =>
+  notFinalized === undefined ? '' : `: ostree-finalize-staged.service said "${notFinalized}"`;
 
 function reasonOf(code: 'node-agent.came-back' | 'node-agent.not-kept', text: string): string {
   const { message } = nodeAgentFailure(code, text);

@@ -8,7 +8,7 @@ import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError, FailureKind } from '../../model/failure.ts';
-import { readPullError } from '../../os/registry-image.ts';
+import { readPullError } from '../../os/pull-failure.ts';
 import type { Web } from '../../ports/web.ts';
 import {
   findPartition,

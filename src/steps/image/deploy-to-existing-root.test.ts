@@ -104,9 +104,9 @@ describe('image/deploy-to-existing-root', () => {
 
   it('changes kernel arguments once, and not again when it runs again', async () => {
     let present = 'quiet c';
-    const change = 'rpm-ostree kargs --os install --append a --append b --delete-if-present c';
+    const change = 'rpm-ostree kargs --os=install --delete-if-present=c --append=a --append=b';
     const host = liveRoot()
-      .on(['rpm-ostree', 'kargs', '--os', 'install'])
+      .on(['rpm-ostree', 'kargs', '--os=install'])
       .answers(() => present)
       .on(change.split(' '))
       .answers(() => {

@@ -4,6 +4,8 @@ import { usesExistingRoot } from '../conditions.ts';
 import { kernelArgumentsIn, isTrue } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
+import { asksForChange } from '../../os/kernel-arguments.ts';
+import { rpmOstreeArgumentsArgv, rpmOstreeChangeArgv } from '../../os/rpm-ostree.ts';
 import { deployFailure } from './deploy-final.ts';
 import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
@@ -11,7 +13,6 @@ import { withHeartbeat } from '../heartbeat.ts';
 import {
   copiesNetwork,
   kernelArgumentChanges,
-  type KernelArgumentChanges,
   missingChanges,
   usesIn,
   valueOf,
@@ -39,7 +40,8 @@ export const deployToExistingRoot = step({
   limit: hours(4),
   explain: ({ image }) => `${image.existingRoot}, without a disk write`,
   preview: ({ image }, { ignition }) => {
-    const kargs = kargsArgv(kernelArgumentChanges(image.writerArgs));
+    const wanted = kernelArgumentChanges(image.writerArgs);
+    const kargs = rpmOstreeChangeArgv(wanted.remove, wanted, { stateroot });
     return [
       ...remountArgvs,
       statRefArgv,
@@ -87,9 +89,10 @@ async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Pr
 
 async function changeKargs(scope: RootScope): Promise<void> {
   const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
-  if (kargsArgv(wanted) === undefined) return;
+  if (!asksForChange(wanted)) return;
   const { stdout } = await exec(scope, listKargsArgv);
-  const argv = kargsArgv(missingChanges(wanted, kernelArgumentsIn('rpm-ostree', stdout)));
+  const present = kernelArgumentsIn('rpm-ostree', stdout);
+  const argv = rpmOstreeChangeArgv(present, missingChanges(wanted, present), { stateroot });
   if (argv === undefined) return;
   await exec(scope, argv);
   await exec(scope, finalizeArgv);
@@ -130,17 +133,7 @@ const deployArgv = (image: string): readonly string[] => [
 /** Makes a staged deployment the one that boots. */
 const finalizeArgv = ['ostree', 'admin', 'finalize-staged'] as const;
 
-const listKargsArgv = ['rpm-ostree', 'kargs', '--os', stateroot] as const;
-
-/** Changes the kernel arguments of the stateroot; undefined when there is nothing to change. */
-function kargsArgv({ append, remove }: KernelArgumentChanges): readonly string[] | undefined {
-  if (append.length + remove.length === 0) return undefined;
-  return [
-    ...listKargsArgv,
-    ...append.flatMap((argument) => ['--append', argument]),
-    ...remove.flatMap((argument) => ['--delete-if-present', argument]),
-  ];
-}
+const listKargsArgv = rpmOstreeArgumentsArgv({ stateroot });
 
 /** Takes the network settings of the host along, where coreos-installer would. */
 function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[])[] {

@@ -138,6 +138,16 @@ export const imageFailures = {
     title: 'The registry of the operating system image cannot be reached',
     hint: 'check the registry, and name resolution, routes and proxies of the host',
   },
+  'image.not-authorized': {
+    kind: 'input',
+    title: 'The registry does not let this host pull the image',
+    hint: 'check the pull secret of the cluster',
+  },
+  'image.not-found': {
+    kind: 'input',
+    title: 'The registry does not have the image',
+    hint: 'check repository, tag and digest in osImageURL of the MachineConfig',
+  },
   'image.pull-cut': {
     kind: 'remote',
     title: 'The connection to the registry was lost while the operating system image was pulled',

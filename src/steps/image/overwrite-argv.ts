@@ -1,7 +1,7 @@
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import type { FoundPartition } from '../disk/block-devices.ts';
 import { kernelArgumentChanges } from '../disk/writer-args.ts';
-import { splitArguments } from '../../os/driver.ts';
+import { splitArguments } from '../../os/kernel-arguments.ts';
 import { readOrigin, referenceIn } from '../../os/status.ts';
 import { imageFailure } from './failures.ts';
 import { freeze, leaveCommands, mountCommands, unmount, type UndoableCommand } from './undoable.ts';

@@ -1,9 +1,8 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { drivers } from '../../os/choose-driver.ts';
-import { type ApplyDecision, decideApply } from '../../os/decide.ts';
+import { decideApply } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
-import { asksForChange, isChanged } from '../../os/driver.ts';
+import { asksForChange, isChanged } from '../../os/kernel-arguments.ts';
 import {
   digestInList,
   freeSpaceArgv,
@@ -54,7 +53,7 @@ export async function planApply(
 export const checkImage = nodeStep({
   id: 'os/check-image',
   title: 'Check the image and decide how to apply it',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { snapshot: OsSnapshot },
   gives: ApplyPlan,
   preflight: true,
@@ -65,16 +64,15 @@ export const checkImage = nodeStep({
 
 /** What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set again. */
 async function planFor(
-  decision: ApplyDecision,
+  decision: ReturnType<typeof decideApply>,
   snapshot: OsSnapshot,
   scope: CommandScope,
 ): Promise<ApplyPlan> {
-  if (decision === 'switch' || decision === 'upgrade') return { kind: decision };
+  if (decision !== 'booted' && decision !== 'staged') return { kind: decision };
   const { kernelArguments } = scope.config;
   if (!asksForChange(kernelArguments)) return { kind: 'nothing' };
-  const isSeen = decision === 'booted' || drivers[snapshot.driver].argumentsArgv !== undefined;
   const of = decision === 'booted' ? 'booted' : 'next';
-  const present = isSeen ? await readArguments(scope, snapshot, of) : undefined;
+  const present = await readArguments(scope, snapshot, of);
   const isAsWanted = present !== undefined && isChanged(present, kernelArguments);
   return { kind: isAsWanted ? 'nothing' : 'keep' };
 }
@@ -153,7 +151,7 @@ export const checkSpace = nodeStep({
 });
 
 function whyNoSpaceNeeded({ kind, missingBytes }: ApplyPlan): string | undefined {
-  if (kind === 'nothing' || kind === 'keep') return 'no image is to be pulled';
+  if (kind === 'nothing' || kind === 'keep' || kind === 'unlock') return 'no image is to be pulled';
   return missingBytes === undefined ? 'the size of the image is not known' : undefined;
 }
 

@@ -1,10 +1,28 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { bootc, type BootcFinding, findBootc } from '../../os/bootc.ts';
-import { chooseDriver, drivers, type OsFindings } from '../../os/choose-driver.ts';
-import { type Argv, asksForChange, bootEntryArguments, type DriverName } from '../../os/driver.ts';
+import {
+  argumentSource,
+  type BootcFinding,
+  bootcStatusArgv,
+  findBootc,
+  keepsArgumentSources,
+  readBootcStatus,
+  rebootRequiredPath,
+} from '../../os/bootc.ts';
+import { chooseDriver, type DriverName } from '../../os/choose-driver.ts';
 import { osFailure } from '../../os/failures.ts';
-import type { OsStatus } from '../../os/status.ts';
+import {
+  asksForChange,
+  type KernelArgumentChange,
+  readBootEntry,
+  without,
+} from '../../os/kernel-arguments.ts';
+import {
+  readRpmOstreeStatus,
+  rpmOstreeArgumentsArgv,
+  rpmOstreeStatusArgv,
+} from '../../os/rpm-ostree.ts';
+import type { OsDeployment, OsStatus } from '../../os/status.ts';
 import type { HostLock } from '../../ports/host.ts';
 import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
 import type { HostScope } from '../step.ts';
@@ -13,80 +31,162 @@ import { type CommandScope, OsSnapshot, nodeStep } from './step.ts';
 /** Written by ostree-prepare-root in the initramfs of every ostree system. */
 const bootedMarkArgv = ['test', '-e', '/run/ostree-booted'] as const;
 const rpmOstreeArgv = ['rpm-ostree', '--version'] as const;
-const ostreeContainerArgv = ['ostree', 'container', 'image', '--help'] as const;
 
-/** rpm-ostree starts its service first, and waits for another that works. */
+/** rpm-ostree starts its service first, and bootc waits for another that works. */
 const limit = minutes(2);
 
 /**
  * Looks which program changes the host's operating system, and asks it for the status.
- * @throws AgentError `os.not-managed`, `os.no-driver`, `os.status-not-read`
+ * @throws AgentError `os.not-managed`, `os.no-driver`, `os.busy`,
+ * `os.kernel-arguments-unsupported`, `os.status-not-read`
  */
-export async function readHost(asked: HostScope, changesArguments = false): Promise<OsSnapshot> {
-  const choice = chooseDriver(await findPrograms(asked), changesArguments);
+export async function readHost(
+  asked: HostScope,
+  change: KernelArgumentChange = { append: [], remove: [] },
+): Promise<OsSnapshot> {
+  const bootc = await lookForBootc(asked);
+  const isOstree = (await ask(asked, bootedMarkArgv)) !== undefined;
+  const hasRpmOstree = (await ask(asked, rpmOstreeArgv)) !== undefined;
+  const isChanged = bootc.kind === 'home' && asksForChange(change);
+  const refusal = isChanged ? await refusalOf(asked, change) : undefined;
+  const choice = chooseDriver({ isOstree, bootc, hasRpmOstree }, refusal);
   const status = await readStatus(asked, choice.driver);
   const commandLine = (await asked.host.readText('/proc/cmdline', asked.signal)) ?? '';
   return { ...choice, status, commandLine: commandLine.trim() };
 }
 
-/** Entries of the boot loader, written by ostree. */
-const entriesFolder = '/boot/loader/entries';
-
-/**
- * The kernel arguments of the deployment that runs, or of what boots next, with their quotes; where neither the driver nor the boot
- * loader knows them, undefined.
- * @throws AgentError `command.unreadable`
- */
-export async function readArguments(
-  { host, signal }: HostScope,
-  { driver, status, commandLine }: OsSnapshot,
-  of: 'booted' | 'next' = 'booted',
-): Promise<readonly string[] | undefined> {
-  const argv = drivers[driver].argumentsArgv?.(of === 'next' ? 0 : status.booted?.index);
-  if (argv !== undefined) {
-    const { stdout } = await host.exec(argv, { signal, limit });
-    // At least where its root is, every deployment has.
-    if (stdout !== '') return kernelArgumentsIn(driver, stdout);
-    throw unreadableOutput(driver, 'kernel arguments', stdout);
-  }
-  const entries: string[] = [];
-  for (const name of await host.list(entriesFolder, signal)) {
-    entries.push((await host.readText(`${entriesFolder}/${name}`, signal)) ?? '');
-  }
-  return bootEntryArguments(entries, commandLine);
+async function lookForBootc(asked: HostScope): Promise<BootcFinding> {
+  const said = await answerOr(asked, askBootc(asked));
+  return said === undefined ? { kind: 'absent', why: 'there is no bootc' } : findBootc(said);
 }
 
 /**
- * Asks a driver for the status.
- * @throws AgentError `os.status-not-read`
+ * Why bootc cannot change kernel arguments so; undefined where it can. It takes out none but those
+ * that it keeps for us.
+ */
+async function refusalOf(
+  asked: HostScope,
+  { append, remove }: KernelArgumentChange,
+): Promise<string | undefined> {
+  const [bootc, ostree] = ['bootc', 'ostree'].map((program) => ask(asked, [program, '--version']));
+  if (!keepsArgumentSources((await bootc) ?? '', (await ostree) ?? ''))
+    return 'bootc changes none before its version 1.15.2, with ostree 2026.1';
+  const entry = await readEntry(asked, (await readStatus(asked, 'bootc')).booted);
+  if (entry === undefined) return 'no boot loader entry boots the running deployment';
+  const foreign = without(entry.kernelArguments, ownArguments(entry));
+  const going = without(remove, append).find((argument) => foreign.includes(argument));
+  return going === undefined ? undefined : `bootc removes none but its own, and not ${going}`;
+}
+
+/** Entries of the boot loader, written by ostree. */
+const entriesFolder = '/boot/loader/entries';
+
+type BootEntry = NonNullable<ReturnType<typeof readBootEntry>>;
+
+/**
+ * The entry of the boot loader that boots a deployment. Its `ostree=` says nothing of that by
+ * itself: the numbers in it change with each change of the order, and only the link behind it leads
+ * to the deployment.
+ */
+async function readEntry(
+  { host, signal }: HostScope,
+  deployment: OsDeployment | undefined,
+): Promise<BootEntry | undefined> {
+  const { checksum = '', serial = 0 } = deployment ?? {};
+  for (const name of await host.list(entriesFolder, signal)) {
+    const entry = readBootEntry((await host.readText(`${entriesFolder}/${name}`, signal)) ?? '');
+    if (entry === undefined) continue;
+    const folder = await host.realPath(entry.link, signal);
+    if (folder?.endsWith(`/${checksum}.${serial}`) === true) return entry;
+  }
+  return undefined;
+}
+
+const ownArguments = ({ sources }: BootEntry): readonly string[] =>
+  sources.get(argumentSource) ?? [];
+
+/** The kernel arguments of what runs that bootc keeps for us. */
+export async function readOwnArguments(
+  asked: HostScope,
+  { status }: OsSnapshot,
+): Promise<readonly string[]> {
+  const entry = await readEntry(asked, status.booted);
+  return entry === undefined ? [] : ownArguments(entry);
+}
+
+/**
+ * The kernel arguments of the deployment that runs, or of what boots next, with their quotes;
+ * undefined where nobody knows them: bootc does not show those of what is staged.
+ * @throws AgentError `command.unreadable`
+ */
+export async function readArguments(
+  asked: HostScope,
+  { driver, status }: OsSnapshot,
+  of: 'booted' | 'next' = 'booted',
+): Promise<readonly string[] | undefined> {
+  if (driver === 'bootc') {
+    const { booted, pending, staged } = status;
+    if (of === 'next' && staged !== undefined) return undefined;
+    return (await readEntry(asked, (of === 'next' ? pending : undefined) ?? booted))
+      ?.kernelArguments;
+  }
+  const { host, signal } = asked;
+  const argv = rpmOstreeArgumentsArgv(of === 'next' ? 0 : status.booted?.index);
+  const { stdout } = await host.exec(argv, { signal, limit });
+  // At least where its root is, every deployment has.
+  if (stdout !== '') return kernelArgumentsIn(driver, stdout);
+  throw unreadableOutput(driver, 'kernel arguments', stdout);
+}
+
+/**
+ * Asks a program for the status.
+ * @throws AgentError `os.status-not-read`, `os.busy`
  */
 export async function readStatus(asked: HostScope, name: DriverName): Promise<OsStatus> {
-  const { host, signal } = asked;
-  const driver = drivers[name];
-  const { stdout } = await host.exec(driver.statusArgv, { signal, limit });
-  const details: string[] = [];
-  for (const argv of driver.detailArgvs(stdout)) details.push((await ask(asked, argv)) ?? '');
-  const status = driver.readStatus(stdout, details);
+  const status = await (name === 'bootc' ? askForBootc(asked) : askForRpmOstree(asked));
   if (status.booted !== undefined) return status;
   throw osFailure('os.status-not-read', `${name} names no booted system`);
 }
 
-async function findPrograms(asked: HostScope): Promise<OsFindings> {
-  const said = await ask(asked, bootc.statusArgv);
-  const found: BootcFinding =
-    said === undefined ? { kind: 'absent', why: 'there is no bootc' } : findBootc(said);
-  return {
-    bootc: found,
-    isOstree: (await ask(asked, bootedMarkArgv)) !== undefined,
-    hasRpmOstree: (await ask(asked, rpmOstreeArgv)) !== undefined,
-    hasOstreeContainer: (await ask(asked, ostreeContainerArgv)) !== undefined,
-  };
+async function askForBootc(asked: HostScope): Promise<OsStatus> {
+  const said = await askBootc(asked);
+  return readBootcStatus(said, await asked.host.readText(rebootRequiredPath, asked.signal));
+}
+
+async function askForRpmOstree({ host, signal }: HostScope): Promise<OsStatus> {
+  return readRpmOstreeStatus((await host.exec(rpmOstreeStatusArgv, { signal, limit })).stdout);
+}
+
+/** Programs that take the lock of the sysroot. */
+const lockingArgv = ['pgrep', '--list-full', '--exact', 'bootc|ostree|rpm-ostree'] as const;
+
+/** @throws AgentError `os.busy` where another holds the sysroot for two minutes */
+async function askBootc(asked: HostScope): Promise<string> {
+  const { host, signal } = asked;
+  try {
+    return (await host.exec(bootcStatusArgv, { signal, limit })).stdout;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'command.timed-out') throw error;
+    const [found] = (await ask(asked, lockingArgv))?.split('\n') ?? [];
+    const who = found === undefined ? 'another bootc' : `process ${found.trim()}`;
+    throw osFailure('os.busy', `${who} holds the sysroot`, { cause: error });
+  }
 }
 
 /** What a command prints, or undefined if absent of that name, or it fails. */
-export async function ask({ host, signal }: HostScope, argv: Argv): Promise<string | undefined> {
+export const ask = (asked: HostScope, argv: readonly string[]): Promise<string | undefined> =>
+  answerOr(
+    asked,
+    asked.host.exec(argv, { signal: asked.signal, limit }).then(({ stdout }) => stdout),
+  );
+
+async function answerOr(
+  { signal }: HostScope,
+  asking: Promise<string>,
+): Promise<string | undefined> {
   try {
-    return (await host.exec(argv, { signal, limit })).stdout;
+    return await asking;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AgentError && answers.has(error.code)) return undefined;
@@ -125,14 +225,14 @@ export async function lockHost({ host, signal }: HostScope): Promise<HostLock> {
 export const inspectHost = nodeStep({
   id: 'os/look',
   title: 'Inspect the operating system of the host',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   gives: OsSnapshot,
   preflight: true,
   limit: minutes(10),
-  preview: () => [bootc.statusArgv],
+  preview: () => [bootcStatusArgv],
   run: async (scope) => {
     const { host, signal, note, config } = scope;
-    const snapshot = await readHost({ host, signal }, asksForChange(config.kernelArguments));
+    const snapshot = await readHost({ host, signal }, config.kernelArguments);
     note('info', `the driver is ${snapshot.driver}: ${snapshot.reason}`, {
       driver: snapshot.driver,
     });
@@ -190,17 +290,14 @@ export const linkAuthArgvs = [
   ['ln', '-sfn', kubeletAuthFile, ostreeAuthFiles[0]],
 ] as const;
 
-/** A pull of a whole image over a slow line. */
-const pullLimit = minutes(60);
-
 /** Below the limit of the steps that pull nothing, which would not name the command. */
 export const localLimit = minutes(15);
 
 /** Runs commands that change the host, one after the other; what they say is the step's progress. */
 export async function runCommands(
   { host, signal, progress }: Pick<CommandScope, 'host' | 'signal' | 'progress'>,
-  argvs: readonly Argv[],
-  longest: Millis = pullLimit,
+  argvs: readonly (readonly string[])[],
+  longest: Millis = localLimit,
 ): Promise<void> {
   for (const argv of argvs) {
     await host.exec(argv, {

@@ -1,9 +1,15 @@
 import { minutes } from '../../model/duration.ts';
-import { drivers } from '../../os/choose-driver.ts';
+import {
+  bootcDropArgv,
+  bootcRollbackArgv,
+  isRequiredFor,
+  rebootRequiredPath,
+} from '../../os/bootc.ts';
 import { decideRollback, describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
+import { rpmOstreeDropArgv, rpmOstreeRollbackArgv } from '../../os/rpm-ostree.ts';
 import { Rollback, OsSnapshot, nodeStep } from './step.ts';
-import { localLimit, runCommands } from './read-host.ts';
+import { runCommands } from './read-host.ts';
 
 /** Decides how the host goes back. */
 export const chooseRollback = nodeStep({
@@ -35,25 +41,31 @@ export const rollBack = nodeStep({
   touches: ['os'],
   skipIf: ({ rollback }) => (rollback.kind === 'queued' ? 'it boots next already' : undefined),
   run: async (scope, { snapshot, rollback }) => {
-    const { driver, status } = snapshot;
-    await (rollback.kind === 'drop-staged'
-      ? dropNextBoot(scope, snapshot)
-      : runCommands(scope, drivers[driver].rollbackArgvs(status), localLimit));
+    if (rollback.kind === 'drop-staged') return dropNextBoot(scope, snapshot);
+    const argv = snapshot.driver === 'bootc' ? bootcRollbackArgv : rpmOstreeRollbackArgv;
+    return runCommands(scope, [argv]);
   },
 });
 
 /**
- * Has the host boot next what runs now.
+ * Has the host boot next what runs now. What bootc left for it in `/run/reboot-required` goes too:
+ * kured would reboot the node.
  * @throws AgentError `os.drop-unsupported`
  */
 export async function dropNextBoot(
   scope: Parameters<typeof runCommands>[0],
-  { driver, status }: OsSnapshot,
+  { driver, status }: Pick<OsSnapshot, 'driver' | 'status'>,
 ): Promise<void> {
-  const argvs = drivers[driver].dropNextArgvs(status);
-  if (argvs !== undefined) return runCommands(scope, argvs, localLimit);
-  throw osFailure(
-    'os.drop-unsupported',
-    `${driver} cannot discard the staged deployment on this host`,
-  );
+  if (driver === 'rpm-ostree') return runCommands(scope, [rpmOstreeDropArgv(status)]);
+  const argv = bootcDropArgv(status);
+  if (argv === undefined) {
+    const what = 'bootc cannot discard the staged deployment on this host';
+    throw osFailure('os.drop-unsupported', what);
+  }
+  await runCommands(scope, [argv]);
+  const { host, signal } = scope;
+  const { booted, staged, pending } = status;
+  const required = (await host.readText(rebootRequiredPath, signal)) ?? '';
+  const digests = [booted, staged, pending].map((one) => one?.digest);
+  if (isRequiredFor(required, digests)) await host.remove(rebootRequiredPath, signal);
 }

@@ -1,18 +1,28 @@
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
-import { drivers } from '../../os/choose-driver.ts';
-import { asksForChange, type StageKind, type StageRequest } from '../../os/driver.ts';
+import { AgentError } from '../../model/failure.ts';
+import { bootcArgumentsArgv, bootcStageArgv, bootcUnlockArgv } from '../../os/bootc.ts';
+import { describe, pullOf } from '../../os/decide.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
-import { type CommandScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
+import { asksForChange, changedArguments } from '../../os/kernel-arguments.ts';
+import { type PullErrorKind, readPullError, updateDriverIn } from '../../os/pull-failure.ts';
+import {
+  rpmOstreeChangeArgv,
+  rpmOstreeCleanArgv,
+  rpmOstreeStageArgv,
+} from '../../os/rpm-ostree.ts';
+import { isSameDeployment, type OsDeployment } from '../../os/status.ts';
 import {
   findAuthFile,
   linkAuthArgvs,
-  localLimit,
   readArguments,
+  readOwnArguments,
+  readStatus,
   runCommands,
 } from './read-host.ts';
-import { asAgentError } from '../../engine/failures.ts';
-import { AgentError } from '../../model/failure.ts';
-import { type PullErrorKind, readPullError } from '../../os/registry-image.ts';
+import { runPull } from './pull.ts';
+import { dropNextBoot } from './roll-back.ts';
+import { type CommandScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 
 /**
  * Has the image pulled and staged. Until the programs have finished, the host boots what it booted
@@ -21,7 +31,7 @@ import { type PullErrorKind, readPullError } from '../../os/registry-image.ts';
 export const stageOsImage = nodeStep({
   id: 'os/stage',
   title: 'Stage the image for the next boot',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   limit: minutes(120),
   touches: ['os'],
@@ -40,57 +50,91 @@ interface Planned {
   readonly plan: ApplyPlan;
 }
 
-/** @throws AgentError `os.*`, `command.*` */
+/**
+ * Does what is planned. What a command has staged that failed is dropped: bootc stages first, and
+ * pulls then what is bound to the image; both prune at the end.
+ * @throws AgentError `os.*`, `command.*`
+ */
 export async function stagePlanned(
   scope: CommandScope,
   { snapshot, plan }: Planned,
 ): Promise<void> {
   if (plan.kind === 'nothing') return;
-  const request = stageRequest(scope, snapshot, plan.kind);
   const auth = await findAuthFile(scope);
+  const before = { staged: snapshot.status.staged };
   try {
     if (auth?.isKubelets === true) await runCommands(scope, linkAuthArgvs);
-    await stage(scope, snapshot, request);
+    if (dropsFirst(snapshot, plan)) {
+      await dropNextBoot(scope, snapshot);
+      before.staged = undefined;
+    }
+    await pullPlanned(scope, { snapshot, plan });
+    await changeArguments(scope, snapshot);
   } catch (error) {
+    scope.signal.throwIfAborted();
+    await dropFailed(scope, snapshot.driver, before.staged);
     throw stageFailure(error, scope.config.image);
   }
 }
 
-/** Kernel arguments are changed against what the next boot has right before: a pull takes long, and brings those of what it follows. */
-async function stage(
+/** rpm-ostree has no command that lets what is locked be booted, but one that reboots at once. */
+const dropsFirst = ({ driver }: OsSnapshot, { kind }: ApplyPlan): boolean =>
+  kind === 'restage' || (kind === 'unlock' && driver === 'rpm-ostree');
+
+async function dropFailed(
   scope: CommandScope,
-  snapshot: OsSnapshot,
-  request: StageRequest,
+  driver: OsSnapshot['driver'],
+  before: OsDeployment | undefined,
 ): Promise<void> {
-  const { kernelArguments } = scope.config;
-  const driver = drivers[snapshot.driver];
-  if (!asksForChange(kernelArguments)) return runCommands(scope, driver.stageArgvs(request));
-  const isApart = driver.argumentsArgv !== undefined;
-  if (isApart) await runCommands(scope, driver.stageArgvs(request));
-  const present = await readArguments(scope, snapshot, 'next');
-  const change = { ...request, kernelArguments, ...(present === undefined ? {} : { present }) };
-  await runCommands(scope, driver.stageArgvs(isApart ? { ...change, kind: 'keep' } : change));
+  try {
+    const status = await readStatus(scope, driver);
+    if (status.staged === undefined || isSameDeployment(status.staged, before)) return;
+    await dropNextBoot(scope, { driver, status });
+    scope.note('info', `${describe(status.staged)} was staged by a command that failed: discarded`);
+  } catch (error) {
+    noteFailed(scope, 'what a failed command may have staged was not discarded', error);
+  }
 }
 
-function stageRequest(
-  { config: { image } }: CommandScope,
-  { status: { booted } }: OsSnapshot,
-  kind: StageKind,
-): StageRequest {
+async function pullPlanned(scope: CommandScope, { snapshot, plan }: Planned): Promise<void> {
+  const { driver, status } = snapshot;
+  if (plan.kind === 'nothing' || plan.kind === 'keep') return;
+  if (plan.kind === 'unlock' && driver === 'bootc') return runCommands(scope, [bootcUnlockArgv]);
+  const { image } = scope.config;
+  const { booted } = status;
   const verification = booted?.verification ?? 'none';
   if (verification === 'remote') {
-    throw osFailure(
-      'os.signature-unsupported',
-      'the image is verified with the keys of an ostree remote',
-    );
+    const what = 'the image is verified with the keys of an ostree remote';
+    throw osFailure('os.signature-unsupported', what);
   }
-  const stateroot = booted?.stateroot;
-  return { kind, image, verification, ...(stateroot === undefined ? {} : { stateroot }) };
+  // What was followed went with what is dropped.
+  const kind =
+    plan.kind === 'switch' || plan.kind === 'upgrade' ? plan.kind : pullOf({ booted }, image);
+  const stageArgv = driver === 'bootc' ? bootcStageArgv : rpmOstreeStageArgv;
+  await runPull(scope, driver, stageArgv(kind, { image, verification }));
+}
+
+/**
+ * Kernel arguments are changed against what the next boot has right before: a pull takes long, and
+ * brings those of what it follows.
+ */
+async function changeArguments(scope: CommandScope, snapshot: OsSnapshot): Promise<void> {
+  const { kernelArguments } = scope.config;
+  if (!asksForChange(kernelArguments)) return;
+  if (snapshot.driver === 'bootc') {
+    const { all } = changedArguments(await readOwnArguments(scope, snapshot), kernelArguments);
+    return runCommands(scope, [bootcArgumentsArgv(all)]);
+  }
+  const present = (await readArguments(scope, snapshot, 'next')) ?? [];
+  const argv = rpmOstreeChangeArgv(present, kernelArguments);
+  if (argv !== undefined) await runCommands(scope, [argv]);
 }
 
 const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
   'wrong-architecture': 'os.wrong-architecture',
   'no-room': 'os.no-space',
+  'not-authorized': 'os.pull-denied',
+  'not-found': 'os.image-not-found',
   'registry-unreachable': 'os.image-unreachable',
   'pull-cut': 'os.pull-cut',
 };
@@ -99,13 +143,15 @@ const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
 export function stageFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
-  const pullError = readPullError(String(error.context['stderr'] ?? ''));
-  return pullError.kind === undefined
-    ? error
-    : osFailure(codes[pullError.kind], `${image}: ${pullError.cause ?? error.message}`, {
-        cause,
-        context: { image },
-      });
+  const stderr = String(error.context['stderr'] ?? '');
+  const driver = updateDriverIn(stderr);
+  if (driver !== undefined)
+    return osFailure('os.update-driver', `updates of this host are driven by ${driver}`, { cause });
+  const { kind, cause: said, bound } = readPullError(stderr);
+  if (kind === undefined) return error;
+  const failed = bound === undefined ? image : `${bound}, which is bound to ${image}`;
+  const context = { image: bound ?? image };
+  return osFailure(codes[kind], `${failed}: ${said ?? error.message}`, { cause, context });
 }
 
 /**
@@ -115,7 +161,7 @@ export function stageFailure(cause: unknown, image: string): AgentError {
 export const removeOldImages = nodeStep({
   id: 'os/clean-up',
   title: 'Remove deployments and layers of earlier images',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   limit: minutes(20),
   skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'there is nothing to do' : undefined),
@@ -128,7 +174,8 @@ export async function cleanUp(
   { snapshot }: Pick<Planned, 'snapshot'>,
 ): Promise<void> {
   try {
-    await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status), localLimit);
+    // Each switch and upgrade of bootc removes the images that no deployment has.
+    if (snapshot.driver === 'rpm-ostree') await runCommands(scope, [rpmOstreeCleanArgv]);
   } catch (error) {
     scope.signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;

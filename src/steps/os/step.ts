@@ -1,5 +1,6 @@
 import { type Scope, stepsOf } from '../../engine/step.ts';
-import { driverNames, type KernelArgumentChange } from '../../os/driver.ts';
+import { driverNames } from '../../os/choose-driver.ts';
+import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
 import type { Ports } from '../../ports/ports.ts';
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
@@ -26,14 +27,17 @@ export interface NodeCommandWorld {
 export const nodeStep = stepsOf<NodeCommandWorld>();
 
 /** What a step of a command of a node has at hand. */
-export type NodeScope = Scope<NodeCommandWorld, 'host'>;
+export type NodeScope = Scope<NodeCommandWorld, 'host' | 'clock'>;
 
 /** What the commands of a change are run with: by a step of a role, or by the agent of a node. */
-export type CommandScope = Pick<NodeScope, 'host' | 'signal' | 'note' | 'progress' | 'config'>;
+export type CommandScope = Pick<
+  NodeScope,
+  'host' | 'clock' | 'signal' | 'note' | 'progress' | 'config'
+>;
 
 const OsSnapshotSchema = z.object({
   driver: z.enum(driverNames),
-  /** Why this driver. */
+  /** Why this program. */
   reason: z.string(),
   status: OsStatus,
   /** What the kernel was started with. */
@@ -46,7 +50,7 @@ export type OsSnapshot = z.infer<typeof OsSnapshotSchema>;
 
 const ApplyPlanSchema = z.object({
   /** What has to be done; nothing when the image is booted next already. */
-  kind: z.enum(['switch', 'upgrade', 'keep', 'nothing']),
+  kind: z.enum(['switch', 'upgrade', 'unlock', 'restage', 'keep', 'nothing']),
   /** Of the manifest behind the name, where the registry could be asked. */
   digest: z.string().optional(),
   /** Compressed bytes that the host lacks, where they are known. */

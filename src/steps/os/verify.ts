@@ -1,7 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
-import { nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
+import { isSameDeployment, nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
 import {
   Rollback,
   NextBoot,
@@ -13,39 +13,82 @@ import {
 } from './step.ts';
 import { readStatus } from './read-host.ts';
 import { condition } from '../../engine/condition.ts';
-import { restartArgv } from '../../os/driver.ts';
+import { checkBootRoom } from './boot-room.ts';
+import { dropNextBoot } from './roll-back.ts';
 
 /** Reads back what the host boots next after an apply. */
 export const verifyNextBoot = nodeStep({
   id: 'os/verify',
   title: 'Check that the host boots the image next',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   gives: NextBoot,
   limit: minutes(10),
   run: verifyPlanned,
 });
 
-/** @throws AgentError `os.not-staged` */
+/**
+ * Reads back what boots next. What would not fit into /boot is discarded: it would fail on the way
+ * down, with the node drained.
+ * @throws AgentError `os.not-staged`, `os.no-space`
+ */
 export async function verifyPlanned(
   scope: CommandScope,
   { snapshot, plan }: { readonly snapshot: OsSnapshot; readonly plan: ApplyPlan },
 ): Promise<NextBoot> {
-  const status = await readStatus(scope, snapshot.driver);
+  const { driver } = snapshot;
+  const status = await readStatus(scope, driver);
+  const next = checkNext(scope, { snapshot, plan }, status);
+  try {
+    if (next !== undefined && isSameDeployment(next, status.staged))
+      await checkBootRoom(scope, { ...snapshot, status });
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    await dropNextBoot(scope, { driver, status });
+    throw error;
+  }
+  return nextBoot(status);
+}
+
+/** What boots next, where that is not what runs. */
+function checkNext(
+  scope: CommandScope,
+  { snapshot, plan }: { readonly snapshot: OsSnapshot; readonly plan: ApplyPlan },
+  status: OsStatus,
+): OsDeployment | undefined {
   const another = nextOf(status);
   if (another === undefined && plan.kind === 'upgrade') {
     scope.note('info', 'this image name points to no newer image');
-    return nextBoot(status);
+    return undefined;
   }
   const { image } = scope.config;
   const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
   if (next?.image !== image) throw notStaged(image, next ?? status.booted);
-  const { digest } = plan;
-  // A tag may have been moved between the look at the registry and the pull.
-  if (digest !== undefined && next.digest !== undefined && digest !== next.digest)
-    scope.note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
+  checkDigest(scope, { next, before: nextOf(snapshot.status), digest: plan.digest });
   scope.note('info', `${image} boots next`, { checksum: next.checksum });
-  return nextBoot(status);
+  return another;
+}
+
+/**
+ * A tag may have been moved between the look at the registry and the pull; what booted next before
+ * counts not.
+ */
+function checkDigest(
+  { config: { image }, note }: CommandScope,
+  {
+    next,
+    before,
+    digest,
+  }: {
+    readonly next: OsDeployment;
+    readonly before: OsDeployment | undefined;
+    readonly digest: string | undefined;
+  },
+): void {
+  if (digest === undefined || next.digest === undefined || digest === next.digest) return;
+  if (before !== undefined && isSameDeployment(next, before))
+    throw notStaged(`${image}, which is ${digest}`, { ...next, image: `${image} of before` });
+  note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
 }
 
 const notStaged = (image: string, next: OsDeployment | undefined): Error => {
@@ -115,6 +158,9 @@ export const recordImage = nodeStep({
 });
 
 const wantsRestart = condition<NodeRequest>('a reboot is requested', ({ reboots }) => reboots);
+
+/** Restarts the host; what is staged is written to the boot loader on the way down. */
+export const restartArgv = ['systemctl', 'reboot'] as const;
 
 /** Restarts the host, if that makes a difference. */
 export const restartHost = nodeStep({

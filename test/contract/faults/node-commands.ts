@@ -35,12 +35,17 @@ export const agentCommands: readonly CommandRow[] = [
     endings: needed(1, { garbage: ends('os.status-not-read') }),
   },
   {
-    where: { 'node-agent/keep-node': ['bootc status', 'ostree container image', 'ostree refs'] },
+    where: { 'node-agent/keep-node': ['find', 'ostree refs'] },
     endings: alike(goesOn, { hangs: ends('command.timed-out') }),
   },
   {
+    // It waits for the lock of the sysroot.
+    where: { 'node-agent/keep-node': ['bootc status'] },
+    endings: alike(goesOn, { hangs: ends('os.busy', 1, 'holds the sysroot') }),
+  },
+  {
     where: { 'node-agent/keep-node': ['rpm-ostree --version'] },
-    endings: alike(ends('os.status-not-read', 1, 'ostree admin status names no booted'), {
+    endings: alike(ends('os.no-driver', 1, 'there is no rpm-ostree'), {
       hangs: ends('command.timed-out'),
       garbage: goesOn,
     }),
@@ -85,13 +90,13 @@ export const nodeCommands: readonly CommandRow[] = [
     endings: needed(1, { garbage: ends('os.status-not-read') }),
   },
   {
-    // What does not answer is not there; what hangs may be at work.
-    where: { 'os/look': ['bootc status', 'ostree container image'] },
-    endings: alike(goesOn, { hangs: ends('command.timed-out') }),
+    // What does not answer is not there; what hangs waits for the lock of the sysroot.
+    where: { 'os/look': ['bootc status'] },
+    endings: alike(goesOn, { hangs: ends('os.busy', 1, 'holds the sysroot') }),
   },
   {
     where: { 'os/look': ['rpm-ostree --version'] },
-    endings: alike(ends('os.status-not-read', 1, 'ostree admin status names no booted'), {
+    endings: alike(ends('os.no-driver', 1, 'there is no rpm-ostree'), {
       hangs: ends('command.timed-out'),
       garbage: goesOn,
     }),
@@ -104,8 +109,13 @@ export const nodeCommands: readonly CommandRow[] = [
     }),
   },
   {
-    // A pull secret that is not seen is not used; layers that are not seen are counted as missing.
-    where: { 'os/check-image': ['ostree refs', 'test'], 'os/stage': ['test'] },
+    // A pull secret that is not seen is not used; layers that are not seen count as missing; a
+    // kernel that is not seen needs no room.
+    where: {
+      'os/check-image': ['ostree refs', 'test'],
+      'os/stage': ['test'],
+      'os/verify': ['find'],
+    },
     endings: alike(goesOn, { hangs: ends('command.timed-out') }),
   },
   {

@@ -1,9 +1,10 @@
 import type { OsSnapshot } from '../../../src/steps/os/step.ts';
 import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
+import { putRpmOstree, rpmOstreeFiles } from '../rig/rpm-ostree.ts';
 import type { FailingImages, LayeredImages } from './layered-images.ts';
 
-/** What 'node status --format json' prints, and so do the commands that change a node. */
+/** What the commands that change a node print with `--format json`. */
 type PrintedStatus = OsSnapshot['status'] &
   Pick<OsSnapshot, 'driver'> & { readonly kernelArguments: readonly string[] };
 
@@ -40,7 +41,10 @@ images() { echo "NODE-IMAGES $(ostree container image list --repo /ostree/repo |
 next() { echo "NODE-NEXT $( (cat /boot/loader/entries/* /ostree/deploy/*/deploy/*.origin; ls /run/ostree) | base64 -w0)"; }
 mounts() { awk '$2 == "/sysroot" || $2 == "/boot" { print "NODE-MOUNT " $2 " " substr($4, 1, 2) }' /proc/self/mounts; }`;
 
-const job = (...lines: readonly string[]): Job => ({ script: [printing, ...lines].join('\n') });
+const job = (...lines: readonly string[]): Job => ({
+  script: [putRpmOstree, printing, ...lines].join('\n'),
+  files: rpmOstreeFiles,
+});
 
 /** Orders images that the node cannot get; there is no room for the first, as long as a file takes it. */
 const failToMove = ({ foreign, sound, cut }: FailingImages): readonly string[] => [
@@ -66,9 +70,9 @@ export const moveNode = ({ second, failing, before }: LayeredImages): Job =>
   );
 
 /** Orders the first image, takes that back, and goes back to it by what is there. */
-export const takeNodeBack = ({ final }: LayeredImages): Job =>
+export const takeNodeBack = ({ final, second }: LayeredImages): Job =>
   job(
-    'node status --format json',
+    `node apply ${second.image} --format json`,
     'echo "NODE-RECORD $(cat /etc/machine-config-daemon/currentimage)"',
     'images',
     `node apply ${final.image} --format json`,

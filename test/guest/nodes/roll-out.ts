@@ -25,6 +25,7 @@ import {
   setReady,
 } from './pool-objects.ts';
 import { agentAccess } from '../../kube/rig.ts';
+import { putRpmOstree, rpmOstreeFiles } from '../rig/rpm-ostree.ts';
 import { type Moment, recordPool, type SeenNode } from './pool-record.ts';
 
 /** How the switch of a pool went. */
@@ -161,12 +162,14 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
     const job = {
       script: [
         growRoot,
+        putRpmOstree,
         registry.before,
         'cp /job/kubeconfig /tmp/kubeconfig',
         ...(name === back ? [fallBack] : []),
         'export NODE_NAME=$(cat /job/name)',
         'run-agent --env NODE_NAME /usr/bin/installer node agent --kubeconfig /tmp/kubeconfig',
       ].join('\n'),
+      files: rpmOstreeFiles,
       texts: { kubeconfig: await agentAccess(rig, name, { server }), name },
     };
     const failed = (reason: unknown): void => {

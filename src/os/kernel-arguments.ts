@@ -1,11 +1,3 @@
-import type { OsStatus } from './status.ts';
-
-/** The programs by which a node can be moved to another image. */
-export const driverNames = ['bootc', 'rpm-ostree', 'ostree'] as const;
-
-/** One of them. */
-export type DriverName = (typeof driverNames)[number];
-
 /** Kernel arguments that are to come and to go, as the Machine Config Operator changes them: first all that go, then all that come. */
 export interface KernelArgumentChange {
   /** Come to the end, in this order. */
@@ -15,64 +7,6 @@ export interface KernelArgumentChange {
   /** Each that is to go goes wherever it stands, and nothing changes where all is as requested. */
   readonly everywhere?: boolean;
 }
-
-/** What has to be done so that the image is booted next. */
-export type StageKind =
-  /** Move to another image. */
-  | 'switch'
-  /** Follow the same name to what it means now. */
-  | 'upgrade'
-  /** The image is there; only kernel arguments change. */
-  | 'keep';
-
-/** One image that is to be booted next. */
-export interface StageRequest {
-  readonly kind: StageKind;
-  /** Name in a registry. */
-  readonly image: string;
-  readonly verification: 'none' | 'policy';
-  readonly kernelArguments?: KernelArgumentChange;
-  /** The stateroot that runs, where it is known. */
-  readonly stateroot?: string;
-  /** The kernel arguments that the next boot has without a change, where they are known. */
-  readonly present?: readonly string[];
-}
-
-/** An argv. */
-export type Argv = readonly string[];
-
-/**
- * How one program is queried and run: argv builders and parsers, nothing else. Whoever calls runs the
- * commands in their order and stops at the first that fails; up to the last one the host boots what
- * it booted before.
- */
-export interface OsDriver {
-  readonly name: DriverName;
-  readonly statusArgv: Argv;
-  /** What must be read beside the status; each may fail, which reads as an empty text. */
-  readonly detailArgvs: (status: string) => readonly Argv[];
-  /**
-   * Reads the status from what the commands printed.
-   * @throws AgentError `os.status-not-read`
-   */
-  readonly readStatus: (status: string, details: readonly string[]) => OsStatus;
-  /**
-   * Prints the kernel arguments of what boots next, or of the deployment at a place. Undefined where the boot loader is to be asked; a
-   * driver that has it changes arguments by an order of its own, `keep`, once the image is staged.
-   */
-  readonly argumentsArgv?: (index?: number) => Argv;
-  /** @throws AgentError `os.kernel-arguments-unsupported` */
-  readonly stageArgvs: (order: StageRequest) => readonly Argv[];
-  /** Puts the rollback deployment first; it must be there. */
-  readonly rollbackArgvs: (status: OsStatus) => readonly Argv[];
-  /** Drops what boots next, staged or put first, so that what runs boots again; undefined where the program cannot. */
-  readonly dropNextArgvs: (status: OsStatus) => readonly Argv[] | undefined;
-  /** Removes deployments and layers of earlier images that nothing leads back to. */
-  readonly cleanArgvs: (status: OsStatus) => readonly Argv[];
-}
-
-/** Restarts the host; what is staged is written to the boot loader on the way down. */
-export const restartArgv = ['systemctl', 'reboot'] as const;
 
 /**
  * Splits kernel arguments at blanks that stand in no double quotes, which cannot be escaped (Linux, `next_arg` of lib/cmdline.c).
@@ -142,18 +76,28 @@ export function isChanged(
 export const asksForChange = ({ append, remove }: KernelArgumentChange): boolean =>
   append.length + remove.length > 0;
 
-/**
- * The kernel arguments that the boot loader has for the system that runs: `options` of the entry
- * (Boot Loader Specification) whose `ostree=` the kernel was started with. What GRUB fills in at
- * each boot, `$ignition_firstboot`, is there literally. Undefined when no entry fits.
- */
-export function bootEntryArguments(
-  entries: readonly string[],
-  commandLine: string,
-): readonly string[] | undefined {
-  const root = splitArguments(commandLine).find((argument) => argument.startsWith('ostree='));
-  const options = entries
-    .map((entry) => /^options\s+(.*)$/m.exec(entry)?.[1] ?? '')
-    .find((line) => root !== undefined && splitArguments(line).includes(root));
-  return options === undefined ? undefined : argumentsIn(options);
+/** An entry of the boot loader (Boot Loader Specification). */
+interface BootEntry {
+  /** The link of ostree to the deployment that it boots: `/ostree/boot.1/STATEROOT/CHECKSUM/0`. */
+  readonly link: string;
+  /**
+   * Without what the boot loader adds; what GRUB fills in, `$ignition_firstboot`, is there
+   * literally.
+   */
+  readonly kernelArguments: readonly string[];
+  /** Those that bootc keeps for a source of its command `loader-entries`, by the source. */
+  readonly sources: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Reads an entry that ostree wrote; undefined where it boots no deployment. */
+export function readBootEntry(text: string): BootEntry | undefined {
+  const options = /^options\s+(.*)$/m.exec(text)?.[1] ?? '';
+  const link = splitArguments(options).find((argument) => argument.startsWith('ostree='));
+  if (link === undefined) return undefined;
+  const sources = [...text.matchAll(/^x-options-source-([\w-]+)[ \t]+(.*)$/gm)];
+  return {
+    link: link.slice('ostree='.length),
+    kernelArguments: argumentsIn(options),
+    sources: new Map(sources.map(([, name = '', list = '']) => [name, splitArguments(list)])),
+  };
 }

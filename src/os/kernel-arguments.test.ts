@@ -1,33 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import {
   areInForce,
-  bootEntryArguments,
   changedArguments,
   isChanged,
+  readBootEntry,
   splitArguments,
-} from './driver.ts';
+} from './kernel-arguments.ts';
+import { recorded } from '../../test/support/os-samples.ts';
 import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
 
-const root = 'ostree=/ostree/boot.0/rhcos/ab/0';
-const commandLine = `BOOT_IMAGE=(hd0,gpt3)/x ${root} rw ignition.platform.id=metal`;
-const entries = [
-  'title Old\noptions rw old=1 ostree=/ostree/boot.0/rhcos/ab/1',
-  `title New\noptions root=LABEL=root rw $ignition_firstboot ${root} quiet\ninitrd /x`,
-];
-
 describe('kernel arguments', () => {
-  it('are those of the entry that was booted', () => {
-    expect(bootEntryArguments(entries, commandLine)).toEqual([
-      ...['root=LABEL=root', 'rw', '$ignition_firstboot', 'quiet'],
+  it('are those of an entry of the boot loader, with those that bootc keeps for a source', () => {
+    const entry = recorded('bootc-1.16.9/entry-booted2-1.conf');
+    const boot = '/ostree/boot.0/default';
+    const checksum = '1e898fe594a5ae8bc360cb325ef0ed9839340541cc2b7430e7a58c7e72484741';
+    expect(readBootEntry(entry)).toEqual({
+      link: `${boot}/${checksum}/0`,
+      kernelArguments: ['root=LABEL=root', 'rw', 'console=ttyS0', 'net.ifnames=0', 'lab.kargsd=1'],
+      sources: new Map(),
+    });
+    const tracked = `${entry}\nx-options-source-tuned nohz=full isolcpus=1-3\nx-options-source-a \n`;
+    expect([...(readBootEntry(tracked)?.sources ?? [])]).toEqual([
+      ['tuned', ['nohz=full', 'isolcpus=1-3']],
+      ['a', []],
     ]);
+    expect(readBootEntry('title Other\noptions rw quiet')).toBeUndefined();
   });
-
-  it.each([['rw'], ['ostree=/other'], ['ostree=/ostree/boot.0/rhcos/ab']])(
-    'are not known without an entry: %s',
-    (line) => {
-      expect(bootEntryArguments(entries, line)).toBeUndefined();
-    },
-  );
 
   it.each<[string, readonly string[]]>([
     ['', []],

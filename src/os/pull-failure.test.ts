@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { pullSamples, recorded } from '../../test/support/os-samples.ts';
+import { readPullError, updateDriverIn } from './pull-failure.ts';
+
+const refused =
+  'pinging container registry 10.0.2.2:5999: Get "http://10.0.2.2:5999/v2/": dial tcp 10.0.2.2:5999: connect: connection refused';
+
+describe('what bootc and rpm-ostree say of a pull', () => {
+  it.each<[string, ReturnType<typeof readPullError>['kind'], string]>([
+    ['bootc-1.16.9/error-gone.txt', 'registry-unreachable', refused],
+    [
+      'bootc-1.16.9/error-no-tag.txt',
+      'not-found',
+      'reading manifest none in 10.0.2.2:5000/lab/os: manifest unknown',
+    ],
+    [
+      'bootc-1.16.9/error-architecture.txt',
+      'wrong-architecture',
+      'Image has architecture arm64; expected amd64',
+    ],
+    [
+      'bootc-1.16.9/error-unauthorized.txt',
+      'not-authorized',
+      'reading manifest 2 in 10.0.2.2:5001/lab/os: authentication required',
+    ],
+    [
+      'bootc-1.16.9/error-policy.txt',
+      undefined,
+      'containers-policy.json specifies a default of `insecureAcceptAnything`; refusing usage',
+    ],
+    [
+      'bootc-1.16.9/error-full.txt',
+      'no-room',
+      "min-free-space-percent '3%' would be exceeded, at least 4.1\u{A0}kB requested",
+    ],
+    ['rpm-ostree-2026.2/error-gone.txt', 'registry-unreachable', refused],
+    [
+      'rpm-ostree-2026.2/error-architecture.txt',
+      'wrong-architecture',
+      'Image has architecture arm64; expected amd64',
+    ],
+    ['rpm-ostree-2026.2/error-after-staging.txt', undefined, 'No package database found'],
+  ])('%s: %s', (name, kind, cause) => {
+    expect(readPullError(recorded(name))).toEqual({ kind, cause });
+  });
+
+  it('names the image that failed, where that is bound to the operating system', () => {
+    const { bound, kind, cause } = readPullError(recorded('bootc-1.16.9/error-bound.txt'));
+    expect([bound, kind]).toEqual(['10.0.2.2:5999/lab/bound:1', 'registry-unreachable']);
+    expect(cause).toContain('connection refused');
+  });
+
+  it('is read of `ostree container` too, which counts causes up', () => {
+    const { kind, cause } = readPullError(pullSamples.cut);
+    expect([kind, cause]).toEqual(['pull-cut', expect.stringContaining('unexpected EOF')]);
+  });
+});
+
+it('names who drives the updates of a host', () => {
+  // rpm-ostree, src/app/rpmostree-clientlib.cxx.
+  const stderr = `error: Updates and deployments are driven by Zincati (zincati.service)
+See Zincati's documentation at https://github.com/coreos/zincati
+Use --bypass-driver to bypass Zincati and perform the operation anyways`;
+  expect(updateDriverIn(stderr)).toBe('Zincati (zincati.service)');
+  expect(updateDriverIn('error: No upgrade available.')).toBeUndefined();
+});

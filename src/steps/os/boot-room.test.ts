@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { bootcSaid } from '../../../test/support/bootc-node.ts';
+import { readBootcStatus } from '../../os/bootc.ts';
+import { checkBootRoom } from './boot-room.ts';
+
+const mebibyte = 1024 * 1024;
+const running = '1e898fe594a5ae8bc360cb325ef0ed9839340541cc2b7430e7a58c7e72484741';
+const staged = 'c9a83bf7ee63fc5d55017279ba207bee19eb9fe7f8fb3d36be813665d31fa790';
+
+/** A host whose staged system has a kernel of 40 MiB with an initramfs of 110. */
+const check = (freeMiB: number, inBoot: readonly (readonly [string, number])[]) => {
+  const lines = (list: readonly (readonly [string, number])[]): string =>
+    list.map(([folder, size]) => `${size * mebibyte} ${folder}`).join('\n');
+  const deployment = `/ostree/deploy/default/deploy/${staged}.0/usr/lib/modules`;
+  const host = fakeHost()
+    .on(['find', deployment, rest])
+    .prints(
+      lines([
+        [`${deployment}/7.2`, 40],
+        [`${deployment}/7.2`, 110],
+      ]),
+    )
+    .on(['find', '/boot/ostree', rest])
+    .prints(lines(inBoot))
+    .on(['df', rest])
+    .prints(`Avail\n${freeMiB * mebibyte}`);
+  const status = readBootcStatus(bootcSaid('status-staged.json'));
+  const snapshot = {
+    driver: 'bootc',
+    reason: '',
+    status,
+    commandLine: bootcSaid('cmdline.txt'),
+  } as const;
+  return checkBootRoom({ host, signal: new AbortController().signal }, snapshot);
+};
+
+const own = `/boot/ostree/default-${running}`;
+const other = '/boot/ostree/default-ab';
+
+describe('room in /boot for what is staged', () => {
+  it.each<[string, number, [string, number][]]>([
+    ['free', 150, [[own, 140]]],
+    [
+      'of an earlier system, which ostree removes',
+      30,
+      [
+        [own, 140],
+        [other, 130],
+      ],
+    ],
+    [
+      'none needed: the kernel is there',
+      0,
+      [
+        [own, 40],
+        [own, 110],
+      ],
+    ],
+  ])('%s', async (_, free, inBoot) => {
+    await expect(check(free, inBoot)).resolves.toBeUndefined();
+  });
+
+  it('is missing where only the running system could make it', async () => {
+    await expect(
+      check(20, [
+        [own, 140],
+        [other, 100],
+      ]),
+    ).rejects.toMatchObject({
+      code: 'os.no-space',
+      message:
+        '/boot has 20 MiB free, and 100 MiB of earlier systems; the kernel of 10.0.2.2:5000/lab/os:2 needs 150 MiB',
+    });
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { minutes } from '../../model/duration.ts';
+import { runPull } from './pull.ts';
+
+const argv = ['bootc', 'switch', '--quiet', 'registry.example/os:2'];
+
+/** Runs a pull that never ends by itself; each look sees as many bytes more. */
+function pulling(bytesEach: number, running = '7 /usr/bin/skopeo experimental-image-proxy') {
+  const clock = fakeClock({ auto: false });
+  const host = fakeHost({ clock });
+  let bytes = 0;
+  host
+    .on(argv)
+    .hangs()
+    .on(['rpm-ostree', 'cancel'])
+    .succeeds()
+    .on(['pgrep', rest])
+    .answers(() => {
+      bytes += bytesEach;
+      host.withFile('/proc/7/io', `rchar: ${bytes}\nwchar: 0\nsyscr: 1\n`);
+      return `${running}\n9 bootc switch`;
+    });
+  const config = { image: 'registry.example/os:2' };
+  const scope = { host, clock, config, signal: new AbortController().signal } as const;
+  const pull = (driver: 'bootc' | 'rpm-ostree') =>
+    runPull({ ...scope, note: () => undefined, progress: () => undefined } as never, driver, argv);
+  const later = async (many: number): Promise<void> => {
+    for (let minute = 0; minute < many; minute += 1) await clock.advance(minutes(1));
+  };
+  return { host, pull, later };
+}
+
+describe('a pull', () => {
+  it('is stopped once no byte came for five minutes', async () => {
+    const { host, pull, later } = pulling(1000);
+    const failed = expect(pull('rpm-ostree')).rejects.toMatchObject({
+      code: 'os.pull-cut',
+      message: 'registry.example/os:2: no byte came for five minutes',
+    });
+    await later(7);
+    await failed;
+    expect(host.ran.at(-1)).toEqual(['rpm-ostree', 'cancel']);
+  });
+
+  it.each([
+    ['that bytes come for', 100_000, undefined],
+    ['that has fetched all, and is put together', 0, '9 bootc switch'],
+  ])('%s is not', async (_, bytes, running) => {
+    const { pull, later } = pulling(bytes, running);
+    const failed = expect(pull('bootc')).rejects.toMatchObject({ code: 'command.timed-out' });
+    await later(61);
+    await failed;
+  });
+});

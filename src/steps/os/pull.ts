@@ -1,0 +1,95 @@
+import { type Millis, minutes } from '../../model/duration.ts';
+import type { DriverName } from '../../os/choose-driver.ts';
+import { osFailure } from '../../os/failures.ts';
+import { rpmOstreeCancelArgv } from '../../os/rpm-ostree.ts';
+import { ask } from './read-host.ts';
+import type { CommandScope } from './step.ts';
+
+/** A pull of a whole image over a slow line. */
+const pullLimit = minutes(60);
+
+/** How long a pull may stand still. */
+const stallLimit = minutes(5);
+const lookEvery: Millis = minutes(1);
+
+/** What programs read and write that wait for a registry: nothing but a wake-up now and then. */
+const idleBytes = 64 * 1024;
+
+/** Programs that take part in a pull, with their words; rpm-ostree pulls in its daemon. */
+const pullingArgv = [
+  ...['pgrep', '--list-full', '--exact', 'bootc|ostree|podman|rpm-ostree|skopeo'],
+] as const;
+
+/**
+ * Runs a command that pulls an image; what it says is the step's progress. One that stands still is
+ * stopped: neither bootc nor rpm-ostree gives up on a registry that accepts the connection and
+ * sends nothing.
+ * @throws AgentError `os.pull-cut` after five minutes without a byte; `command.*`
+ */
+export async function runPull(
+  scope: CommandScope,
+  driver: DriverName,
+  argv: readonly string[],
+): Promise<void> {
+  const { host, signal, progress } = scope;
+  const over = new AbortController();
+  const stalled = new AbortController();
+  const watching = watch({ ...scope, signal: over.signal }, stalled);
+  try {
+    await host.exec(argv, {
+      signal: AbortSignal.any([signal, stalled.signal]),
+      limit: pullLimit,
+      onLine: (line) => {
+        if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
+      },
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!stalled.signal.aborted) throw error;
+    // The daemon continues without its client.
+    if (driver === 'rpm-ostree') await ask(scope, rpmOstreeCancelArgv);
+    const what = `${scope.config.image}: no byte came for five minutes`;
+    throw osFailure('os.pull-cut', what, { cause: error });
+  } finally {
+    over.abort(new Error('the pull is over'));
+    await watching;
+  }
+}
+
+/** Stops a pull that stands still; returns once its signal aborts. */
+async function watch(scope: CommandScope, stalled: AbortController): Promise<void> {
+  const { clock, signal } = scope;
+  let last = { bytes: Number.NEGATIVE_INFINITY, at: clock.elapsed() };
+  try {
+    while (!stalled.signal.aborted) {
+      await clock.sleep(lookEvery, signal);
+      const bytes = await movedBytes(scope);
+      if (bytes === undefined || Math.abs(bytes - last.bytes) > idleBytes)
+        last = { bytes: bytes ?? Number.NEGATIVE_INFINITY, at: clock.elapsed() };
+      else if (clock.elapsed() - last.at >= stallLimit)
+        stalled.abort(new Error('the pull stands still'));
+    }
+  } catch (error) {
+    // A host that cannot be asked says nothing of the pull.
+    if (!signal.aborted) scope.note('debug', 'the pull is not watched', { cause: String(error) });
+  }
+}
+
+/** What fetches an image for bootc and rpm-ostree, and what fetches those that are bound to it. */
+const fetching = /^\d+ \S*(?:skopeo experimental-image-proxy|podman .{0,500}\bpull )/;
+
+/**
+ * What the programs of a pull have read and written so far; undefined while nothing is fetched from
+ * a registry.
+ */
+async function movedBytes(scope: CommandScope): Promise<number | undefined> {
+  const { host, signal } = scope;
+  const running = (await ask(scope, pullingArgv))?.split('\n') ?? [];
+  if (!running.some((line) => fetching.test(line.trim()))) return undefined;
+  let bytes = 0;
+  for (const line of running) {
+    const io = await host.readText(`/proc/${line.trim().split(' ')[0]}/io`, signal);
+    for (const [, count] of (io ?? '').matchAll(/^[rw]char: (\d+)$/gm)) bytes += Number(count);
+  }
+  return bytes;
+}

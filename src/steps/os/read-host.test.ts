@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { bootcSaid, withEntries } from '../../../test/support/bootc-node.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { readBootcStatus } from '../../os/bootc.ts';
+import { readArguments } from './read-host.ts';
+
+const given = ['root=LABEL=root', 'rw', 'console=ttyS0', 'net.ifnames=0'];
+
+it.each([
+  ['booted', 'booted2', 'booted', [...given, 'lab.kargsd=1']],
+  // The numbers in `ostree=` are another's by now: 0 is that of what the rollback leads to.
+  ['rollback-queued', 'swapped', 'booted', [...given, 'lab.kargsd=1']],
+  ['rollback-queued', 'swapped', 'next', given],
+  ['staged', 'booted2', 'next', undefined],
+] as const)('%s with entries %s: kernel arguments of what is %s', async (...row) => {
+  const [state, entries, of, expected] = row;
+  const host = withEntries(fakeHost(), entries);
+  const status = readBootcStatus(bootcSaid(`status-${state}.json`));
+  const snapshot = { driver: 'bootc', reason: '', status, commandLine: '' } as const;
+  const asked = { host, signal: new AbortController().signal };
+  expect(await readArguments(asked, snapshot, of)).toEqual(expected);
+});
