@@ -18,7 +18,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     ...['model', 'lib', 'ports', 'cluster'],
     ...['failures', 'limit', 'events'].map((file) => `engine/${file}.ts`),
   ],
-  config: ['model', 'lib', 'engine/failures.ts', 'adapters/file-access.ts'],
+  config: ['model', 'lib', 'engine/failures.ts', 'adapters/file-access.ts', 'adapters/host-root.ts'],
   steps: [
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
     ...['config/schema.ts', 'config/failures.ts'],

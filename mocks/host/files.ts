@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
-import { watchPaths } from '../../src/adapters/host/watch-paths.ts';
+import { watchFiles } from '../../src/adapters/host/host-files.ts';
 import type { Devices } from './devices.ts';
 
 /** The files of a simulated host: a directory of its own, which nothing can leave. */
@@ -150,8 +150,8 @@ export async function placeFor({ real }: Pick<HostFiles, 'real'>, path: string):
   return place;
 }
 
-/** Pause between two looks, for what no file event tells; never needed here. */
-const never = 1e9;
+/** systemd hears of a file at once. */
+const pollInterval = 20;
 
 /** A file of a simulated host that somebody waits for. */
 interface WatchedFile {
@@ -166,7 +166,5 @@ export async function watchFile(
   { files: { root }, path, signal }: WatchedFile,
   changed: () => void,
 ): Promise<void> {
-  const all = { root, isShared: () => true, isAboveShared: () => true };
-  const host = { files: all, poll: () => Promise.resolve(''), every: never };
-  await watchPaths(host, { paths: [path], changed }, signal);
+  await watchFiles({ root, pollInterval, paths: [path], signal }, changed);
 }

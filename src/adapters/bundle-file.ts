@@ -2,6 +2,7 @@ import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
 import { readArchive } from '../lib/archive.ts';
 import { readFileOf, replaceFile } from './file-access.ts';
+import { ownOrHost } from './host-root.ts';
 
 /** How many bundles of one host are kept. */
 const mostKept = 3;
@@ -45,4 +46,4 @@ const withoutMoment = (path: string): string => basename(path).replace(moment, '
  * @throws AgentError `file.too-large`; the error of the system; an Error where it is no archive, or holds too much
  */
 export const readBundle = async (path: string): Promise<ReadonlyMap<string, string>> =>
-  readArchive(await readFileOf({ at: path, kind: 'bundle' }));
+  readArchive(await readFileOf({ at: await ownOrHost(path), path, kind: 'bundle' }));

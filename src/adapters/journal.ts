@@ -3,9 +3,10 @@
 // 2. what is appended follows the last good line: a torn or unreadable rest is cut off first,
 //    else the lines after it would be lost at the next reading, also after a failed append;
 // 3. appends reach the file in the order in which they were asked for.
-import { type FileHandle, mkdir, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
-import { flushDirectory, ifPresent, openOurs, readFileOf } from './file-access.ts';
+import { pathOnHost } from './host-root.ts';
+import { flushDirectory, ifPresent, readFileOf } from './file-access.ts';
 import type { Journal } from '../engine/journal.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
@@ -62,7 +63,7 @@ async function openAtEnd(path: string): Promise<FileHandle> {
   // Node says ENOENT of a folder that a file system refuses, whatever the reason: the second try has it.
   await mkdir(dirname(path), { recursive: true }).catch(() => mkdir(dirname(path)));
   const { bytes } = await goodPart(path);
-  const file = await openOurs(path);
+  const file = await open(path, 'a', 0o600);
   const { size } = await file.stat();
   if (size > bytes) await file.truncate(bytes);
   await file.sync();
@@ -73,7 +74,7 @@ async function openAtEnd(path: string): Promise<FileHandle> {
 async function goodPart(
   path: string,
 ): Promise<{ readonly lines: readonly string[]; readonly bytes: number }> {
-  const text = (await readJournalFile(path)) ?? '';
+  const text = (await readJournalFile('/', path)) ?? '';
   const whole = text.split('\n').slice(0, -1);
   const firstBad = whole.findIndex((line) => !isJson(line));
   const lines = firstBad === -1 ? whole : whole.slice(0, firstBad);
@@ -81,11 +82,12 @@ async function goodPart(
 }
 
 /**
- * Text of a journal; undefined if absent.
- * @throws AgentError `file.not-ours`, `file.too-large`; the error of the system
+ * Text of a journal, or of a status, on the host below `root`; undefined if absent.
+ * @throws AgentError `file.not-read`, `file.too-large`; the error of the system
  */
-export async function readJournalFile(path: string): Promise<string | undefined> {
-  const bytes = await ifPresent(readFileOf({ at: path, kind: 'journal', whose: 'ours' }));
+export async function readJournalFile(root: string, path: string): Promise<string | undefined> {
+  const at = await pathOnHost(root, path);
+  const bytes = await ifPresent(readFileOf({ at, path, kind: 'journal', whose: 'host' }));
   return bytes?.toString();
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path/posix';
 import { releaseVersion } from '../cluster/release-version.ts';
 import { ignitionSourceOf } from '../config/complete.ts';
+import { ownOrHost } from '../adapters/host-root.ts';
 import { findUnopened, readNamed } from '../config/files.ts';
 import { findInConfig, missingIn } from '../config/findings.ts';
 import { checkConfig, type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
@@ -62,7 +63,7 @@ async function findBadAuthorities({
   registries: { ca },
 }: Config): Promise<readonly AgentError[]> {
   if (ca === '') return [];
-  const read = readNamed({ path: join(host.root, ca), kind: 'authorities' });
+  const read = ownOrHost(ca, host.root).then((path) => readNamed({ path, kind: 'authorities' }));
   const text = await read.catch(() => undefined);
   const problem = text === undefined ? undefined : authorityProblem(text, Date.now());
   return problem === undefined ? [] : [badAuthorities(ca, problem)];

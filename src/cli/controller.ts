@@ -68,7 +68,7 @@ export async function runController(call: WatchedCall): Promise<number> {
       if (token !== undefined) register(token);
       return token;
     };
-    const { ports, close } = openPorts(config, { kube, emit, readToken });
+    const { ports, close } = await openPorts(config, { kube, emit, readToken });
     open.defer(close);
     const lease = await holdLease(
       { ...ports, signal, note: notesOf(emit, 'controller/hold-lease') },
@@ -179,8 +179,11 @@ interface Sources {
 }
 
 /** No connection is opened before its first use. */
-function openPorts(config: ControllerConfig, { kube, emit, readToken }: Sources): OpenPorts {
-  const network = networkOf(config);
+async function openPorts(
+  config: ControllerConfig,
+  { kube, emit, readToken }: Sources,
+): Promise<OpenPorts> {
+  const network = await networkOf(config);
   const onRetry = emitRetries(emit);
   const service = openInventory(config, { network, onRetry, readToken });
   const inventory = config.service.url.isEmpty

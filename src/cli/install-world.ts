@@ -1,5 +1,5 @@
-import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
+import { pathOnHost } from '../adapters/host-root.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { hostPrefix } from '../adapters/host/nsenter-host.ts';
 import type { ConnectionOptions } from '../adapters/http/connection.ts';
@@ -60,7 +60,7 @@ export async function openWorld(
   await using opened = new AsyncDisposableStack();
   const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
   if (!isQuiet) {
-    const sinks = openSinks(config, mask);
+    const sinks = await openSinks(config, { environment, mask });
     opened.defer(sinks.close);
     for (const sink of sinks.list) hub.add(sink);
     const note = notesOf(hub.emit, 'log/open');
@@ -68,7 +68,7 @@ export async function openWorld(
       note('warn', 'the installation continues without one of its logs', { code, reason, hint });
   }
 
-  const { host, network, inventory } = openService(config, {
+  const { host, network, inventory } = await openService(config, {
     environment,
     emit: hub.emit,
     callLimit: isQuiet ? checkLimit : undefined,
@@ -178,19 +178,23 @@ interface RunSinks {
  * Opens the log (standard output, file, journal), the event stream, and the line at the bottom of a
  * terminal where there is one. No file of these is worth an installation.
  */
-function openSinks(config: Config, mask: (text: string) => string): RunSinks {
+async function openSinks(
+  config: Config,
+  { environment, mask }: Pick<WorldContext, 'environment' | 'mask'>,
+): Promise<RunSinks> {
   const { log, host, dry } = config;
   const isForPeople = log.format === 'auto' && process.stdout.isTTY;
   const hasControls = isForPeople && process.env['TERM'] !== 'dumb';
   const terminal = hasControls ? openTerminal(process.stdout) : undefined;
   const journal = journald({
-    socket: join(host.root, '/run/systemd/journal/socket'),
+    command: [...hostPrefix(environment), 'logger', '--journald'],
+    socket: await pathOnHost(host.root, '/run/systemd/journal/socket').catch(() => ''),
     ...(dry.hostId === '' ? {} : { fields: { DRY_AGENT_ID: dry.hostId } }),
   });
   const faults: AgentError[] = [];
-  const ifPossible = <T>(open: () => T): T | undefined => {
+  const ifPossible = async <T>(open: () => T | Promise<T>): Promise<T | undefined> => {
     try {
-      return open();
+      return await open();
     } catch (thrown) {
       faults.push(asAgentError(thrown));
       return undefined;
@@ -207,9 +211,11 @@ function openSinks(config: Config, mask: (text: string) => string): RunSinks {
     },
   };
   const opened =
-    ifPossible(() => openLog({ ...options, file: join(host.root, log.file) })) ?? openLog(options);
+    (await ifPossible(async () =>
+      openLog({ ...options, file: await pathOnHost(host.root, log.file) }),
+    )) ?? openLog(options);
   const events =
-    log.events === '' ? undefined : ifPossible(() => openEventStream(log.events, mask));
+    log.events === '' ? undefined : await ifPossible(() => openEventStream(log.events, mask));
   const state = terminalLineOf();
   const showState: Sink = (event) => {
     const text = state(event);

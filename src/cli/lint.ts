@@ -1,6 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readFileOf } from '../adapters/file-access.ts';
+import { ownOrHost } from '../adapters/host-root.ts';
 import { lintBytes, type LintFinding } from '../layering/build/lint.ts';
 import { type LintedFile, lintMachineConfigs } from '../layering/manifests/lint-machine-config.ts';
 import { plainLine } from '../lib/plain-text.ts';
@@ -93,7 +94,7 @@ const documentOf = (findings: readonly LintFinding[]): LintDocument => ({
 /** The bytes of a file, or why it cannot be read. */
 async function readLinted(path: string): Promise<Uint8Array | LintFinding> {
   try {
-    return await readFileOf({ at: path, kind: 'manifests' });
+    return await readFileOf({ at: await ownOrHost(path), path, kind: 'manifests' });
   } catch (error) {
     return { place: path, severity: 'error', message: `cannot be read: ${reasonNotRead(error)}` };
   }

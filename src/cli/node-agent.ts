@@ -4,7 +4,7 @@ import { nodeAgent } from '../controllers/node/agent.ts';
 import { runControllers } from '../reconcile/manager.ts';
 import { commandCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
-import { runningHost } from './node.ts';
+import { runningHost } from './running-host.ts';
 import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
@@ -25,7 +25,7 @@ export async function runNodeAgent(call: WatchedCall): Promise<number> {
   });
   return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
     const kube = kubeCluster({ ...systemPorts, credentials, emit });
-    const host = runningHost(environment, emit);
+    const host = await runningHost(environment, emit);
     try {
       const ports = { ...systemPorts, kube, host, emit };
       await runControllers({ ...ports, signal }, nodeAgent({ ...ports, nodeName }));

@@ -1,7 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
-import { type Environment, proxiesIn } from '../config/environment.ts';
-import { proxyEnv } from '../lib/proxies.ts';
+import type { Environment } from '../config/environment.ts';
 import { argumentsIn, splitArguments } from '../os/kernel-arguments.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
@@ -11,6 +9,7 @@ import { checkRequest } from '../steps/os/check-image.ts';
 import type { NodeRequest } from '../steps/os/step.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { jsonText, print } from './messages.ts';
+import { runningHost } from './running-host.ts';
 import { printWaiting } from './waiting.ts';
 import { withoutJournal } from './run-context.ts';
 
@@ -45,23 +44,13 @@ async function runNode(action: 'apply' | 'rollback', call: NodeCall): Promise<nu
   if (action === 'apply') checkRequest(request);
   const level = call.verbose ? 'debug' : 'info';
   return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
-    const host = runningHost(environment, emit);
+    const host = await runningHost(environment, emit);
     const role = { apply: nodeApply, rollback: nodeRollback }[action];
     const outcome = await run({ role, config: request, ports: { host, clock: systemClock } });
     // A host that reboots has nothing more to print.
     if (outcome === 'finished') await printHost(call, host, signal);
   });
 }
-
-/** The host below a pod or container that has none of its directories: what is written elsewhere is lost with it. */
-export const runningHost = (
-  environment: Environment,
-  onCommand?: NsenterHostOptions['onCommand'],
-): Host =>
-  nsenterHost({
-    ...{ environment, onCommand, sharesNothing: true },
-    variables: proxyEnv(proxiesIn(environment)),
-  });
 
 const requestOf = ({ values, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
   image: values[0] ?? '',

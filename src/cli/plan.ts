@@ -1,8 +1,11 @@
+import { isInContainer, requireHost } from '../adapters/host-root.ts';
 import { missingIn } from '../config/findings.ts';
 import { loadConfig } from '../config/load.ts';
+import { plainLine } from '../lib/plain-text.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { readSettings } from '../config/sources.ts';
 import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
+import { asAgentError } from '../engine/failures.ts';
 import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './command.ts';
@@ -19,6 +22,8 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   const loaded = await loadConfig(readSettings(argv, environment));
   const { config, notes } = loaded;
   for (const note of notes) printNote('note', note);
+  const unseen = await unseenFromContainer(config.host.root);
+  if (unseen !== undefined) printNote('warning', plainLine(unseen));
   const secrets = [config.service.token, config.s3.secretAccessKey];
   const plan = describeRole(chooseRole(config), config);
   print(renderPlan(plan, format as PlanFormat, secrets));
@@ -27,6 +32,18 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   if (first === undefined) return 0;
   printError(renderFindings(refusals));
   return exitCodeOf(first);
+}
+
+/** Why an install in this container would be refused; elsewhere, on a laptop, a plan is only read. */
+async function unseenFromContainer(root: string): Promise<string | undefined> {
+  if (!(await isInContainer())) return undefined;
+  try {
+    await requireHost(root);
+    return undefined;
+  } catch (thrown) {
+    const { code, message, hint } = asAgentError(thrown);
+    return `an install in this container would be refused: ${code}: ${message}; ${hint}`;
+  }
 }
 
 /** A form that a plan can be printed in. */

@@ -45,16 +45,16 @@ interface ServiceReach {
  * Opens what it takes to report for a host.
  * @throws AgentError `web.bad-authority`
  */
-export function openService(
+export async function openService(
   config: Config,
   { environment, emit, callLimit }: ServiceContext,
-): ServiceReach {
+): Promise<ServiceReach> {
   const host = hostFor(config, environment, emit);
   // A bootstrap host gets its own name service in the middle of the run, and a pointer config may name what
   // only that knows; elsewhere the container's resolver is the host's.
   const isOwnResolver = config.role === 'bootstrap';
   const lookup = isOwnResolver ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
-  const network = { ...networkOf(config), ...lookup };
+  const network = { ...(await networkOf(config)), ...lookup };
   const onRetry = emitRetries(emit);
   const limits = { reportLimit, callLimit };
   const inventory = openInventory(config, { network, onRetry, ...limits });
@@ -77,9 +77,11 @@ export function hostFor(
  * How every server but the API server is reached, by whatever command (ADR 0033).
  * @throws AgentError `web.bad-authority`
  */
-export const networkOf = ({ service, proxy }: Pick<Config, 'service' | 'proxy'>) => ({
+export const networkOf = async ({ service, proxy }: Pick<Config, 'service' | 'proxy'>) => ({
   proxies: revealedProxies(proxy),
-  ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
+  ...(service.caFile === '' || service.insecure
+    ? {}
+    : { ca: await authoritiesIn(service.caFile) }),
 });
 
 /**
@@ -128,7 +130,7 @@ export async function reportStartFailure(start: FailedStart): Promise<void> {
   const config = await salvageConfig(argv, environment);
   const { mask } = maskerFor(config);
   const emit = (): void => undefined;
-  const { host, inventory } = openService(withReadableTrust(config), {
+  const { host, inventory } = await openService(await withReadableTrust(config), {
     environment,
     emit,
   });
@@ -148,10 +150,10 @@ export async function reportStartFailure(start: FailedStart): Promise<void> {
 }
 
 /** The system's certificates are trusted in any case; others only where they can be read. */
-function withReadableTrust(config: Config): Config {
+async function withReadableTrust(config: Config): Promise<Config> {
   const { service } = config;
   try {
-    if (service.caFile !== '') authoritiesIn(service.caFile);
+    if (service.caFile !== '') await authoritiesIn(service.caFile);
     return config;
   } catch {
     return { ...config, service: { ...service, caFile: '' } };

@@ -15,7 +15,7 @@ import { jsonText, print } from './messages.ts';
  */
 export async function printSteps(config: Config, isJson: boolean): Promise<void> {
   const path = journalPathFor(config);
-  const text = await readJournalFile(path).catch((cause: unknown) => {
+  const text = await readJournalFile(config.host.root, path).catch((cause: unknown) => {
     throw cliFailure('cli.journal-not-found', `${path} cannot be read`, { cause });
   });
   if (text === undefined) throw cliFailure('cli.journal-not-found', `${path} is not there`);

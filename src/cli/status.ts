@@ -1,7 +1,7 @@
-import { join } from 'node:path/posix';
 import * as z from 'zod';
 import { systemClock } from '../adapters/clock.ts';
 import { readFileOf } from '../adapters/file-access.ts';
+import { pathOnHost, requireHost } from '../adapters/host-root.ts';
 import { readJournalFile } from '../adapters/journal.ts';
 import { processIdentity } from '../adapters/status-file.ts';
 import { journalPathFor, statusPathFor } from '../config/complete.ts';
@@ -37,6 +37,7 @@ interface StatusCall extends InstallLine {
  */
 export async function runStatus(call: StatusCall): Promise<number> {
   const { config } = await loadConfig(readSettings(call.argv, call.environment));
+  await requireHost(config.host.root);
   const isJson = call.format === 'json';
   if (call.steps) {
     await printSteps(config, isJson);
@@ -91,7 +92,7 @@ function printChange(before: RunStatus | undefined, shown: Shown): void {
  */
 export async function readRunStatus(config: Config): Promise<RunStatus> {
   const path = statusPathFor(config);
-  const text = await readJournalFile(path).catch((cause: unknown) => {
+  const text = await readJournalFile(config.host.root, path).catch((cause: unknown) => {
     throw cliFailure('cli.status-not-found', `${path} cannot be read`, { cause });
   });
   if (text === undefined) throw cliFailure('cli.status-not-found', `${path} is not there`);
@@ -145,14 +146,14 @@ export function agentOf({ process }: RunStatus): AgentState {
  * @param ran name of the role of the last run
  */
 export async function restartOf(config: Config, ran: string): Promise<Restart> {
-  const text = (await readJournalFile(journalPathFor(config)).catch(() => undefined)) ?? '';
+  const { root } = config.host;
+  const text = (await readJournalFile(root, journalPathFor(config)).catch(() => undefined)) ?? '';
   const lines = text.split('\n').filter((line) => line !== '');
   const found = parseJournal(lines)?.header;
   const role = allRoles.find(({ name }) => name === ran) ?? chooseRole(config);
-  const bootFile = join(config.host.root, '/proc/sys/kernel/random/boot_id');
-  const boot = await readFileOf({ at: bootFile, kind: 'host', whose: 'host' }).catch(
-    () => 'unknown',
-  );
+  const boot = await pathOnHost(root, '/proc/sys/kernel/random/boot_id')
+    .then((at) => readFileOf({ at, kind: 'host', whose: 'host' }))
+    .catch(() => 'unknown');
   const bootId = boot.toString().trim();
   const header = { type: 'header', v: 1, fingerprint: '', ...found, role: role.name } as const;
   return decideRestart({ lines, header: { ...header, version, bootId } }, role, config);

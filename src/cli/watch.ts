@@ -183,7 +183,7 @@ export async function serviceOf(
   const { config, notes } = await loadConfig(settings);
   for (const note of notes) printNote('note', note);
   requireTarget(config);
-  const inventory = openInventory(config, { network: networkOf(config) });
+  const inventory = openInventory(config, { network: await networkOf(config) });
   const { mask } = maskerFor(config);
   return {
     name: config.service.url.toString(),

@@ -1,4 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
+import { requireHost } from '../adapters/host-root.ts';
 import { flagFailure } from '../config/failures.ts';
 import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
@@ -31,6 +32,7 @@ export async function runWipe(call: WipeCall): Promise<number> {
       hint: 'name the one disk by --disk; flags behind such a word are not read',
     });
   const { config: given } = await loadConfig(readSettings(argv, environment));
+  await requireHost(given.host.root);
   const disk = { ...given.disk, device: call.disk ?? given.disk.device, format: [] };
   const config = { ...given, disk, image: { ...given.image, existingRoot: '' } };
   const { mask } = maskerFor(config);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
-import { derive, ignitionSourceOf, journalPathOf, requireComplete } from './complete.ts';
+import { derive, ignitionSourceOf, requireComplete } from './complete.ts';
 import { type Layer, mergeLayers, type SettingKey } from './settings.ts';
 import { readSettings } from './sources.ts';
 
@@ -264,17 +264,5 @@ describe('derive', () => {
       value: ['--copy-network', '--network-dir=/opt/install-dir/network'],
       origin: 'derived from network.nmstate',
     });
-  });
-});
-
-describe('journalPathOf', () => {
-  it.each([
-    ['--verbose', '/opt/install-dir/journal.jsonl'],
-    ['--dry-run --force-id a/b', '/opt/install-dir/journal-a%2Fb.jsonl'],
-    ['--dry-run', '/opt/install-dir/journal.jsonl'],
-    ['--force-id a', '/opt/install-dir/journal.jsonl'],
-    ['--host.root /mnt/', '/mnt/opt/install-dir/journal.jsonl'],
-  ])('has its place with %s', (words, path) => {
-    expect(journalPathOf(readSettings(words.split(' '), {}).layers)).toBe(path);
   });
 });

@@ -1,4 +1,3 @@
-import { normalize } from 'node:path/posix';
 import { nmstateFolder } from '../lib/keyfiles.ts';
 import { readWriterArgs, savingOption } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
@@ -6,7 +5,7 @@ import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
 import type { Config } from './schema.ts';
-import { type Given, type Layer, mergeLayers, type SettingKey, textIn } from './settings.ts';
+import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
 
 /**
  * Settings that follow from others: an infra-env without a name is the cluster's, a worker has no
@@ -284,24 +283,14 @@ function missingForDryRun(given: Layer): readonly MissingSetting[] {
   ];
 }
 
-/** The path of the journal of an earlier run, by the settings of a command line. */
-export function journalPathOf(layers: readonly Layer[]): string {
-  const given = mergeLayers(layers);
-  const reach = textIn(given, 'host.reach') === 'dry' ? 'dry' : 'nsenter';
-  return journalPathFor({
-    host: { reach, root: textIn(given, 'host.root', '/') },
-    dry: { hostId: textIn(given, 'dry.hostId') },
-  });
-}
-
 /** The part of a configuration that names the journal. */
 interface JournalOwner {
-  readonly host: Pick<Config['host'], 'reach' | 'root'>;
+  readonly host: Pick<Config['host'], 'reach'>;
   readonly dry: Pick<Config['dry'], 'hostId'>;
 }
 
 /**
- * The journal of a host, seen from its root. Dry agents share one machine, so the journal of each
+ * The journal of a host, by its path there. Dry agents share one machine, so the journal of each
  * carries its id.
  */
 export const journalPathFor = (owner: JournalOwner): string => ownPath(owner, 'journal', 'jsonl');
@@ -326,5 +315,5 @@ export const momentOf = (time: number): string =>
 function ownPath({ host, dry }: JournalOwner, name: string, ending: string): string {
   const isNamed = host.reach === 'dry' && dry.hostId !== '';
   const whose = isNamed ? `-${encodeURIComponent(dry.hostId)}` : '';
-  return normalize(`${host.root}/opt/install-dir/${name}${whose}.${ending}`);
+  return `/opt/install-dir/${name}${whose}.${ending}`;
 }

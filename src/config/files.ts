@@ -1,5 +1,5 @@
-import { join } from 'node:path/posix';
 import { type FileKind, ifPresent, readFileOf, tryToOpen } from '../adapters/file-access.ts';
+import { ownOrHost } from '../adapters/host-root.ts';
 import { readWriterArgs, type WriterUse } from '../lib/writer-args.ts';
 import { configFailure } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
@@ -22,7 +22,7 @@ import type { ConfigFile } from './yaml-file.ts';
  * @throws AgentError `config.file-not-read`
  */
 export async function readConfigFiles(named: readonly string[]): Promise<readonly ConfigFile[]> {
-  const byDefault = await ifPresent(readFileOf({ at: defaultConfigFile, kind: 'settings' })).catch(
+  const byDefault = await ifPresent(readHere(defaultConfigFile, 'settings')).catch(
     notRead(defaultConfigFile),
   );
   const files = byDefault ? [{ path: defaultConfigFile, text: byDefault.toString() }] : [];
@@ -35,7 +35,8 @@ export async function readConfigFiles(named: readonly string[]): Promise<readonl
 
 /** Reads what the container says of itself. A container that says nothing lacks nothing. */
 export async function readContainer(path = containerFile): Promise<Layer> {
-  return containerLayer(await readNamed({ path, kind: 'settings' }).catch(() => ''));
+  const text = await readFileOf({ at: path, kind: 'settings' }).catch(() => '');
+  return containerLayer(text.toString());
 }
 
 /**
@@ -97,7 +98,7 @@ export async function findUnopened(
   const unopened = named.map(async ([key, path]) => {
     const isOwn = namesFile[key] === 'own';
     try {
-      await tryToOpen(isOwn ? path : join(config.host.root, path));
+      await tryToOpen(await ownOrHost(path, isOwn ? undefined : config.host.root));
       return [];
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -128,7 +129,11 @@ export const readNamed = async (file: NamedFile): Promise<string> =>
  * @throws AgentError `config.file-not-read`
  */
 export const readNamedBytes = ({ path, kind, origin }: NamedFile): Promise<Buffer> =>
-  readFileOf({ at: path, kind }).catch(notRead(path, origin));
+  readHere(path, kind).catch(notRead(path, origin));
+
+/** A file of the container, or else of the host. */
+const readHere = async (path: string, kind: FileKind): Promise<Buffer> =>
+  readFileOf({ at: await ownOrHost(path), path, kind });
 
 /**
  * Throws what it means that a file which a setting or an option names cannot be read; for `catch`.

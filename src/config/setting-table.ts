@@ -1,5 +1,6 @@
 // Every setting, once: flags, variables and the schema are made of this table. It is plain data, so that a
 // flag or a variable can be checked, and the first report can leave, before a parser is loaded.
+import { HOST_ROOT } from '../model/host-root.ts';
 import { roleNames } from '../model/role.ts';
 
 /** A setting: what may be written for it, what it is unless given, and what it is for. */
@@ -227,7 +228,10 @@ export const settingTable = {
       'nsenter',
       'nsenter: the real host; dry: for load tests of the service, nothing is changed',
     ),
-    root: text('directory with /opt, /var/log, /dev, /tmp and /etc/pki of the host', '/'),
+    root: text(
+      'where the files of the host are; a container has them all there with --pid=host, and only tests, or a system that is mounted, have another place',
+      HOST_ROOT,
+    ),
   },
   dry: {
     hostId: text('names the log file of a dry run'),

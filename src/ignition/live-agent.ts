@@ -104,16 +104,9 @@ function agentUnit(agent: LiveAgent): string {
   ].join('\n');
 }
 
-/** What the agent's container shares with its host, as the unit of a live host that is set up by hand has it. */
-const shared = [
-  ...['/dev:/dev:rw', '/opt:/opt:rw', '/var/log:/var/log:rw'],
-  ...['/run/systemd/journal/socket:/run/systemd/journal/socket', '/etc/pki:/etc/pki'],
-  ...['/tmp:/tmp', `${agentFolder}:${agentFolder}:ro`],
-].flatMap((volume) => ['-v', volume]);
-
 const agentArgv = ({ image, args, pullSecret }: LiveAgent): readonly string[] => [
   ...['/usr/bin/podman', 'run', '--rm', '--name', 'assisted-installer', '--privileged'],
-  ...['--pid=host', '--net=host', '--log-driver=none', ...shared],
+  ...['--pid=host', '--net=host', '--log-driver=none', '-v', '/dev:/dev:rw'],
   ...(pullSecret === undefined ? [] : ['--authfile', livePaths.pullSecret]),
   ...[image, ...args],
 ];

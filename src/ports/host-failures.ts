@@ -2,6 +2,11 @@ import { failuresOf, type FailureTable } from '../model/failure.ts';
 
 /** Failures of commands and files on the host; every adapter of the host port throws these. */
 export const hostFailures = {
+  'host.not-seen': {
+    kind: 'input',
+    title: 'The container does not see the host',
+    hint: 'add --privileged and --pid=host to "podman run", as root',
+  },
   'command.failed': {
     kind: 'host',
     title: 'A command on the host failed',
@@ -31,12 +36,6 @@ export const hostFailures = {
     kind: 'host',
     title: 'A file on the host could not be written',
     hint: 'check free space and mounts on the host',
-  },
-  'file.not-ours': {
-    kind: 'host',
-    isFinal: true,
-    title: 'A file of the program is a link, or another user can write it',
-    hint: 'find out who put it there, remove it, then run again',
   },
   'file.too-large': {
     kind: 'host',

@@ -40,18 +40,9 @@ export interface HostLock {
   release(): Promise<void>;
 }
 
-/** What is expected of a file that is read. */
-export interface ReadOptions {
-  /**
-   * The file is one that our programs write where others could put theirs: it is no link, belongs to root or to us, and
-   * nobody else can write it; otherwise `file.not-ours`.
-   */
-  readonly isOurs?: boolean;
-}
-
 /**
- * The machine that is being installed: its commands and its files, seen as the host sees them.
- * Which file is reached directly and which by a command is the adapter's business.
+ * The machine that is being installed: its commands and its files, seen as the host sees them: no path ever
+ * means a file of the container, and a link leads where it leads on the host.
  */
 export interface Host {
   /**
@@ -61,13 +52,9 @@ export interface Host {
   readonly exec: (argv: readonly string[], options: ExecOptions) => Promise<CommandResult>;
   /**
    * Whole text of a file, or undefined if absent.
-   * @throws AgentError `file.not-read`, `file.too-large`, `file.not-ours`
+   * @throws AgentError `file.not-read`, `file.too-large`
    */
-  readonly readText: (
-    path: string,
-    signal: AbortSignal,
-    options?: ReadOptions,
-  ) => Promise<string | undefined>;
+  readonly readText: (path: string, signal: AbortSignal) => Promise<string | undefined>;
   /**
    * Writes a file whole: to a temporary name beside it, flushed, renamed. Mode 0600 unless given.
    * @throws AgentError `file.not-written`
@@ -85,8 +72,8 @@ export interface Host {
   readonly realPath: (path: string, signal: AbortSignal) => Promise<string | undefined>;
   /**
    * Calls `changed` whenever one of these files or directories may have changed, come or gone, and
-   * once at the beginning, until the signal aborts; then resolves. By file events where the path is
-   * shared with the host, else by looking every five seconds.
+   * once at the beginning, until the signal aborts; then resolves. The files are looked at each second; of a
+   * directory, which names it has.
    */
   readonly watch: (
     paths: readonly string[],

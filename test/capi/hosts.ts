@@ -82,7 +82,7 @@ export async function bootHost(
   for (const [path, text] of Object.entries(ignition.files))
     await writeFile(join(folder, basename(path)), text);
   const { config } = await loadConfig(readSettings(ignition.agentWords(folder), {}));
-  const inventory = openInventory(config, { network: networkOf(config) });
+  const inventory = openInventory(config, { network: await networkOf(config) });
   const { infraEnvId, hostId } = config.cluster;
   const ref = { infraEnvId, hostId };
   const signal = (): AbortSignal => AbortSignal.timeout(limitMillis);

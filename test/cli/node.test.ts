@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,6 @@ echo "$*" >> "\${0%/*}/ran"
 case "$*" in
   'rpm-ostree status --json') cat "\${0%/*}/status" ;;
   'rpm-ostree --version' | 'test -e /run/ostree-booted') ;;
-  'cat /proc/cmdline') echo 'rw quiet' ;;
   *) echo "nsenter: failed to execute $1: No such file or directory" >&2; exit 127 ;;
 esac
 `;
@@ -28,6 +27,8 @@ beforeAll(async () => {
   bundle = await copyBundle();
   folder = await mkdtemp(join(tmpdir(), 'bootwright-node-'));
   await writeFile(join(folder, 'nsenter'), standIn, { mode: 0o755 });
+  await mkdir(join(folder, 'proc'));
+  await writeFile(join(folder, 'proc/cmdline'), 'rw quiet\n');
   const booted = rpmOstreeDeployment('1', { booted: true });
   await writeFile(join(folder, 'status'), rpmOstreeOutput([booted, rpmOstreeDeployment('0')]));
 });
@@ -37,7 +38,9 @@ afterAll(async () => {
 });
 
 const node = (...words: readonly string[]) =>
-  bundle.run(['node', ...words], { environment: { PATH: folder } });
+  bundle.run(['node', ...words], {
+    environment: { PATH: folder, BOOTWRIGHT_HOST_ROOT: folder },
+  });
 
 describe('bootwright node', () => {
   it('asks nobody about an image whose name cannot be used', async () => {
@@ -73,7 +76,11 @@ it('moves a simulated node to another image by the real program', async () => {
   const apply = async (...more: readonly string[]): Promise<unknown> => {
     const words = ['node', 'apply', imageOf('2'), ...more];
     const { exitCode, stderr } = await bundle.run(words, {
-      environment: { PATH: join(home, 'bin'), https_proxy: 'proxy.example:3128' },
+      environment: {
+        PATH: join(home, 'bin'),
+        BOOTWRIGHT_HOST_ROOT: join(home, 'root'),
+        https_proxy: 'proxy.example:3128',
+      },
     });
     return exitCode === 0 ? 0 : stderr;
   };

@@ -1,20 +1,29 @@
-// Files of a host, where it is reached directly and where by commands alone.
+// Files of a host.
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
-import { writeDirect } from '../../src/adapters/host/direct-files.ts';
-import { watchFlushes } from '../support/flushes.ts';
+import { basename, dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
-import { runningHost } from '../../src/cli/node.ts';
-import { everyHost, standInNsenter } from './real/host-subjects.ts';
+import { watchFlushes } from '../support/flushes.ts';
+import { everyHost } from './real/host-subjects.ts';
 
 const { signal } = new AbortController();
 
 everyHost((subject) => {
-  describe.each(['shared', 'remote'] as const)('files in a %s directory', (where) => {
-    const path = (file: string): string => `${subject()[where]}/${file}`;
+  describe('files', () => {
+    const path = (file: string): string => `${subject().folder}/${file}`;
 
     it('reads back what was written, with its size and digest', async () => {
       const written = await subject().host.writeFile(path('text'), 'grüße\n', { signal });
@@ -44,7 +53,7 @@ everyHost((subject) => {
         'cut',
       );
       await expect(subject().host.readText(path('kept'), signal)).resolves.toBe('old');
-      const names = await subject().host.list(subject()[where], signal);
+      const names = await subject().host.list(subject().folder, signal);
       expect(names.filter((one) => one.includes('.part'))).toEqual([]);
     });
 
@@ -52,7 +61,7 @@ everyHost((subject) => {
       await subject()
         .host.writeFile(path('list/b'), '', { signal })
         .catch(() => undefined);
-      const names = await subject().host.list(subject()[where], signal);
+      const names = await subject().host.list(subject().folder, signal);
       expect(names).toEqual([...names].sort());
       await expect(subject().host.list(path('nowhere'), signal)).resolves.toEqual([]);
     });
@@ -90,74 +99,100 @@ everyHost((subject) => {
   });
 });
 
-it('is on the disk with its name and its mode when it is written directly', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'bootwright-files-'));
-  const flushed = await watchFlushes();
-  const umask = process.umask(0o077);
-  try {
-    const at = join(directory, 'a');
-    await writeDirect({ at, path: '/opt/a' }, 'x', { signal, mode: 0o644 });
-    expect(flushed).toEqual([join(directory, '.a.part'), directory]);
-    expect((await stat(at)).mode & 0o777).toBe(0o644);
-  } finally {
-    process.umask(umask);
+describe('the files of a host below a root', () => {
+  let root: string;
+  const at = (path: string): string => join(root, path);
+  const host = () => nsenterHost({ root });
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'bootwright-root-'));
+    await mkdir(at('var/opt/install-dir'), { recursive: true });
+    // As CoreOS has it, and as an administrator may.
+    await symlink('var/opt', at('opt'));
+    await symlink('/var/opt', at('srv'));
+  });
+  afterEach(async () => {
     vi.restoreAllMocks();
-    await rm(directory, { recursive: true });
-  }
-});
-
-it('reaches the host by commands alone below a pod that shares nothing with it', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
-  const environment = { PATH: await standInNsenter(directory) };
-  // What the pod has at its own /tmp; the stand-in enters this machine, where the file belongs.
-  const host = nsenterHost({ root: join(directory, 'pod'), environment, sharesNothing: true });
-  const path = join(directory, 'anchor.crt');
-  await host.writeFile(path, 'CA', { signal, mode: 0o644 });
-  await expect(readFile(path, 'utf8')).resolves.toBe('CA');
-  await expect(host.readText(path, signal)).resolves.toBe('CA');
-  await expect(host.realPath(path, signal)).resolves.toBe(path);
-  await expect(host.list(directory, signal)).resolves.toEqual(['anchor.crt', 'bin']);
-  const stop = new AbortController();
-  await host.watch([path], () => stop.abort(), stop.signal);
-  await host.remove(path, signal);
-  await expect(host.readText(path, signal)).resolves.toBeUndefined();
-  await rm(directory, { recursive: true });
-});
-
-it('writes through nothing that stands or comes in the place of a temporary file which only the host sees', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
-  const environment = { PATH: await standInNsenter(directory) };
-  const host = nsenterHost({ root: join(directory, 'pod'), environment, sharesNothing: true });
-  const [path, part] = [join(directory, 'secret'), join(directory, '.secret.part')];
-  const theirs = join(directory, 'theirs');
-  await writeFile(theirs, 'theirs');
-  for (const plant of [
-    () => symlink(theirs, part),
-    () => Promise.resolve(execFileSync('mkfifo', [part])),
-  ]) {
-    await plant();
-    await host.writeFile(path, 'secret', { signal });
-    await expect(readFile(path, 'utf8')).resolves.toBe('secret');
-  }
-  // Somebody is quicker than the program that writes.
-  const swap = `rm -f ${part}\nln -s ${theirs} ${part}`;
-  const dd = join(directory, 'bin/dd');
-  await writeFile(dd, `#!/bin/sh\n${swap}\nexec /bin/dd "$@"\n`, { mode: 0o755 });
-  await expect(host.writeFile(path, 'another', { signal })).rejects.toMatchObject({
-    code: 'file.not-written',
+    await rm(root, { recursive: true });
   });
-  await expect(readFile(path, 'utf8')).resolves.toBe('secret');
-  await expect(readFile(theirs, 'utf8')).resolves.toBe('theirs');
-  await rm(directory, { recursive: true });
-});
 
-it('writes what a MachineConfig has below /etc/pki or /opt to the host of a running node', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
-  const ran: string[] = [];
-  const host = runningHost({ PATH: await standInNsenter(directory) }, (event) => {
-    if (event.type === 'command.started') ran.push(event.argv[0] ?? '');
+  it.each(['/opt/install-dir/x', '/srv/install-dir/x', '/srv/./../opt/install-dir//x'])(
+    'are reached through links of their folders: %s',
+    async (path) => {
+      await host().writeFile(path, 'here', { signal });
+      await expect(readFile(at('var/opt/install-dir/x'), 'utf8')).resolves.toBe('here');
+      await expect(host().readText(path, signal)).resolves.toBe('here');
+      await expect(host().realPath(path, signal)).resolves.toBe('/var/opt/install-dir/x');
+      await expect(host().list(dirname(path), signal)).resolves.toEqual(['x']);
+      await host().remove(path, signal);
+      await expect(readdir(at('var/opt/install-dir'))).resolves.toEqual([]);
+    },
+  );
+
+  it('are never those of our own root, wherever a link leads', async () => {
+    const outside = join(tmpdir(), `outside-${process.pid}`);
+    await writeFile(outside, 'ours');
+    try {
+      for (const target of [outside, `../../../../../../../..${outside}`]) {
+        await symlink(target, at('link'));
+        await expect(host().readText('/link', signal)).resolves.toBeUndefined();
+        await expect(host().realPath('/link', signal)).resolves.toBeUndefined();
+        await host().writeFile('/link', 'theirs', { signal });
+        await expect(readFile(at('link'), 'utf8')).resolves.toBe('theirs');
+        await rm(at('link'));
+      }
+      await symlink(tmpdir(), at('folder'));
+      await expect(host().list('/folder', signal)).resolves.toEqual([]);
+      const written = host().writeFile('/folder/x', 'theirs', { signal });
+      await expect(written).rejects.toMatchObject({ code: 'file.not-written' });
+      await host().remove(`/folder/${basename(outside)}`, signal);
+      await expect(readFile(outside, 'utf8')).resolves.toBe('ours');
+    } finally {
+      await rm(outside);
+    }
   });
-  await host.writeFile(join(directory, 'x'), '1', { signal });
-  expect(ran).toEqual(['install', 'dd', 'mv', 'sync']);
-  await rm(directory, { recursive: true });
+
+  it('are not looked for along links without end', async () => {
+    await symlink('/two', at('one'));
+    await symlink('one', at('two'));
+    await expect(host().readText('/one', signal)).rejects.toMatchObject({ code: 'file.not-read' });
+    await expect(host().realPath('/one', signal)).resolves.toBeUndefined();
+    const written = host().writeFile('/one/x', '', { signal });
+    await expect(written).rejects.toMatchObject({ code: 'file.not-written' });
+  });
+
+  it('are on the disk with their name and their mode', async () => {
+    const flushed = await watchFlushes();
+    const umask = process.umask(0o077);
+    try {
+      await host().writeFile('/opt/a', 'x', { signal, mode: 0o644 });
+    } finally {
+      process.umask(umask);
+    }
+    expect(flushed).toEqual([at('var/opt/.a.part'), at('var/opt')]);
+    expect((await stat(at('opt/a'))).mode & 0o777).toBe(0o644);
+  });
+
+  it.each([
+    ['a link', (part: string) => symlink(at('theirs'), part)],
+    ['a pipe', (part: string) => Promise.resolve(execFileSync('mkfifo', [part]))],
+    ['half a file', (part: string) => writeFile(part, 'half')],
+  ])('are written through nothing that has their temporary name: %s', async (_, plant) => {
+    await writeFile(at('theirs'), 'theirs');
+    await plant(at('var/opt/.secret.part'));
+    await host().writeFile('/opt/secret', 'secret', { signal });
+    await expect(readFile(at('opt/secret'), 'utf8')).resolves.toBe('secret');
+    expect((await lstat(at('opt/secret'))).mode & 0o777).toBe(0o600);
+    await expect(readFile(at('theirs'), 'utf8')).resolves.toBe('theirs');
+    await expect(readdir(at('var/opt'))).resolves.toEqual(['install-dir', 'secret']);
+  });
+
+  it('are not waited for where one is a pipe, nor read without end', async () => {
+    execFileSync('mkfifo', [at('opt/pipe')]);
+    await writeFile(at('opt/large'), '');
+    // A hole takes no room on the disk.
+    await truncate(at('opt/large'), 100 * 1024 ** 2);
+    const read = (path: string) => host().readText(path, signal);
+    await expect(read('/opt/pipe')).rejects.toMatchObject({ code: 'file.not-read' });
+    await expect(read('/opt/large')).rejects.toMatchObject({ code: 'file.too-large' });
+  });
 });

@@ -1,12 +1,12 @@
-// Watching files of a host, the same for each; what else can befall the real adapter is in host-watch.test.ts.
+// Watching files of a host, the same for each.
 import { describe, expect, it } from 'vitest';
 import { everyHost } from './real/host-subjects.ts';
 
 const { signal } = new AbortController();
 
 everyHost((subject) => {
-  describe.each(['shared', 'remote'] as const)('watching in a %s directory', (where) => {
-    const path = (file: string): string => `${subject()[where]}/${file}`;
+  describe('watching', () => {
+    const path = (file: string): string => `${subject().folder}/${file}`;
 
     /** Watches paths until `work` is over; `rung` resolves with the next ring after its call. */
     const watching = async (

@@ -27,7 +27,7 @@ const wantsOf = (target: string): Promise<readonly string[]> =>
 /** This machine's programs, with everything that they touch below the folder. */
 async function hostBelow(folder: string): Promise<Host> {
   const environment = { PATH: await standInNsenter(folder) };
-  const real = nsenterHost({ environment, sharesNothing: true });
+  const real = nsenterHost({ environment, root: '/' });
   const below = (word: string): string => (word.startsWith('/') ? join(folder, word) : word);
   return {
     ...real,

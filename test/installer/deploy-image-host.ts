@@ -5,14 +5,7 @@ import { join } from 'node:path';
 import { liveRoot } from '../../scripts/parts/scripted.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { takeLock } from '../../src/adapters/host/host-lock.ts';
-import {
-  listOnHost,
-  readOnHost,
-  realPathOnHost,
-  removeOnHost,
-  type RunOnHost,
-  writeOnHost,
-} from '../../src/adapters/host/nsenter-host.ts';
+import { hostFiles } from '../../src/adapters/host/host-files.ts';
 import { runHostCommand, trimmed } from '../../src/adapters/host/run-command.ts';
 import type { Host } from '../../src/ports/host.ts';
 
@@ -76,7 +69,7 @@ export async function startLiveHost(
   const ask = (...words: readonly string[]): string =>
     execFileSync(prefix[0] ?? '', [...prefix.slice(1), ...words], { encoding: 'utf8' });
   return {
-    host: hostBehind(prefix),
+    host: hostBehind(prefix, `/proc/${first}/root`),
     ask,
     async [Symbol.asyncDispose]() {
       keeper.kill('SIGKILL');
@@ -85,21 +78,12 @@ export async function startLiveHost(
   };
 }
 
-/** The host port with every command and file behind some words; nothing here watches. */
-function hostBehind(prefix: readonly string[]): Host {
+/** The host port with its commands behind some words, and its files below a root. */
+function hostBehind(prefix: readonly string[], root: string): Host {
   const access = { prefix, environment: process.env, onCommand: undefined };
-  const run: RunOnHost = (argv, options) => runHostCommand(access, { ...options, argv });
-  const unused = (): never => {
-    throw new Error('no step here watches');
-  };
   return {
-    exec: async (argv, options) => trimmed(await run(argv, options)),
-    readText: (path, signal) => readOnHost(run, path, signal),
-    writeFile: (path, content, options) => writeOnHost(run, { path, content }, options),
-    remove: (path, signal) => removeOnHost(run, path, signal),
-    list: (path, signal) => listOnHost(run, path, signal),
-    realPath: (path, signal) => realPathOnHost(run, path, signal),
-    watch: unused,
+    ...hostFiles({ root, pollInterval: 1000 }),
+    exec: async (argv, options) => trimmed(await runHostCommand(access, { ...options, argv })),
     lock: (name, signal) => takeLock(access, name, signal),
   };
 }

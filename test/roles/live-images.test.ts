@@ -1,12 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  listOnHost,
-  readOnHost,
-  realPathOnHost,
-  removeOnHost,
-  type RunOnHost,
-  writeOnHost,
-} from '../../src/adapters/host/nsenter-host.ts';
 import { unknownTo } from '../live-images/check-argv.ts';
 import { generations } from '../live-images/generations.ts';
 import { begin, end, plannedSteps, runProcess } from './command-cells.ts';
@@ -59,22 +51,6 @@ beforeAll(async () => {
   }
 });
 
-/** The commands by which files are reached that only the host sees. */
-async function fileCommands(): Promise<readonly (readonly string[])[]> {
-  const ran: (readonly string[])[] = [];
-  const run: RunOnHost = (argv) => {
-    ran.push(argv);
-    return Promise.resolve({ exitCode: 0, stdout: '', stderr: '', duration: 0 });
-  };
-  const { signal } = new AbortController();
-  await readOnHost(run, '/etc/hosts', signal);
-  await listOnHost(run, '/etc', signal);
-  await realPathOnHost(run, '/etc', signal);
-  await removeOnHost(run, '/etc/hosts', signal);
-  await writeOnHost(run, { path: '/etc/hosts', content: '' }, { signal });
-  return ran;
-}
-
 describe.each(generations)('$name', (generation) => {
   it('knows every option of every command that can be run on it', () => {
     const [, last] = generation.lines;
@@ -82,10 +58,6 @@ describe.each(generations)('$name', (generation) => {
       .filter(({ line }) => line <= last)
       .flatMap(({ argv }) => unknownTo(argv, generation));
     expect([...new Set(unknown)]).toEqual([]);
-  });
-
-  it('knows how files are read and written', async () => {
-    expect((await fileCommands()).flatMap((argv) => unknownTo(argv, generation))).toEqual([]);
   });
 });
 

@@ -10,8 +10,7 @@ import {
   commandStopped,
 } from '../../src/adapters/host/command-failures.ts';
 import { lineSplitter } from '../../src/adapters/host/spawn.ts';
-import { chunksOf } from '../../src/adapters/host/direct-files.ts';
-import { type WatchedHost, watchPaths } from '../../src/adapters/host/watch-paths.ts';
+import { chunksOf, watchFiles } from '../../src/adapters/host/host-files.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
@@ -59,7 +58,7 @@ export function machineHost(machine: Machine, agent: Agent): Host {
       if (device !== undefined) return `/dev/${device.kname}`;
       return existsSync(await machine.files.real(path)) ? path : undefined;
     },
-    watch: (paths, changed, signal) => watchPaths(everything(machine), { paths, changed }, signal),
+    watch: (paths, changed, signal) => watchFiles({ root: machine.files.root, pollInterval: 10, paths, signal }, changed),
     lock: (name) => {
       if (held.has(name)) return Promise.resolve(undefined);
       held.add(name);
@@ -67,13 +66,6 @@ export function machineHost(machine: Machine, agent: Agent): Host {
     },
   };
 }
-
-/** Every file of a simulated host lies in a directory of its own, where events tell of it. */
-const everything = ({ files }: Machine): WatchedHost => ({
-  files: { root: files.root, isShared: () => true, isAboveShared: () => true },
-  poll: () => Promise.resolve(''),
-  every: seconds(5),
-});
 
 async function runOn(
   machine: Machine,

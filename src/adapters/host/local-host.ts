@@ -1,15 +1,8 @@
 import { seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
-import {
-  listDirect,
-  readDirect,
-  realPathDirect,
-  removeDirect,
-  writeDirect,
-} from './direct-files.ts';
+import { hostFiles } from './host-files.ts';
 import { takeLock } from './host-lock.ts';
 import { type CommandEvent, type HostAccess, runHostCommand, trimmed } from './run-command.ts';
-import { watchPaths } from './watch-paths.ts';
 
 /** How commands of this machine are run. */
 export interface LocalHostOptions {
@@ -39,29 +32,10 @@ export function localHost({ onCommand, environment = process.env }: LocalHostOpt
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const at = (path: string, signal: AbortSignal) => {
-    signal.throwIfAborted();
-    return { at: path, path };
-  };
   return {
+    ...hostFiles({ root: '/', pollInterval: seconds(1) }),
     exec: async (argv, options) =>
       trimmed(await runHostCommand(access, { ...options, argv, env: { ...own, ...options.env } })),
-    readText: async (path, signal, options) => readDirect(at(path, signal), options),
-    writeFile: async (path, content, options) =>
-      writeDirect(at(path, options.signal), content, options),
-    remove: async (path, signal) => removeDirect(at(path, signal)),
-    list: async (path, signal) => listDirect(at(path, signal)),
-    realPath: async (path, signal) => realPathDirect('/', at(path, signal).path),
-    watch: (paths, changed, signal) =>
-      watchPaths(
-        {
-          files: { root: '/', isShared: () => true, isAboveShared: () => true },
-          poll: () => Promise.resolve(''),
-          every: seconds(5),
-        },
-        { paths, changed },
-        signal,
-      ),
     lock: (name, signal) => takeLock(access, name, signal),
   };
 }

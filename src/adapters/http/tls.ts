@@ -6,7 +6,8 @@ import {
   type SecureContext,
 } from 'node:tls';
 import { certificateBlocks } from '../../lib/certificates.ts';
-import { readTextSync } from '../file-access.ts';
+import { readFileOf, readTextSync } from '../file-access.ts';
+import { ownOrHost } from '../host-root.ts';
 import { webFailure } from './failures.ts';
 
 /** Whom a connection trusts. */
@@ -54,19 +55,21 @@ export function certificatesIn(pem: string): readonly string[] {
 }
 
 /**
- * Reads a file of certificates.
+ * Reads a file of certificates that a person names: of the container, or else of the host.
  * @throws AgentError `web.bad-authority` when it cannot be read or has no certificate
  */
-export function authoritiesIn(path: string): string {
-  let pem: string;
-  try {
-    pem = readTextSync(path, 'authorities');
-  } catch (error) {
-    throw badAuthority(`the CA file ${path} cannot be read`, error);
-  }
+export async function authoritiesIn(path: string): Promise<string> {
+  const reading = readFileOf({ at: await ownOrHost(path), path, kind: 'authorities' });
+  const pem = (await reading.catch(unreadable(path))).toString();
   certificatesIn(pem);
   return pem;
 }
+
+const unreadable =
+  (path: string) =>
+  (cause: unknown): never => {
+    throw badAuthority(`the CA file ${path} cannot be read`, cause);
+  };
 
 const badAuthority = (message: string, cause?: unknown): Error =>
   webFailure('web.bad-authority', message, { cause });

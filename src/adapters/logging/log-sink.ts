@@ -6,9 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type DestinationStream, pino } from 'pino';
 import type { RunEvent, Sink } from '../../engine/events.ts';
-import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { within } from '../clock.ts';
-import { openOurLogSync } from '../file-access.ts';
 import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
 /** Where the log goes, and how it looks. */
@@ -253,16 +252,19 @@ function kindOf(descriptor: number): 'file' | 'socket' | 'other' {
   }
 }
 
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+const appending = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
+
 /**
  * Opens a file that is appended to, with its directory.
- * @throws AgentError `log.not-opened`, `file.not-ours`
+ * @throws AgentError `log.not-opened`
  */
 function openForLines(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    return openOurLogSync(path);
+    // A pipe that nobody reads is not waited for.
+    return openSync(path, appending, 0o640);
   } catch (error) {
-    if (error instanceof AgentError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
     throw logFailure('log.not-opened', `${path} cannot be opened: ${code}`, {
       context: { path },
@@ -276,7 +278,7 @@ export const logFailures = {
   'log.not-opened': {
     kind: 'host',
     title: 'The log file cannot be opened',
-    hint: 'mount /var/log of the host into the container, or name another file with log.file',
+    hint: 'check free space and mounts on the host, or name another file with log.file',
   },
 } as const satisfies FailureTable;
 

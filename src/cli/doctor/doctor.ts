@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { systemClock } from '../../adapters/clock.ts';
+import { requireHost } from '../../adapters/host-root.ts';
 import { findInConfig } from '../../config/findings.ts';
 import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -40,7 +41,16 @@ export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<n
     const isRefused = mistakes.some(({ code }) => code !== 'config.incomplete');
     const configured = isGiven || isRefused ? configFindings(all, config) : [notGiven];
     // What is asked through the host says no more than this when the host is out of reach.
-    const system = askCheck(systemCheck, scope);
+    const system = askCheck(
+      {
+        name: systemCheck.name,
+        ask: async (asked) => {
+          await requireHost(config.host.root);
+          return systemCheck.ask(asked);
+        },
+      },
+      scope,
+    );
     const ifReached = async (
       check: string,
       ask: () => Promise<readonly HostFinding[]>,

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { readFileOf } from '../../adapters/file-access.ts';
+import { ownOrHost } from '../../adapters/host-root.ts';
 import { notRead } from '../../config/files.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
@@ -26,7 +27,7 @@ export async function readSource(path: string, wanted?: string): Promise<SourceF
 
 async function readBytes(path: string): Promise<Uint8Array> {
   try {
-    const bytes = await readFileOf({ at: path, kind: 'manifests' });
+    const bytes = await readFileOf({ at: await ownOrHost(path), path, kind: 'manifests' });
     return isPacked(bytes) ? gunzipSync(bytes, { maxOutputLength: largest }) : bytes;
   } catch (cause) {
     return notRead(path)(cause);

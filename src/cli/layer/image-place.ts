@@ -3,8 +3,8 @@ import { lstat, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { systemClock } from '../../adapters/clock.ts';
+import { ownOrHost } from '../../adapters/host-root.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
-import { nsenterHost } from '../../adapters/host/nsenter-host.ts';
 import { type Environment, proxiesIn } from '../../config/environment.ts';
 import type { ImageStore } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -16,6 +16,7 @@ import { minutes } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import type { ImageWork } from '../../steps/layering/image-work.ts';
 import { printError, printNote } from '../messages.ts';
+import { runningHost } from '../running-host.ts';
 import { readSource } from './files.ts';
 
 /** Where images are built, and with what credentials; what it made is removed with it. */
@@ -77,7 +78,7 @@ export async function placeOnHost(call: PlaceCall, signal: AbortSignal): Promise
   const { authfile, pushAuthfile, environment, storage: folder = hostStorage } = call;
   const [pull, push] = [await credentialsIn(authfile), await credentialsIn(pushAuthfile)];
   const variables = proxyEnv(proxiesIn(environment));
-  const host = nsenterHost({ environment, variables });
+  const host = await runningHost(environment);
   const proxies = Object.keys(variables).filter((name) => name === name.toUpperCase());
   const work = workOn(host, proxies, signal);
   const scratch = `${folder}/scratch`;
@@ -130,8 +131,9 @@ const secretKeys = { current: '.dockerconfigjson', older: '.dockercfg' } as cons
  * something is built.
  * @throws AgentError `config.file-not-read`, `layering.bad-credentials`
  */
-async function credentialsIn(path: string | undefined): Promise<Credentials | undefined> {
-  if (path === undefined) return undefined;
+async function credentialsIn(given: string | undefined): Promise<Credentials | undefined> {
+  if (given === undefined) return undefined;
+  const path = await ownOrHost(given);
   const found = (key = '') => stat(join(path, key)).catch(() => undefined);
   const isMounted = (await found())?.isDirectory() === true;
   const has = async (key: string): Promise<boolean> => (await found(key)) !== undefined;

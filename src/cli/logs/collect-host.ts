@@ -1,9 +1,11 @@
 import { keepBundle, writeBundle } from '../../adapters/bundle-file.ts';
+import { pathOnHost, requireHost } from '../../adapters/host-root.ts';
 import { readJournalFile } from '../../adapters/journal.ts';
 import { processLine } from '../../adapters/status-file.ts';
 import { bundlePathFor, journalPathFor } from '../../config/complete.ts';
 import type { Environment } from '../../config/environment.ts';
 import { loadConfig, type LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { readSettings } from '../../config/sources.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { parseJournal } from '../../engine/journal.ts';
@@ -43,13 +45,21 @@ export function runLogsCollect({ argv, environment, output }: CollectCall): Prom
     const { ports } = world;
     const { bytes, manifest } = await packLogs({ ...run, loaded, ports, secrets, signal });
     if (output === '-') printBytes(bytes);
-    else await write(bytes, output ?? bundlePathFor(loaded.config, manifest.ended, 'logs'), output);
+    else if (output === undefined) await keep(bytes, loaded.config, manifest.ended);
+    else await written(output, writeBundle(output, bytes));
     return 0;
   });
 }
 
-async function write(bytes: Uint8Array, path: string, chosen: string | undefined): Promise<void> {
-  await (chosen === undefined ? keepBundle : writeBundle)(path, bytes).catch((cause: unknown) => {
+/** Keeps a bundle beside the journal of the host. */
+async function keep(bytes: Uint8Array, config: Config, ended: number): Promise<void> {
+  const path = bundlePathFor(config, ended, 'logs');
+  const keeping = pathOnHost(config.host.root, path).then((at) => keepBundle(at, bytes));
+  await written(path, keeping);
+}
+
+async function written(path: string, writing: Promise<void>): Promise<void> {
+  await writing.catch((cause: unknown) => {
     throw cliFailure('cli.bundle-not-written', `${path} cannot be written`, { cause });
   });
   print(`wrote ${path}\nnext: bootwright logs read ${shellWord(path)}\n`);
@@ -61,6 +71,7 @@ async function findRun(
   environment: Environment,
 ): Promise<Pick<CollectedRun, 'loaded' | 'role' | 'history' | 'end'>> {
   const own = await loadConfig(readSettings(argv, environment));
+  await requireHost(own.config.host.root);
   const status = await readRunStatus(own.config).catch(asAgentError);
   if (status instanceof AgentError) {
     const history: RunHistory = { run: '', steps: new Map() };
@@ -69,7 +80,8 @@ async function findRun(
   }
   const agent = agentOf(status);
   const loaded = agent === 'running' ? await settingsOf(status.process?.pid ?? 0, own) : own;
-  const text = (await readJournalFile(journalPathFor(loaded.config)).catch(() => undefined)) ?? '';
+  const { root } = loaded.config.host;
+  const text = (await readJournalFile(root, journalPathFor(loaded.config)).catch(() => undefined)) ?? '';
   const entries = parseJournal(text.split('\n').filter((line) => line !== ''))?.entries ?? [];
   return {
     ...{ loaded, history: historyFrom(status, entries) },

@@ -1,6 +1,6 @@
-import { join } from 'node:path/posix';
 import { keepBundle } from '../../adapters/bundle-file.ts';
-import { readEndOf, readFileOf } from '../../adapters/file-access.ts';
+import { type FileEnd, readEndOf } from '../../adapters/file-access.ts';
+import { pathOnHost } from '../../adapters/host-root.ts';
 import { bundlePathFor, journalPathFor, statusPathFor } from '../../config/complete.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { renderConfigText } from '../../config/show.ts';
@@ -57,16 +57,17 @@ const longestFile = 512 * 1024;
 /** Reads what is collected; a disk that hangs costs the limit of its row. */
 function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogReach {
   const { config } = loaded;
-  const ours = (at: string) => (most: number) => readEndOf({ at, whose: 'ours' }, most);
-  const inRoot = (path: string): string => join(config.host.root, path);
+  const endOf = async (path: string, most: number): Promise<FileEnd | undefined> =>
+    readEndOf(await pathOnHost(config.host.root, path), most);
+  const ours = (path: string) => (most: number) => endOf(path, most);
   const readText = async (path: string): Promise<string | undefined> =>
-    (await readEndOf({ at: inRoot(path), whose: 'host' }, longestFile))?.text;
+    (await endOf(path, longestFile))?.text;
   return {
     ...{ clock: ports.clock, host: { ...ports.host, readText }, role: config.role, signal },
     own: {
       'journal.jsonl': ours(journalPathFor(config)),
       'status.json': ours(statusPathFor(config)),
-      'agent.log': ours(inRoot(config.log.file)),
+      'agent.log': ours(config.log.file),
       'config.txt': () => Promise.resolve(renderConfigText(loaded)),
       'plan.txt': () => {
         const plan = describeRole(role, config);
@@ -104,7 +105,7 @@ export const collectLogs = (run: CollectedRun): Promise<string> =>
   limited(run.ports.clock, workLimit(wholeLimit, run.signal), async () => {
     const { bytes, manifest } = await putTogether(run);
     const path = bundlePathFor(run.loaded.config, manifest.ended);
-    await keepBundle(path, bytes);
+    await keepBundle(await pathOnHost(run.loaded.config.host.root, path), bytes);
     return path;
   });
 
@@ -185,16 +186,12 @@ async function bundled(row: Collector, reach: LogReach, hide: Hide): Promise<Bun
 }
 
 /** Takes out what is known to be secret, by its value, and what looks like it. */
-async function hidingFor({ loaded, ports, secrets, signal }: CollectedRun): Promise<Hide> {
+async function hidingFor({ ports, secrets, signal }: CollectedRun): Promise<Hide> {
   const { mask, register } = secrets;
-  const at = join(loaded.config.host.root, PULL_SECRET_PATH);
-  // The container has no /root of the host.
-  const pullSecret = await readFileOf({ at, kind: 'secret', whose: 'host' }).catch(() =>
-    limited(ports.clock, workLimit(seconds(5), signal), (within) =>
-      ports.host.readText(PULL_SECRET_PATH, within),
-    ).catch(() => ''),
-  );
-  for (const secret of credentialsIn(pullSecret?.toString() ?? '').secrets) register(secret);
+  const pullSecret = await limited(ports.clock, workLimit(seconds(5), signal), (within) =>
+    ports.host.readText(PULL_SECRET_PATH, within),
+  ).catch(() => undefined);
+  for (const secret of credentialsIn(pullSecret ?? '').secrets) register(secret);
   return (text) => withoutSecretLooks(mask(text));
 }
 

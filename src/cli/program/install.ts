@@ -1,3 +1,4 @@
+import { pathOnHost } from '../../adapters/host-root.ts';
 import { fileJournal } from '../../adapters/journal.ts';
 import { processIdentity, statusFile } from '../../adapters/status-file.ts';
 import { journalPathFor, statusPathFor } from '../../config/complete.ts';
@@ -101,6 +102,7 @@ async function runAlone(run: Run): Promise<void> {
   const { loaded, role, stop } = run;
   const { ports, hub, mask } = run.world;
   const { config } = loaded;
+  const { root } = config.host;
   const { inventory } = ports;
   const halt = new AbortController();
   const reporter = reporterFor(config, {
@@ -113,8 +115,8 @@ async function runAlone(run: Run): Promise<void> {
   hub.add(reporter.sink);
   const note = notesOf(hub.emit, 'config/load');
   for (const text of installNotes(loaded)) note('warn', text);
-  const journal = fileJournal(journalPathFor(config));
-  const status = statusFile(statusPathFor(config));
+  const journal = fileJournal(await pathOnHost(root, journalPathFor(config)));
+  const status = statusFile(await pathOnHost(root, statusPathFor(config)));
   try {
     const bootId = await setUp(run, { reporter, journal });
     hub.add(statusSink([status.show, run.world.showStatus], role));

@@ -1,6 +1,10 @@
+import { requireHost } from '../../adapters/host-root.ts';
 import type { Environment } from '../../config/environment.ts';
 import { loadConfig, requireInstallable } from '../../config/load.ts';
+import { mergeLayers, textIn } from '../../config/settings.ts';
 import type { CommandSettings } from '../../config/sources.ts';
+import { HOST_ROOT } from '../../model/host-root.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import type { InstallStart } from './install.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
 import type { FailedStart } from '../service.ts';
@@ -23,7 +27,13 @@ export interface InstallCall extends InstallStart {
  * @throws AgentError what is wrong before the install begins
  */
 export async function runInstall({ settings, ...start }: InstallCall): Promise<number> {
-  const loaded = await loadConfig(settings);
+  const loaded = await loadConfig(settings).catch(async (thrown: unknown) => {
+    // A file of the host cannot be read by a container that does not see the host.
+    if (asAgentError(thrown).code === 'config.file-not-read')
+      await requireHost(textIn(mergeLayers(settings.layers), 'host.root', HOST_ROOT));
+    throw thrown;
+  });
+  await requireHost(loaded.config.host.root);
   await requireInstallable(loaded);
   const { install } = await import('./install.ts');
   return install(loaded, start);

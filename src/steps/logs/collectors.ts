@@ -431,7 +431,7 @@ export async function controllerLogArchive(
   const { name = 'the controller', namespace = '' } = pod?.metadata ?? {};
   const own: LogReach['own'] = {
     'the log of pod *': async () => pod && kube.podLog({ namespace, name }, sinceSeconds, signal),
-    [controllerLogFile]: () => host.readText(file, signal, { isOurs: true }),
+    [controllerLogFile]: () => host.readText(file, signal),
   };
   let missing = '';
   for (const row of collectorsOf('controller')) {

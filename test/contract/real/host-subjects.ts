@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { nsenterHost } from '../../../src/adapters/host/nsenter-host.ts';
 import type { Host } from '../../../src/ports/host.ts';
@@ -14,55 +14,42 @@ interface Subject {
   readonly isReal: boolean;
   /** Scripts of the contract in its words. */
   readonly scripts: { readonly both: string; readonly lines: string };
-  /** Below a shared directory. */
-  readonly shared: string;
-  /** Below one that only commands reach. */
-  readonly remote: string;
+  readonly folder: string;
   readonly link: (from: string, target: string) => Promise<void>;
   /** Puts a file there with its directory, as somebody else on the host would. */
   readonly put: (path: string, content: string) => Promise<void>;
   readonly modeOf: (path: string) => Promise<number | undefined>;
 }
 
-/** What stands for a host whose commands are programs and whose files lie where `at` says. */
-const realOnes = (at: (path: string) => string): Omit<Subject, 'host' | 'shared' | 'remote'> => ({
-  isReal: true,
+/** A host whose commands are programs of this machine, and whose files are. */
+const realOne = (host: Host, folder: string): Subject => ({
+  ...{ host, folder, isReal: true },
   scripts: {
     both: "printf ' out \\n'; printf ' err\\n' >&2",
     lines: "printf 'one\\rtwo\\r\\n\\nthree' >&2",
   },
   link: async (from, target) => {
-    await rm(at(from), { force: true });
-    await symlink(target, at(from));
+    await rm(from, { force: true });
+    await symlink(target, from);
   },
   put: async (path, content) => {
-    await mkdir(dirname(at(path)), { recursive: true });
-    await writeFile(at(path), content);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
   },
-  modeOf: async (path) => (await stat(at(path))).mode & 0o777,
+  modeOf: async (path) => (await stat(path)).mode & 0o777,
 });
 
+/** The files of this machine as those of a host: by the root of a process. */
 async function nsenterSubject(directory: string): Promise<Subject> {
-  const root = join(directory, 'root');
-  const remote = join(directory, 'remote');
-  await mkdir(join(root, 'opt/contract'), { recursive: true });
-  await mkdir(remote, { recursive: true });
   const environment = { PATH: await standInNsenter(directory), PULL_SECRET_TOKEN: 'planted' };
-  return {
-    ...realOnes((path) => (path.startsWith('/opt') ? join(root, path) : path)),
-    host: nsenterHost({ root, environment, pollInterval: 100 }),
-    shared: '/opt/contract',
-    // Seen by commands alone, because it is not below a shared directory of the host.
-    remote: await realpath(remote),
-  };
+  const host = nsenterHost({ root: '/proc/self/root', environment, pollInterval: 20 });
+  return realOne(host, await realpath(await mkdtemp(join(directory, 'nsenter-'))));
 }
 
 async function localSubject(directory: string): Promise<Subject> {
-  const top = await realpath(await mkdtemp(join(directory, 'local-')));
   const environment = { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted' };
-  const [shared, remote] = [join(top, 'shared'), join(top, 'remote')];
-  for (const folder of [shared, remote]) await mkdir(folder);
-  return { ...realOnes((path) => path), host: localHost({ environment }), shared, remote };
+  const folder = await realpath(await mkdtemp(join(directory, 'local-')));
+  return realOne(localHost({ environment }), folder);
 }
 
 function fakeSubject(): Promise<Subject> {
@@ -84,8 +71,7 @@ function fakeSubject(): Promise<Subject> {
     host,
     isReal: false,
     scripts: { both: 'both', lines: 'lines' },
-    shared: '/opt/contract',
-    remote: '/etc/contract',
+    folder: '/opt/contract',
     link: (from, target) => {
       host.withLink(from, target);
       return Promise.resolve();
@@ -110,10 +96,7 @@ export function everyHost(suite: (subject: () => Subject) => void): void {
     let directory: string;
     let subject: Subject;
     beforeAll(async () => {
-      // Not below /tmp, which the host shares: the remote directory must not be reached directly.
-      const place = process.env['XDG_RUNTIME_DIR'] ?? '/var';
-      directory = await mkdtemp(join(place, 'bootwright-contract-'));
-      expect(directory.startsWith(tmpdir())).toBe(false);
+      directory = await mkdtemp(join(tmpdir(), 'bootwright-contract-'));
       subject = await make(directory);
     });
     afterAll(async () => {

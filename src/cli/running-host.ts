@@ -1,0 +1,22 @@
+import { requireHost } from '../adapters/host-root.ts';
+import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
+import { proxyEnv } from '../lib/proxies.ts';
+import { HOST_ROOT } from '../model/host-root.ts';
+import type { Host } from '../ports/host.ts';
+
+/**
+ * The host around the pod or container of a command that has no settings of an install.
+ * @throws AgentError `host.not-seen`
+ */
+export async function runningHost(
+  environment: Environment,
+  onCommand?: NsenterHostOptions['onCommand'],
+): Promise<Host> {
+  const root = environment['BOOTWRIGHT_HOST_ROOT'] ?? HOST_ROOT;
+  await requireHost(root);
+  return nsenterHost({
+    ...{ root, environment, onCommand },
+    variables: proxyEnv(proxiesIn(environment)),
+  });
+}
