@@ -1,10 +1,5 @@
 import { machineConfigPools, machineConfigs } from '../../src/cluster/kinds.ts';
-import { buildName } from '../../src/layering/api/build-name.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
-import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
-import { readMachineOSConfig } from '../../src/layering/api/os-config.ts';
-import type { Fields } from '../../src/layering/api/schema.ts';
-import { lineless } from '../../src/layering/api/source-object.ts';
 import { type FakeHost, rest } from '../support/fake-host.ts';
 import {
   final,
@@ -40,13 +35,6 @@ const source = ['00-worker', '01-worker-kubelet', '99-worker-ssh'].map((name) =>
 const workerPool = poolObject('worker', { configuration: { name: workerRendered, source } });
 
 const workerConfig = renderedConfig(workerRendered);
-
-/** Name of the build of the workers' image. */
-export const workerBuild = buildName({
-  config: readMachineOSConfig(lineless(workerOsConfig, 'worker.yaml')),
-  pool: readMachineConfigPool(lineless(workerPool as unknown as Fields, 'pool.yaml')),
-  images,
-});
 
 /** Objects of masters and workers, where they belong. */
 export const bothSite: typeof site = [
