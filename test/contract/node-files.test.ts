@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { applyChange, hostChange, isChange } from '../../src/controllers/node/host-files.ts';
+import { readConfigured } from '../../src/controllers/node/host-snapshot.ts';
 import { wantedHost, type WantedHost } from '../../src/controllers/node/wanted-host.ts';
 import { configFile, machineConfig } from '../support/agent-node.ts';
 import { standInNsenter } from './real/host-subjects.ts';
@@ -82,8 +83,10 @@ const next = wantedHost(
 
 /** Gives the host what is wanted; it has it then, by its own programs. */
 async function give(wanted: WantedHost, before: WantedHost | undefined): Promise<void> {
-  await applyChange({ host, signal }, await hostChange({ host, signal }, wanted, before));
-  const rest = await hostChange({ host, signal }, wanted, undefined);
+  const at = { host, signal };
+  const configs = before === undefined ? [wanted] : [wanted, before];
+  await applyChange(at, hostChange(await readConfigured(at, configs), wanted, before));
+  const rest = hostChange(await readConfigured(at, configs), wanted, undefined);
   expect(isChange(rest), JSON.stringify(rest)).toBe(false);
 }
 

@@ -9,7 +9,7 @@ import { type Emit, notesOf } from '../../engine/events.ts';
 import type { Controller, Controllers } from '../../reconcile/manager.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import type { Progress } from '../../engine/events.ts';
-import { readNodeView } from './change.ts';
+import { readNodeView } from './read-node.ts';
 import { changeNode } from './change-node.ts';
 import { isAtRest } from './decide.ts';
 import { nodeAgentFailure } from './failures.ts';

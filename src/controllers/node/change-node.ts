@@ -13,7 +13,6 @@ import {
   argumentsAfter,
   type NodeChange,
   hasArguments,
-  type NodeView,
 } from './change.ts';
 import { type NodeDecision, decide, hasBegunReboot, type NodeAction, stagedFor } from './decide.ts';
 import { applyChange, hostChange, run } from './host-files.ts';
@@ -26,6 +25,7 @@ import {
   readNode,
   readPool,
 } from './node-object.ts';
+import type { NodeView } from './read-node.ts';
 
 /** What became of a node in one pass. */
 export interface Outcome extends Omit<NodeDecision, 'action'> {
@@ -88,7 +88,7 @@ function actionTable(scope: NodeAgentScope, view: NodeView): ActionTable<NodeAct
     'give-up': async ({ change, reason, restores }) => {
       const { before, wanted, marker } = change;
       if (restores && before !== undefined)
-        await applyChange(scope, await hostChange(scope, before, wanted));
+        await applyChange(scope, hostChange(change.host, before, wanted));
       if (marker !== undefined) await writeMarker(host, { ...marker, failed: reason }, signal);
     },
     adopt: async () => {
@@ -107,7 +107,8 @@ function mark(
   change: NodeChange,
   step: Pick<Marker, 'phase'> & Partial<Pick<Marker, 'boots' | 'object' | 'isUncordoned'>>,
 ): Promise<void> {
-  const { target, bootId, marker } = change;
+  const { target, marker } = change;
+  const { bootId } = change.host;
   const stages = needsStaging(change) ? { stages: stagedFor(change) } : {};
   const after = hasArguments(change) ? {} : { arguments: argumentsAfter(change) };
   const next = { boots: 0, ...marker, ...target, bootId, ...stages, ...after, ...step };
@@ -118,8 +119,8 @@ async function stage(scope: NodeAgentScope, change: NodeChange): Promise<void> {
   const kernelArguments = hasArguments(change) ? undefined : argumentChange(change);
   await mark(scope, change, { phase: 'staging' });
   // Arguments of what was begun may be changed already: a second change to them would be another one.
-  const isBegun = kernelArguments !== undefined && nextOf(change.snapshot.status) !== undefined;
-  if (isBegun) await dropNextBoot(scope, change.snapshot);
+  const isBegun = kernelArguments !== undefined && nextOf(change.host.os.status) !== undefined;
+  if (isBegun) await dropNextBoot(scope, change.host.os);
   await stageForNextBoot(scope, {
     image: stagedFor(change),
     kernelArguments: kernelArguments ?? { append: [], remove: [] },
@@ -183,10 +184,10 @@ async function takeBack(
 ): Promise<void> {
   if (marker === undefined) return;
   scope.note('info', `${marker.config} is no longer desired: what was begun is taken back`);
-  const next = nextOf(change.snapshot.status)?.image;
-  if (next !== undefined && next === marker.stages) await dropNextBoot(scope, change.snapshot);
+  const next = nextOf(change.host.os.status)?.image;
+  if (next !== undefined && next === marker.stages) await dropNextBoot(scope, change.host.os);
   const { before, wanted } = change;
   if (begun !== undefined && marker.boots > 0)
-    await applyChange(scope, await hostChange(scope, before ?? wanted, begun));
+    await applyChange(scope, hostChange(change.host, before ?? wanted, begun));
   await removeMarker(scope.host, scope.signal);
 }

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { imageOf, sum } from '../../../test/support/os-samples.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { OsDeployment, OsStatus } from '../../os/status.ts';
-import type { NodeChange, NodeView } from './change.ts';
+import type { NodeChange } from './change.ts';
 import { decide, isAtRest } from './decide.ts';
 import { nodeAgentFailure } from './failures.ts';
 import type { HostChange } from './host-files.ts';
+import type { HostSnapshot } from './host-snapshot.ts';
 import type { Marker } from './marker.ts';
 import type { NodeState } from './node-object.ts';
+import type { NodeView } from './read-node.ts';
 import type { WantedFile, WantedHost } from './wanted-host.ts';
 
 const [one, two, three] = [imageOf('1'), imageOf('2'), imageOf('3')];
@@ -32,8 +34,16 @@ const status = (more: Partial<OsStatus> = {}): OsStatus => ({
   ...{ booted: runs('1'), others: [], isBusy: false },
   ...more,
 });
-const host = (more: Partial<OsStatus> = {}): Pick<NodeChange, 'snapshot'> => ({
-  snapshot: { driver: 'rpm-ostree', reason: 'x', commandLine: '', status: status(more) },
+const host = (more: Partial<OsStatus> = {}): { readonly host: HostSnapshot } => ({
+  host: {
+    bootId,
+    os: { driver: 'rpm-ostree', reason: 'x', commandLine: '', status: status(more) },
+    kernelArguments: [],
+    files: new Map(),
+    units: new Map(),
+    password: undefined,
+    notFinalized: undefined,
+  },
 });
 const staged = host({ staged: runs('2') });
 
@@ -56,7 +66,7 @@ function viewOf({ change, node: said = {}, ...more }: Sketch): NodeView {
   const state = { ...node, ...said };
   const whole: NodeChange = {
     ...{ target, node: state, object: {}, wanted: wants(), before: wants(), image: two },
-    ...{ ...host(), present: [], bootId, marker: more.marker, files: nothing, rest: nothing },
+    ...{ ...host(), marker: more.marker, files: nothing, rest: nothing },
     ...change,
   };
   return { node: state, isOperated: false, target, change: whole, ...more };

@@ -2,7 +2,7 @@ import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
 import type { Action } from '../../reconcile/actions.ts';
-import { type NodeChange, hasArguments, needsStaging, type NodeView } from './change.ts';
+import { hasArguments, needsStaging, type NodeChange } from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { changedNames, isChange } from './host-files.ts';
 import { arrivalOf, isSame, mayReboot, type Target } from './marker.ts';
@@ -14,6 +14,7 @@ import {
   ofAgent,
   targetOf,
 } from './node-object.ts';
+import type { NodeView } from './read-node.ts';
 
 /** What is done for a node next; its target is what the node should have. */
 export type NodeAction =
@@ -78,8 +79,8 @@ export function isAtRest(node: NodeState): boolean {
 }
 
 /** Whether the host was rebooted for this change. */
-const isBack = ({ marker, bootId }: NodeChange): boolean =>
-  marker?.phase === 'rebooting' && marker.bootId !== bootId;
+const isBack = ({ marker, host }: NodeChange): boolean =>
+  marker?.phase === 'rebooting' && marker.bootId !== host.bootId;
 
 const waits = (status: string): NodeDecision => ({ status });
 
@@ -115,16 +116,16 @@ function leaveToOperator(view: NodeView): NodeDecision {
 function leaveOther(view: NodeView): NodeDecision {
   const change = changeOf(view);
   const { marker } = view;
-  const isRebooted = marker?.phase === 'rebooting' && marker.bootId !== change.bootId;
+  const isRebooted = marker?.phase === 'rebooting' && marker.bootId !== change.host.bootId;
   return isRebooted && runsOther(view, change)
     ? { action: actionOf('adopt', view, change), status: `the host runs ${marker.config}` }
     : { action: actionOf('take-back', view, change), status: `${marker?.config} was taken back` };
 }
 
-function runsOther({ marker, begun }: NodeView, { node, before, snapshot }: NodeChange): boolean {
+function runsOther({ marker, begun }: NodeView, { node, before, host }: NodeChange): boolean {
   const image = marker?.image ?? begun?.osImageURL;
   const had = node.currentImage ?? before?.osImageURL;
-  return image !== undefined && (image === snapshot.status.booted?.image || image === had);
+  return image !== undefined && (image === host.os.status.booted?.image || image === had);
 }
 
 const actionOf = <T extends 'stage' | 'begin' | 'reboot' | 'complete' | 'adopt' | 'take-back'>(
@@ -140,14 +141,15 @@ function requireOfPool({ refusal }: NodeView): void {
 
 /** The host came back: with the image that was staged, or without. */
 function arrive(view: NodeView, change: NodeChange): NodeDecision {
-  const { image, snapshot, before, target, rest, marker, notFinalized } = change;
+  const { image, host, before, target, rest, marker } = change;
+  const { status } = host.os;
   const { boots = 0 } = marker ?? {};
-  const arrival = image === undefined ? 'arrived' : arrivalOf(snapshot.status, image, boots);
-  if (arrival === 'again' && notFinalized === undefined) return prepare(view, change);
+  const arrival = image === undefined ? 'arrived' : arrivalOf(status, image, boots);
+  if (arrival === 'again' && host.notFinalized === undefined) return prepare(view, change);
   if (arrival !== 'arrived') {
     const reason = reasonOf(
       'node-agent.came-back',
-      `the host ${runsInstead(snapshot.status, image)}${said(notFinalized)}`,
+      `the host ${runsInstead(status, image)}${said(host.notFinalized)}`,
     );
     return givesUp(view, { change, reason, restores: before !== undefined });
   }
@@ -217,11 +219,11 @@ const requestsFor = ({ config }: Target) => ({
  * stays unchanged until it is cordoned, and is drained once more. Undefined where all of that is done.
  */
 function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
-  const { marker, bootId } = change;
+  const { marker, host } = change;
   if (marker?.isUncordoned === true) return drainedAgain(view, change);
   // A host that does not reboot stays degraded while it is asked again.
   const isAgain = hasBegunReboot(change);
-  if (!isAgain && (marker?.phase !== 'staged' || marker.bootId !== bootId))
+  if (!isAgain && (marker?.phase !== 'staged' || marker.bootId !== host.bootId))
     return begins(view, change);
   const state = isAgain ? {} : { state: 'Working', reason: undefined };
   return drainedBy(view, change, state);
@@ -261,7 +263,7 @@ function drainedAgain(view: NodeView, change: NodeChange): NodeDecision {
 
 /** Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of its own. */
 function checkNextBoot(change: NodeChange, isDue: boolean): void {
-  const { status } = change.snapshot;
+  const { status } = change.host.os;
   const next = nextOf(status);
   if (next === undefined) return;
   if (isDue && status.staged !== undefined && next.image === stagedFor(change)) return;
@@ -269,19 +271,19 @@ function checkNextBoot(change: NodeChange, isDue: boolean): void {
 }
 
 /** What is staged for a change: for kernel arguments alone what runs. */
-export const stagedFor = ({ image, wanted, snapshot: { status } }: NodeChange): string =>
-  image ?? status.booted?.image ?? wanted.osImageURL;
+export const stagedFor = ({ image, wanted, host }: NodeChange): string =>
+  image ?? host.os.status.booted?.image ?? wanted.osImageURL;
 
 /** That kernel arguments were set for what is staged is in the marker: not every driver shows them. */
 function isStaged(change: NodeChange): boolean {
-  const { marker, bootId, snapshot } = change;
-  const wasStaged = marker?.bootId === bootId && marker.phase !== 'staging';
-  return wasStaged && snapshot.status.staged?.image === stagedFor(change);
+  const { marker, host } = change;
+  const wasStaged = marker?.bootId === host.bootId && marker.phase !== 'staging';
+  return wasStaged && host.os.status.staged?.image === stagedFor(change);
 }
 
 /** Whether the host was asked to reboot in this boot. */
-export const hasBegunReboot = ({ marker, bootId }: NodeChange): boolean =>
-  marker?.phase === 'rebooting' && marker.bootId === bootId;
+export const hasBegunReboot = ({ marker, host }: NodeChange): boolean =>
+  marker?.phase === 'rebooting' && marker.bootId === host.bootId;
 
 /** Has the node uncordoned where it was drained, and ends. */
 function finish(view: NodeView, node: NodeState): NodeDecision {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path/posix';
 import { minutes } from '../../model/duration.ts';
-import type { Host } from '../../ports/host.ts';
-import { unreadableOutput } from '../../steps/host-commands.ts';
+import {
+  type FoundFile,
+  type HostSnapshot,
+  type ReachedHost,
+  shippedPath,
+  unitState,
+} from './host-snapshot.ts';
 import { unitFolder, type WantedFile, type WantedHost, type WantedUnit } from './wanted-host.ts';
-
-interface ReachedHost {
-  readonly host: Host;
-  readonly signal: AbortSignal;
-}
 
 /** A unit of a MachineConfig, of the one before, or of both. */
 interface UnitChange {
@@ -28,45 +28,34 @@ export interface HostChange {
 }
 
 /** Compares a host with what it should have; `before` is what it was given earlier. */
-export async function hostChange(
-  at: ReachedHost,
+export function hostChange(
+  { files, units, password }: Pick<HostSnapshot, 'files' | 'units' | 'password'>,
   wanted: WantedHost,
   before: WantedHost | undefined,
-): Promise<HostChange> {
+): HostChange {
   const earlier = new Map(before?.files.map((file) => [file.path, file]));
-  const found = await filesOn(at, wanted.files);
-  const write = wanted.files.filter((file) =>
-    isDue(file, earlier.get(file.path), found.get(file.path)),
-  );
   const kept = new Set([
     ...wanted.files.map(({ path }) => path),
     ...wanted.units.filter(({ state }) => state === 'masked').map(({ name }) => pathOf(name)),
   ]);
-  const remove: string[] = [];
-  for (const path of earlier.keys()) {
-    if (!kept.has(path) && !isRenewed(path) && (await isLeft(at, path))) remove.push(path);
-  }
-  const units: UnitChange[] = [];
-  for (const unit of pairsOf(wanted.units, before?.units ?? [])) {
-    if (unitVerb(unit, await unitState(at, unit.name)) !== undefined) units.push(unit);
-  }
-  return { write, remove, units, ...(await passwordFor(at, wanted, before)) };
-}
-
-/** The password that core is to get. One that a person has set stays until the MachineConfig has another; a host may lack the user. */
-async function passwordFor(
-  { host, signal }: ReachedHost,
-  { password }: WantedHost,
-  before: WantedHost | undefined,
-): Promise<Pick<HostChange, 'password'>> {
-  if (before === undefined || before.password === password) return {};
-  const argv = ['getent', 'shadow', 'core'] as const;
-  const options = { signal, limit: minutes(1), accept: [0, 2] };
-  const { exitCode, stdout } = await host.exec(argv, options);
-  if (exitCode === 2) return {};
-  const hash = /^core:([^:]*):/.exec(stdout)?.[1];
-  if (hash === undefined) throw unreadableOutput('getent', 'entry of core', '');
-  return hash === password ? {} : { password };
+  // One that the image has by itself may have other rights than that.
+  const isLeft = (path: string): boolean => files.has(path) || files.has(shippedPath(path) ?? path);
+  // One that a person has set stays until the MachineConfig has another; a host may lack the user.
+  const isDuePassword =
+    before !== undefined &&
+    before.password !== wanted.password &&
+    password !== undefined &&
+    password !== wanted.password;
+  return {
+    write: wanted.files.filter((file) => isDue(file, earlier.get(file.path), files.get(file.path))),
+    remove: [...earlier.keys()].filter(
+      (path) => !kept.has(path) && !isRenewed(path) && isLeft(path),
+    ),
+    units: pairsOf(wanted.units, before?.units ?? []).filter(
+      (unit) => unitVerb(unit, units.get(unit.name) ?? 'not-found') !== undefined,
+    ),
+    ...(isDuePassword ? { password: wanted.password } : {}),
+  };
 }
 
 /**
@@ -81,13 +70,6 @@ const renewed: ReadonlySet<string> = new Set([
   '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt',
   '/etc/mco/internal-registry-pull-secret.json',
 ]);
-
-/** A file of a host: the sum of its bytes, its mode, and its owner by name and by number. */
-interface FoundFile {
-  readonly sum: string;
-  readonly mode: number;
-  readonly owners: readonly (readonly string[])[];
-}
 
 const sumOf = ({ content }: WantedFile): string =>
   createHash('sha256').update(content).digest('hex');
@@ -110,58 +92,6 @@ function isDue(
 const isOwned = ({ owners }: FoundFile, owner: string | undefined): boolean =>
   owner === undefined || owner.split(':').every((one, part) => owners[part]?.includes(one));
 
-/**
- * The files that are there. They are compared by the sums of their bytes, as what is no text must not be read as one.
- * @throws AgentError `command.unreadable`, also where something else than a file is there
- */
-async function filesOn(
-  { host, signal }: ReachedHost,
-  files: readonly WantedFile[],
-): Promise<ReadonlyMap<string, FoundFile>> {
-  const paths = files.map(({ path }) => path);
-  if (paths.length === 0) return new Map();
-  // What is not there is an answer.
-  const options = { signal, limit: minutes(1), accept: [0, 1] };
-  // A name may have a backslash, as units of mounts do: sha256sum escapes it, unless each answer ends with a zero byte.
-  const format = String.raw`--printf=%a %U:%G %u:%g %n\0`;
-  const stat = await host.exec(['stat', '-L', format, '--', ...paths], options);
-  const summed = await host.exec(['sha256sum', '--zero', '--', ...paths], options);
-  const rights = new Map(
-    stat.stdout.split('\0').flatMap((line) => {
-      const parts = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/s.exec(line);
-      const [, mode = '', user = '', group = '', uid = '', gid = '', path = ''] = parts ?? [];
-      const owners = [
-        [user, uid],
-        [group, gid],
-      ];
-      return parts === null ? [] : [[path, { mode: Number.parseInt(mode, 8), owners }] as const];
-    }),
-  );
-  const sums = new Map(
-    summed.stdout.split('\0').flatMap((line) => {
-      const [, sum = '', path] = /^([0-9a-f]{64}) [ *](.*)$/s.exec(line) ?? [];
-      return path === undefined ? [] : [[path, sum] as const];
-    }),
-  );
-  return new Map(
-    paths.flatMap((path) => {
-      const [right, sum] = [rights.get(path), sums.get(path)];
-      if (right === undefined && sum === undefined) return [];
-      if (right === undefined) throw unreadableOutput('stat', `mode of ${path}`, stat.stdout);
-      if (sum === undefined) throw unreadableOutput('sha256sum', `sum of ${path}`, summed.stdout);
-      return [[path, { ...right, sum }] as const];
-    }),
-  );
-}
-
-/** Whether a file that is to go is there, or one that the image has by itself may have other rights than that. */
-const isLeft = async (at: ReachedHost, path: string): Promise<boolean> =>
-  (await at.host.readText(path, at.signal)) !== undefined || (await isShipped(at, path));
-
-/** Whether the running image has a file for a path of /etc: what is equal to it follows the next image by itself. */
-const isShipped = async ({ host, signal }: ReachedHost, path: string): Promise<boolean> =>
-  path.startsWith('/etc/') && (await host.readText(`/usr${path}`, signal)) !== undefined;
-
 function pairsOf(
   wanted: readonly WantedUnit[],
   before: readonly WantedUnit[],
@@ -175,14 +105,6 @@ function pairsOf(
 }
 
 const pathOf = (unit: string): string => `${unitFolder}/${unit}`;
-
-async function unitState({ host, signal }: ReachedHost, name: string): Promise<string> {
-  const argv = ['systemctl', 'is-enabled', name] as const;
-  // What is not enabled, and what does not exist, is an answer.
-  const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1, 4] });
-  if (/^[a-z-]*$/.test(stdout)) return stdout === '' ? 'not-found' : stdout;
-  throw unreadableOutput('systemctl', `state of ${name}`, stdout);
-}
 
 /**
  * What systemctl has to do next for a unit that was found as `systemctl is-enabled` says; undefined when nothing is left. A unit
@@ -270,9 +192,12 @@ async function writeFile(at: ReachedHost, file: WantedFile): Promise<void> {
 
 /** Gives a file back to the image, with mode, owner and label: what is equal to it follows the next image by itself. */
 async function resetFile(at: ReachedHost, path: string): Promise<void> {
-  if (!(await isShipped(at, path))) return at.host.remove(path, at.signal);
+  const shipped = shippedPath(path);
+  const isShipped =
+    shipped !== undefined && (await at.host.readText(shipped, at.signal)) !== undefined;
+  if (!isShipped) return at.host.remove(path, at.signal);
   const part = `${dirname(path)}/.${basename(path)}.part`;
-  await run(at, ['cp', '-a', '--remove-destination', `/usr${path}`, part]);
+  await run(at, ['cp', '-a', '--remove-destination', shipped, part]);
   await run(at, ['mv', '-T', part, path]);
 }
 

@@ -108,20 +108,6 @@ export async function findConfig(
   return (await kube.get({ kind: machineConfigs, name }, signal)) as unknown as Fields | undefined;
 }
 
-/**
- * A MachineConfig by its name.
- * @throws AgentError `node-agent.config-missing`
- */
-export async function readConfig(scope: NodeAgentScope, name: string): Promise<Fields> {
-  const found = await findConfig(scope, name);
-  if (found !== undefined) return found;
-  throw configMissing(name);
-}
-
-/** There is no MachineConfig of that name, neither in the cluster nor on the host. */
-export const configMissing = (name: string): Error =>
-  nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);
-
 /** The node by a fresh reading; undefined where it is gone, or another one of its name. */
 export async function readNode({
   kube,

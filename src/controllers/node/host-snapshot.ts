@@ -1,0 +1,165 @@
+import { minutes } from '../../model/duration.ts';
+import { argumentsIn } from '../../os/kernel-arguments.ts';
+import { readBootId, unreadableOutput } from '../../steps/host-commands.ts';
+import { readFinalizeError } from '../../steps/os/finalize-error.ts';
+import { readArguments, readHost } from '../../steps/os/read-host.ts';
+import type { CommandScope, OsSnapshot } from '../../steps/os/step.ts';
+import type { Marker } from './marker.ts';
+import type { WantedHost } from './wanted-host.ts';
+
+/** A host as it was read once, before anything is decided for it: what one pass knows of it. */
+export interface HostSnapshot {
+  readonly bootId: string;
+  readonly os: OsSnapshot;
+  /** The kernel arguments of what runs; empty where no MachineConfig has any. */
+  readonly kernelArguments: readonly string[];
+  /** By path; what is not there is not in it. */
+  readonly files: ReadonlyMap<string, FoundFile>;
+  /** What `systemctl is-enabled` says of each unit, by its name. */
+  readonly units: ReadonlyMap<string, string>;
+  /** Hash of the password of core; undefined where it does not matter, or there is no such user. */
+  readonly password: string | undefined;
+  /** Why what was staged was not put together on the way down, as the host said then. */
+  readonly notFinalized: string | undefined;
+}
+
+/** A host that is read or changed, until the signal. */
+export type ReachedHost = Pick<CommandScope, 'host' | 'signal'>;
+
+/** A file of a host. */
+export interface FoundFile {
+  /** SHA-256 of its bytes in hexadecimal digits: what is no text must not be compared as one. */
+  readonly sum: string;
+  readonly mode: number;
+  /** Its owner and its group, each by name and by number. */
+  readonly owners: readonly (readonly string[])[];
+}
+
+/** What a host is read for. */
+interface Subject {
+  /** All that it was, is, or may have been given. */
+  readonly configs: readonly WantedHost[];
+  readonly marker: Marker | undefined;
+}
+
+/**
+ * Reads a host, as far as some MachineConfigs are about it.
+ * @throws AgentError `os.*`, `command.*`
+ */
+export async function readHostSnapshot(
+  at: ReachedHost,
+  { configs, marker }: Subject,
+): Promise<HostSnapshot> {
+  const os = await readHost(at);
+  const bootId = await readBootId(at.host, at.signal);
+  const hasArguments = configs.some((one) => one.kernelArguments.length > 0);
+  const isBack = marker?.phase === 'rebooting' && marker.bootId !== bootId;
+  return {
+    bootId,
+    os,
+    kernelArguments: hasArguments ? await presentArguments(at, os) : [],
+    ...(await readConfigured(at, configs)),
+    notFinalized: isBack ? await readFinalizeError(at) : undefined,
+  };
+}
+
+/**
+ * Reads what some MachineConfigs are about: their files, units, and the password of core where they do not agree on it.
+ * @throws AgentError `command.*`
+ */
+export async function readConfigured(
+  at: ReachedHost,
+  configs: readonly WantedHost[],
+): Promise<Pick<HostSnapshot, 'files' | 'units' | 'password'>> {
+  const passwords = new Set(configs.map(({ password }) => password));
+  return {
+    files: await readFiles(at, configs),
+    units: await readUnits(at, configs),
+    password: passwords.size > 1 ? await readPassword(at) : undefined,
+  };
+}
+
+/** As they were given, or as the kernel has them where nobody knows that. */
+const presentArguments = async (at: ReachedHost, os: OsSnapshot): Promise<readonly string[]> =>
+  (await readArguments(at, os)) ?? argumentsIn(os.commandLine);
+
+/** Where the running image has a file for a path of /etc: what is equal to it follows the next image by itself. */
+export const shippedPath = (path: string): string | undefined =>
+  path.startsWith('/etc/') ? `/usr${path}` : undefined;
+
+async function readUnits(
+  at: ReachedHost,
+  configs: readonly WantedHost[],
+): Promise<HostSnapshot['units']> {
+  const found = new Map<string, string>();
+  for (const { name } of configs.flatMap(({ units }) => units))
+    if (!found.has(name)) found.set(name, await unitState(at, name));
+  return found;
+}
+
+/**
+ * The state of a unit as `systemctl is-enabled` names it; `not-found` where there is none.
+ * @throws AgentError `command.unreadable`
+ */
+export async function unitState({ host, signal }: ReachedHost, name: string): Promise<string> {
+  const argv = ['systemctl', 'is-enabled', name] as const;
+  // What is not enabled, and what does not exist, is an answer.
+  const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1, 4] });
+  if (/^[a-z-]*$/.test(stdout)) return stdout === '' ? 'not-found' : stdout;
+  throw unreadableOutput('systemctl', `state of ${name}`, stdout);
+}
+
+async function readPassword({ host, signal }: ReachedHost): Promise<string | undefined> {
+  const argv = ['getent', 'shadow', 'core'] as const;
+  const options = { signal, limit: minutes(1), accept: [0, 2] };
+  const { exitCode, stdout } = await host.exec(argv, options);
+  if (exitCode === 2) return undefined;
+  const hash = /^core:([^:]*):/.exec(stdout)?.[1];
+  if (hash === undefined) throw unreadableOutput('getent', 'entry of core', '');
+  return hash;
+}
+
+/**
+ * The files that are there, and those that the image has for them.
+ * @throws AgentError `command.unreadable`, also where something else than a file is there
+ */
+async function readFiles(
+  { host, signal }: ReachedHost,
+  configs: readonly WantedHost[],
+): Promise<HostSnapshot['files']> {
+  const own = configs.flatMap(({ files }) => files.map(({ path }) => path));
+  const paths = [...new Set([...own, ...own.flatMap((path) => shippedPath(path) ?? [])])];
+  if (paths.length === 0) return new Map();
+  // What is not there is an answer.
+  const options = { signal, limit: minutes(1), accept: [0, 1] };
+  // A name may have a backslash, as units of mounts do: sha256sum escapes it, unless each answer ends with a zero byte.
+  const format = String.raw`--printf=%a %U:%G %u:%g %n\0`;
+  const stat = await host.exec(['stat', '-L', format, '--', ...paths], options);
+  const summed = await host.exec(['sha256sum', '--zero', '--', ...paths], options);
+  const rights = new Map(
+    stat.stdout.split('\0').flatMap((line) => {
+      const parts = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/s.exec(line);
+      const [, mode = '', user = '', group = '', uid = '', gid = '', path = ''] = parts ?? [];
+      const owners = [
+        [user, uid],
+        [group, gid],
+      ];
+      return parts === null ? [] : [[path, { mode: Number.parseInt(mode, 8), owners }] as const];
+    }),
+  );
+  const sums = new Map(
+    summed.stdout.split('\0').flatMap((line) => {
+      const [, sum = '', path] = /^([0-9a-f]{64}) [ *](.*)$/s.exec(line) ?? [];
+      return path === undefined ? [] : [[path, sum] as const];
+    }),
+  );
+  return new Map(
+    paths.flatMap((path) => {
+      const [right, sum] = [rights.get(path), sums.get(path)];
+      if (right === undefined && sum === undefined) return [];
+      if (right === undefined) throw unreadableOutput('stat', `mode of ${path}`, stat.stdout);
+      if (sum === undefined) throw unreadableOutput('sha256sum', `sum of ${path}`, summed.stdout);
+      return [[path, { ...right, sum }] as const];
+    }),
+  );
+}

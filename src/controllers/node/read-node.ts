@@ -1,0 +1,99 @@
+import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { machineConfigFile } from '../../steps/os/read-host.ts';
+import { type NodeChange, planChange } from './change.ts';
+import { nodeAgentFailure } from './failures.ts';
+import { readHostSnapshot } from './host-snapshot.ts';
+import { isSame, type Marker, readMarker, type Target } from './marker.ts';
+import {
+  findConfig,
+  has,
+  isOperators,
+  type NodeAgentScope,
+  type NodeState,
+  readNode,
+  readPool,
+  targetOf,
+} from './node-object.ts';
+import { wantedHost, type WantedHost } from './wanted-host.ts';
+
+/** A node, its pool and its host at one moment. */
+export interface NodeView {
+  readonly node: NodeState;
+  readonly isOperated: boolean;
+  /** What it should have; undefined where nobody said. */
+  readonly target: Target | undefined;
+  /** What was begun, for this target or another. */
+  readonly marker?: Marker | undefined;
+  /** Unless the node has what it should have. */
+  readonly change?: NodeChange;
+  /** What the MachineConfig of a marker for another target asks for. */
+  readonly begun?: WantedHost | undefined;
+  /** Why the pool of the node cannot have given it that target. */
+  readonly refusal?: Error | undefined;
+  readonly isPaused?: boolean;
+}
+
+/**
+ * Reads what is decided on, each part once. Who runs the node is asked before the host: what fails there is no matter of a node
+ * that the operator runs.
+ * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
+ */
+export async function readNodeView(scope: NodeAgentScope, node: NodeState): Promise<NodeView> {
+  const target = targetOf(node.desiredConfig, node.desiredImage);
+  const isOperated = await isOperators(scope);
+  if (isOperated || target === undefined) return { node, target, isOperated };
+  const marker = await readMarker(scope.host, scope.signal);
+  const view = { node, target, isOperated, marker };
+  const isOther = marker !== undefined && !isSame(marker, target);
+  if (!isOther && (has(node, target) || marker?.failed !== undefined)) return view;
+  const object = await readConfig(scope, target.config);
+  const [wanted, before] = [wantedHost(object), await readBefore(scope, node.currentConfig)];
+  const begunObject = isOther
+    ? (marker.object ?? (await findConfig(scope, marker.config)))
+    : undefined;
+  const begun = begunObject && wantedHost(begunObject);
+  const configs = [wanted, before, begun].filter((one) => one !== undefined);
+  const own = isOther ? undefined : marker;
+  const host = await readHostSnapshot(scope, { configs, marker: own });
+  const change = planChange({ target, node, object, wanted, before, host, marker: own });
+  if (isOther) return { ...view, change, begun };
+  const fresh = await readNode(scope);
+  return { ...view, change, ...(fresh && (await readPool(scope, fresh, change))) };
+}
+
+const configMissing = (name: string): Error =>
+  nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);
+
+/** @throws AgentError `node-agent.config-missing` */
+async function readConfig(scope: NodeAgentScope, name: string): Promise<Fields> {
+  const found = await findConfig(scope, name);
+  if (found !== undefined) return found;
+  throw configMissing(name);
+}
+
+/**
+ * What the MachineConfig asks for that the node has. A rendered one goes with its pool, and the annotations with a node that is
+ * deleted: both are on the host still.
+ */
+async function readBefore(
+  scope: NodeAgentScope,
+  name: string | undefined,
+): Promise<WantedHost | undefined> {
+  const found = name === undefined ? undefined : await findConfig(scope, name);
+  const object = found ?? (await readKept(scope, name));
+  if (object !== undefined) return wantedHost(object);
+  if (name === undefined) return undefined;
+  throw configMissing(name);
+}
+
+/** The MachineConfig that the host was given last, of that name where one is given. */
+async function readKept(
+  scope: NodeAgentScope,
+  name: string | undefined,
+): Promise<Fields | undefined> {
+  const kept = jsonIn((await scope.host.readText(machineConfigFile, scope.signal)) ?? '') as Value;
+  return isFields(kept) && (name ?? nameIn(kept)) === nameIn(kept) ? kept : undefined;
+}
+
+const nameIn = (object: Fields): unknown => fieldsOf(object['metadata'])['name'];
