@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { revisionFile } from './bundle.ts';
-import { sourceOf } from './image/source.ts';
+import { revisionOf } from './build/source.ts';
 
 const top = resolve(import.meta.dirname, '..');
 const dist = resolve(top, 'dist');
@@ -74,7 +74,7 @@ const billOfMaterials = cyclonedxEsbuildPlugin({
 /** What packages of CommonJS ask for at run time are Node's own modules; the rest is bundled. */
 const requireForPackages = 'const require = (name) => process.getBuiltinModule(name);';
 
-const { revision = '' } = sourceOf(top);
+const revision = revisionOf(top);
 
 const { metafile, outputFiles } = await build({
   entryPoints: { bootwright: 'scripts/build/entry.ts' },

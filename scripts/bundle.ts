@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { sourceOf } from './image/source.ts';
+import { revisionOf } from './build/source.ts';
 import { takeLock } from './parts/ensure.ts';
 import { cacheFolder } from './parts/part.ts';
 
@@ -34,7 +34,7 @@ function isUpToDate(): boolean {
   if (built <= Math.max(...sources.map(modified))) return false;
   // A build of changes that were committed since, or of an earlier commit, names the wrong one.
   const path = join(top, 'dist', revisionFile);
-  return existsSync(path) && readFileSync(path, 'utf8') === (sourceOf(top).revision ?? '');
+  return existsSync(path) && readFileSync(path, 'utf8') === revisionOf(top);
 }
 
 async function build(print: (text: string) => void): Promise<void> {

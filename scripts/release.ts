@@ -1,25 +1,31 @@
 // Makes a release: scripts/release --help; see docs/release.md.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  mkdirSync,
+  mkdtempDisposableSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { endedBy, PartError } from './parts/part.ts';
 import { checkVersion, cutChangelog, notesOf, ReleaseError } from './changelog.ts';
-import type { AgentImageOptions } from './image/agent-image.ts';
-import { takeNode } from './image/node-archive.ts';
-import type { ReleasedImage } from './image/release.ts';
-import { architectures, furtherArchitectures } from './parts/agent-image.ts';
 
 const top = resolve(import.meta.dirname, '..');
 
-const usage = `usage: scripts/release VERSION [--base BASE] [--node FILE]...
+const usage = `usage: scripts/release VERSION [--base BASE] [--platform LIST]
 
 Sets the version, cuts the changelog and commits both, then makes all files of the release in dist/release/VERSION. Where
-the version is set already, makes the files again: the same, at the same commit. Nothing is pushed.
+the version is set already, makes the files again: the same, at the same commit and with the same base. Nothing is pushed.
 
-  --base BASE  what the images are built on, as for scripts/image.ts; debian unless given
-  --node FILE  Node's own archive for ppc64le or s390x, for an image for it too
+  --base BASE      what the images are built upon: docs/image.md
+  --platform LIST  linux/amd64,linux/arm64 unless given; ppc64le and s390x are not tested
 `;
+
+/** What an image may have packed, for each architecture. */
+const mostPackedBytes = 60e6;
 
 const at = (path: string): string => join(top, path);
 const read = (path: string): string => readFileSync(at(path), 'utf8');
@@ -27,13 +33,13 @@ const run = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { cwd: top, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 const node = (...args: readonly string[]): string => run(process.execPath, ...args);
 
-async function main(args: string[]): Promise<void> {
+function main(args: string[]): void {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
     options: {
-      base: { type: 'string', default: 'debian' },
-      node: { type: 'string', multiple: true, default: [] },
+      base: { type: 'string' },
+      platform: { type: 'string', default: 'linux/amd64,linux/arm64' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -45,23 +51,9 @@ async function main(args: string[]): Promise<void> {
   }
   if (run('git', 'status', '--porcelain') !== '')
     throw new ReleaseError('the tree has changes that no commit has; commit or remove them');
-  const without = new Set(furtherArchitectures);
-  const nodes = values.node.map((file) => {
-    const node = takeNode(file, [...without]);
-    without.delete(node.architecture);
-    return node;
-  });
   if (currentVersion() !== version) prepare(version);
-  const { base } = values;
-  await makeFiles(version, [
-    ...architectures.map((architecture) => ({ architecture, base })),
-    // In one order, however they were given: it is part of the digest.
-    ...nodes.sort((one, other) => (one.name < other.name ? -1 : 1)).map((node) => ({ node, base })),
-  ]);
-  if (without.size > 0)
-    process.stdout.write(
-      `\nNo image for ${[...without].join(' and ')}: --node gives their Node.\n`,
-    );
+  const base = values.base === undefined ? [] : ['--build-arg', `BASE=${values.base}`];
+  makeFiles(version, values.platform.split(','), base);
 }
 
 const currentVersion = (): string =>
@@ -82,27 +74,28 @@ function prepare(version: string): void {
 }
 
 /** Makes all that is published, of the commit that the tree is at, with its date. */
-async function makeFiles(version: string, wanted: readonly AgentImageOptions[]): Promise<void> {
+function makeFiles(version: string, platforms: readonly string[], base: readonly string[]): void {
   const changes = notesOf(read('CHANGELOG.md'), version);
   const folder = at(`dist/release/${version}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   process.umask(0o022);
   node('scripts/build.ts');
-  // Not before: it takes the version from the sources as they are when it is loaded.
-  const { checkImages, releaseImages } = await import('./image/release.ts');
-  const images = await releaseImages(folder, { version, images: wanted });
-  await checkImages({ version, images: wanted });
+  const image = `localhost/bootwright:${version}`;
+  for (const platform of platforms)
+    run('scripts/image', '--platform', platform, ...base, '--tag', nameOf(image, platform));
+  const packed = archive(join(folder, `bootwright-${version}.oci.tar`), image, platforms);
   const put = (name: string, content: string | Buffer): void => {
     writeFileSync(join(folder, name), content);
   };
+  put(`bootwright-${version}.cdx.json`, read('dist/bootwright.cdx.json'));
   put('bootwright.1', read('docs/bootwright.1'));
   // The configurations name the schema to an editor.
   const paths = ['deploy', 'docs/configuration.schema.json', 'LICENSE'];
   const output = `--output=${join(folder, `bootwright-${version}-deploy.tar.gz`)}`;
   // gzip would write the time; git hands it what it packs by a pipe, so there is none.
   run('git', 'archive', output, `--prefix=bootwright-${version}/`, 'HEAD', ...paths);
-  put('NOTES.md', `# Bootwright ${version}\n\n${images.map(imageLine).join('')}\n${changes}\n`);
+  put('NOTES.md', `# Bootwright ${version}\n\n- Image: ${packed}\n\n${changes}\n`);
   const names = readdirSync(folder).sort();
   put('SHA256SUMS', run('env', '--chdir', folder, 'sha256sum', ...names));
   process.stdout.write(
@@ -110,8 +103,52 @@ async function makeFiles(version: string, wanted: readonly AgentImageOptions[]):
   );
 }
 
-const imageLine = ({ of, digest, megabytes }: ReleasedImage): string =>
-  `- Image ${of}: \`${digest}\`, ${megabytes.join(' and ')} MB packed\n`;
+const nameOf = (image: string, platform: string): string => `${image}-${basename(platform)}`;
+
+/** A manifest or an index (opencontainers/image-spec). */
+interface Manifest {
+  readonly manifests?: readonly { readonly digest: string }[];
+  readonly layers?: readonly { readonly size: number }[];
+}
+
+/**
+ * Writes the images behind one index as an OCI archive, and says what it is. The same images give the same file.
+ * @throws ReleaseError for an image that is too large
+ */
+function archive(file: string, image: string, platforms: readonly string[]): string {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-archive-'));
+  run('podman', 'manifest', 'create', image);
+  try {
+    for (const one of platforms)
+      run('podman', 'manifest', 'add', image, `containers-storage:${nameOf(image, one)}`);
+    run(
+      'podman',
+      'manifest',
+      'push',
+      '--all',
+      '--format=oci',
+      image,
+      `oci:${folder.path}:${image}`,
+    );
+  } finally {
+    run('podman', 'manifest', 'rm', image);
+  }
+  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u+rwX,go=rX', '--mtime=@0'];
+  run('tar', '--create', '--file', file, '--directory', folder.path, '--sort=name', ...owner, '.');
+  const manifestAt = (path: string): Manifest =>
+    JSON.parse(readFileSync(join(folder.path, path), 'utf8')) as Manifest;
+  const blob = (digest: string): Manifest => manifestAt(`blobs/${digest.replace(':', '/')}`);
+  const digest = manifestAt('index.json').manifests?.[0]?.digest ?? '';
+  const sizes = (blob(digest).manifests ?? []).map((one) =>
+    (blob(one.digest).layers ?? []).reduce((sum, { size }) => sum + size, 0),
+  );
+  const words = sizes.map(
+    (size, index) => `${platforms[index] ?? ''} ${(size / 1e6).toFixed(1)} MB`,
+  );
+  if (sizes.some((size) => size > mostPackedBytes))
+    throw new ReleaseError(`the image has packed ${words.join(', ')}; 60 MB are allowed`);
+  return `\`${digest}\`, packed ${words.join(', ')}`;
+}
 
 const publishing = (version: string): string => `To publish, after docs/release.md:
   git push origin HEAD
@@ -119,4 +156,10 @@ const publishing = (version: string): string => `To publish, after docs/release.
   skopeo copy --all --preserve-digests oci-archive:dist/release/${version}/bootwright-${version}.oci.tar docker://REGISTRY/bootwright:${version}
 `;
 
-await endedBy(main(process.argv.slice(2)), PartError, ReleaseError);
+try {
+  main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof ReleaseError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -77,23 +77,16 @@ describe('npm packages', () => {
   });
 });
 
-describe('the base of the image', () => {
-  const stages = (path: string): readonly string[] => read(path).match(/^FROM .*$/gm) ?? [];
-
-  it('is one of Red Hat by its digest, of which files are chosen', () => {
-    const ubi = 'images/base/ubi.Containerfile';
-    expect(stages(ubi)).toEqual(['FROM ${UBI}@${DIGEST} AS system', 'FROM scratch']);
-    expect(read(ubi)).toMatch(
-      /^ARG UBI=registry\.access\.redhat\.com\/ubi9\/ubi-minimal:[\w.-]+\nARG DIGEST=sha256:[0-9a-f]{64}$/m,
-    );
-  });
-
-  it('is nothing else for a Debian image than files that are chosen here', () => {
-    expect(stages('images/base/debian.Containerfile')).toEqual(['FROM scratch']);
-    expect(stages('Containerfile')).toEqual(['FROM ${BASE}']);
-  });
-
-  it('gets nothing by commands in the image itself', () => {
-    expect(read('Containerfile')).not.toMatch(/^RUN/m);
+describe('the image', () => {
+  it('is files that were chosen in a stage, of the packages of the lock file', () => {
+    const lines = read('Containerfile').match(/^(?:FROM|RUN) .*$/gm);
+    expect(lines).toEqual([
+      'FROM ${BASE} AS base',
+      'FROM --platform=${BUILDPLATFORM} ${BUILD} AS build',
+      'RUN npm ci --no-audit --no-fund',
+      'RUN node scripts/build.ts',
+      'RUN node scripts/build/choose.ts /base /image',
+      'FROM scratch',
+    ]);
   });
 });

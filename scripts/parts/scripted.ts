@@ -78,15 +78,6 @@ export const imageRegistry = scripted({
   reads: [],
 });
 
-/** What tests make the agent's image for ppc64le and s390x of: archives of an older Node, and bases. */
-export const furtherImages = scripted({
-  name: 'further-images',
-  purpose: "an older Node and files of Debian, for the agent's images for ppc64le and s390x",
-  pin: 'Node 20.11.0, Debian testing',
-  cost: '60 seconds, 92 MB',
-  reads: ['mirror.sh', '../../images/base'],
-});
-
 const container = [ostreeContainer, 'bin/ostree-container'] as const;
 const osArchive = [osRootfs, 'os.tar.zst'] as const;
 

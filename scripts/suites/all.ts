@@ -1,4 +1,4 @@
-import { ownArchitecture } from '../parts/agent-image.ts';
+import { ownArchitecture } from '../parts/agent-base.ts';
 
 /** A part of the tests that can be run by its name. */
 export interface Suite {
@@ -34,7 +34,7 @@ export interface VitestProject {
 
 const guestParts = [
   ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'os-image'],
-  ...['image-registry', 'network-live', `agent-image-base-${ownArchitecture}`],
+  ...['image-registry', 'network-live', `agent-base-${ownArchitecture}`],
 ];
 
 const capiTests = { include: ['test/**/*.capi.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 };
@@ -66,8 +66,9 @@ export const allSuites: readonly Suite[] = [
     name: 'image',
     about: 'the shipped container image, and OS images of pools, built and run',
     parts: [
-      ...['apt-packages', 'agent-image-base-amd64', 'agent-image-base-arm64', 'foreign-node'],
-      ...['debian-root', 'image-registry', 'kube-api', 'kube-crds', 'kube-data'],
+      ...['apt-packages', 'agent-base-amd64', 'agent-base-arm64', 'debian-root'],
+      ...['image-registry', 'kube-api', 'kube-crds', 'kube-data'],
+      ...['coreos-installer', 'tiny-disk', 's3-server'],
     ],
     needsBundle: true,
     tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
@@ -75,7 +76,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'process',
     about: 'real processes: nsenter, signals, locks, recorded traces',
-    parts: ['apt-packages', 'older-npm'],
+    parts: ['apt-packages', 'older-npm', 'coreos-installer'],
     needsBundle: true,
     tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },
@@ -174,14 +175,6 @@ export const allSuites: readonly Suite[] = [
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
     tests: { include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
-  },
-  {
-    name: 'further',
-    about: 'by its name alone: images for ppc64le and s390x, of parts that may vanish',
-    parts: ['apt-packages', 'further-images'],
-    needsBundle: true,
-    isByNameOnly: true,
-    tests: { include: ['test/**/*.further.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },
   {
     name: 'capi-1.13',

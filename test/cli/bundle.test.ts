@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sourceOf } from '../../scripts/image/source.ts';
+import { revisionOf } from '../../scripts/build/source.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
@@ -50,8 +50,8 @@ describe('the built program', () => {
     const { stdout } = await bundle.run(['version', '--format', 'json'], {
       path: bundle.startAlone,
     });
-    const { revision = '' } = sourceOf(resolve(import.meta.dirname, '../..'));
-    expect(JSON.parse(stdout)).toMatchObject({ version, commit: revision });
+    const commit = revisionOf(resolve(import.meta.dirname, '../..'));
+    expect(JSON.parse(stdout)).toMatchObject({ version, commit });
   });
 
   it.each(['22.11.0', '18.0.0', '8.17.0'])('says a sentence to Node %s', async (old) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import { agentBase } from '../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { imageRegistry, liveRoot, osImage, qemu } from '../../scripts/parts/scripted.ts';
@@ -33,7 +33,7 @@ let configDrive: ConfigDriveInstall;
 let lab: LabRun;
 
 beforeAll(async () => {
-  await ensureParts([osDisk, qemu, liveRoot, agentImageBase(), osImage, imageRegistry]);
+  await ensureParts([osDisk, qemu, liveRoot, agentBase(), osImage, imageRegistry]);
   folder = createTestFolder('install');
   const stage = await prepareGuests(folder.path);
   const built = serveLayeredImages(folder.path);

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planOfAgent } from '../../mocks/lab/agent.ts';
 import { railOfPlan } from '../../mocks/lab/page-rail.ts';
-import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import { agentBase } from '../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { aptPackages } from '../../scripts/parts/apt-packages.ts';
 import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
@@ -38,7 +38,7 @@ let networkWorker: NetworkInstall;
 let asked: ReadonlySet<string>;
 
 beforeAll(async () => {
-  await ensureParts([aptPackages, qemu, coreosInstaller, networkLive, osDisk, agentImageBase()]);
+  await ensureParts([aptPackages, qemu, coreosInstaller, networkLive, osDisk, agentBase()]);
   folder = createTestFolder('network');
   await using site = await openNetworkSite(folder.path);
   const over = new AbortController();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import { agentBase } from '../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { imageRegistry, osImage, qemu } from '../../scripts/parts/scripted.ts';
@@ -13,7 +13,7 @@ let folder: TestFolder;
 let rollOut: RollOut;
 
 beforeAll(async () => {
-  await ensureParts([osDisk, qemu, agentImageBase(), osImage, imageRegistry, ...clusterParts]);
+  await ensureParts([osDisk, qemu, agentBase(), osImage, imageRegistry, ...clusterParts]);
   folder = createTestFolder('nodes');
   rollOut = await rollOutToGuests(folder.path);
 }, 3_600_000);

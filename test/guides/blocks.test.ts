@@ -28,16 +28,6 @@ const reasons: readonly (readonly [page: string, begin: string, reason: string])
     '#!ipxe',
     'a script of iPXE, with addresses of a site; its kernel arguments are compared below',
   ],
-  [
-    'docs/image.md',
-    'npm run image -- --arch s390x --node FILE',
-    'no registry in reach has Node 24 for it; the suite image runs what is refused, further makes the image of an older Node',
-  ],
-  [
-    'docs/image.md',
-    'npm run image -- --base ubi',
-    'its base is in a registry of Red Hat, which no test reaches',
-  ],
 ];
 
 /** The suites that follow a page; those whose marks name them are called with that name. */

@@ -1,37 +1,29 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureBundle } from '../../scripts/bundle.ts';
-import {
-  agentImageName,
-  buildAgentImage,
-  openContainerStore,
-  withImageRoot,
-} from '../../scripts/image/agent-image.ts';
-import { archiveImages, mostPackedBytes } from '../../scripts/image/archive.ts';
-import { sbomPath } from '../../scripts/image/layout.ts';
-import { startPrograms } from '../../scripts/image/release.ts';
-import type { Bom } from '../../scripts/image/sbom.ts';
-import { ownArchitecture } from '../../scripts/parts/agent-image.ts';
+import { architectures, ownArchitecture } from '../../scripts/parts/agent-base.ts';
 import { manifestFile } from '../../src/cli/logs/read.ts';
 import { readArchive } from '../../src/lib/archive.ts';
 import { version } from '../../src/model/version.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
 import { shownOn } from '../guides/follow-guide.ts';
-import { runImageCommand } from './npm-run-image.ts';
+import { authority } from '../support/authority.ts';
+import { buildBy, openContainerStore, withImageRoot } from '../support/container-store.ts';
+import { startSecureRegistry } from './lane/secure-registry.ts';
 import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
 
 const top = join(import.meta.dirname, '../..');
 const store = openContainerStore();
 const name = 'localhost/bootwright-test:image';
-const foreign = ownArchitecture === 'amd64' ? 'arm64' : 'amd64';
+const plainName = 'localhost/bootwright-test:plain';
 const foreignName = 'localhost/bootwright-test:foreign';
+const foreign = architectures.find((one) => one !== ownArchitecture) ?? ownArchitecture;
 /** The variables that a guide gives the service. */
 const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = (
   parse(shownOn('docs/guides/behind-assisted-service.md', 'data:')) as {
@@ -41,15 +33,16 @@ const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = 
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-image-test-'));
 
 beforeAll(async () => {
-  await ensureBundle(() => undefined);
-  // Both have the same name, unless another is asked for.
-  await runImageCommand(
-    shownOn('docs/image.md', 'npm run image -- --arch arm64').replace('arm64', foreign),
-  );
-  await store.run('podman', 'tag', agentImageName, foreignName);
-  await runImageCommand(shownOn('docs/image.md', 'npm run image'));
-  await store.run('podman', 'tag', agentImageName, name);
-  await store.run('podman', 'tag', name, guideImage);
+  // All have the same name, unless another is asked for.
+  const built = 'localhost/bootwright:latest';
+  const cross = shownOn('docs/image.md', 'npm run image -- --platform').replace('arm64', foreign);
+  await buildBy(store, cross);
+  await store.run('podman', 'tag', built, foreignName);
+  await buildBy(store, shownOn('docs/image.md', 'podman build'));
+  await store.run('podman', 'tag', built, plainName);
+  await buildBy(store, shownOn('docs/image.md', 'npm run image'));
+  await store.run('podman', 'tag', built, name);
+  await store.run('podman', 'tag', built, guideImage);
 });
 
 afterAll(async () => {
@@ -66,19 +59,55 @@ const inspected = async (image: string): Promise<object | undefined> => {
 const filesIn = (root: string): readonly string[] =>
   execFileSync('find', [root, '!', '-type', 'd', '-printf', '%P\n']).toString().trim().split('\n');
 
-/** A base image by its digest, as a registry would have it. */
-const baseByDigest = async (): Promise<readonly [name: string, digest: string]> => {
-  const image = `localhost/bootwright-base:debian-${ownArchitecture}`;
-  const format = ['--format', '{{.Digest}}', image] as const;
-  return ['localhost/bootwright-base', await store.run('podman', 'image', 'inspect', ...format)];
-};
-
 /** The date of the commit, as labels have it. */
 const committed = new Date(
   Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: top }).toString()) * 1000,
 )
   .toISOString()
   .replace('.000Z', 'Z');
+
+/** Each program of an image, as it says what it is. */
+const commands = {
+  node: ['/usr/bin/node', '--print', '[process.version, process.arch].join(" ")'],
+  bootwright: ['/usr/bin/node', '/usr/lib/bootwright/bootwright.mjs', '--version'],
+  nsenter: ['/usr/bin/nsenter', '--version'],
+  logger: ['/usr/bin/logger', '--version'],
+  env: ['/usr/bin/env', '--version'],
+};
+
+/** Starts the programs of the image for the other architecture by an emulator, and gives what each printed after its exit code. */
+const startForeign = (): Promise<Readonly<Record<string, string>>> =>
+  withImageRoot(store, foreignName, async (root) => {
+    const emulator = foreign === 'arm64' ? 'qemu-aarch64-static' : 'qemu-x86_64-static';
+    // The folder is that of a container, which ends with this.
+    copyFileSync(join('/usr/bin', emulator), join(root, emulator));
+    const started = Object.entries(commands).map(async ([program, argv]) => {
+      const end = await new Promise<string>((done) => {
+        execFile('chroot', [root, `/${emulator}`, ...argv], (error, out, err) =>
+          done(`${String(error?.code ?? 0)} ${out}${err}`.trimEnd()),
+        );
+      });
+      return [program, end] as const;
+    });
+    return Object.fromEntries(await Promise.all(started));
+  });
+
+/** Bytes of the layers of an image as a registry has them. */
+async function packedBytes(image: string): Promise<number> {
+  const layout = mkdtempSync(join(folder, 'packed-'));
+  await store.run('podman', 'push', '--quiet', '--format=oci', image, `oci:${layout}:packed`);
+  const raw = await store.run('skopeo', 'inspect', '--raw', `oci:${layout}:packed`);
+  const { layers } = JSON.parse(raw) as { readonly layers: readonly { readonly size: number }[] };
+  return layers.reduce((sum, { size }) => sum + size, 0);
+}
+
+interface Bom {
+  readonly components: readonly {
+    readonly name: string;
+    readonly version?: string;
+    readonly 'bom-ref': string;
+  }[];
+}
 
 describe('the image', () => {
   it('has the program where the discovery agent starts it, and says what it is', async () => {
@@ -96,54 +125,30 @@ describe('the image', () => {
     });
   });
 
-  it('names the base that it was given by its digest, and takes none that may be exchanged', async () => {
-    const [base, digest] = await baseByDigest();
-    const second = 'localhost/bootwright-test:on-digest';
-    await buildAgentImage(store, { name: second, base: `${base}@${digest}` });
-    const labels = { 'org.opencontainers.image.base.name': base };
-    expect(await inspected(second)).toMatchObject({
-      Config: { Labels: { ...labels, 'org.opencontainers.image.base.digest': digest } },
-    });
-    await store.run('podman', 'untag', second, second);
-    const building = buildAgentImage(store, { name: second, base: 'registry.example/base:9' });
-    await expect(building).rejects.toThrow('base registry.example/base:9 needs a digest');
+  it.each([name, foreignName])('is at most 60 MB packed: %s', async (image) => {
+    expect(await packedBytes(image)).toBeLessThanOrEqual(60e6);
   });
 
-  it('is the same, to its digest, when it is made a second time of the same input', async () => {
-    const bundle = join(top, 'dist/bootwright.mjs');
-    utimesSync(bundle, new Date(), new Date());
-    const second = 'localhost/bootwright-test:second';
-    await buildAgentImage(store, { name: second });
-    try {
-      const digests = await store.run(
-        ...(['podman', 'image', 'inspect', '--format', '{{.Digest}}', name, second] as const),
-      );
-      const [digest, ...others] = digests.split('\n');
-      expect(digest).toMatch(/^sha256:/);
-      expect(others).toEqual([digest]);
-    } finally {
-      await store.run('podman', 'untag', second, second);
-    }
-  });
-
-  it('is at most 60 MB packed for each architecture, behind one index', async () => {
-    const file = join(folder, 'both.tar');
-    const both = await archiveImages(store, [name, foreignName], { file, name: 'bootwright:test' });
-    expect(both.bytes).toHaveLength(2);
-    for (const bytes of both.bytes) expect(bytes).toBeLessThanOrEqual(mostPackedBytes);
-    const index = execFileSync('skopeo', ['inspect', '--raw', `oci-archive:${file}`]);
-    expect(JSON.parse(index.toString())).toMatchObject({
-      mediaType: 'application/vnd.oci.image.index.v1+json',
-      manifests: [ownArchitecture, foreign].map((architecture) => ({
-        platform: { architecture, os: 'linux' },
-      })),
+  it('is the same by podman build alone, but for its labels', async () => {
+    const [one, other] = await Promise.all(
+      [name, plainName].map((image) => withImageRoot(store, image, filesIn)),
+    );
+    expect(other).toEqual(one);
+    expect(await inspected(plainName)).toMatchObject({
+      Config: {
+        Entrypoint: ['/usr/bin/installer'],
+        Labels: { 'org.opencontainers.image.title': 'bootwright' },
+      },
     });
   });
 
   it('has nothing but what is used inside, and no shell', async () => {
-    const files = await withImageRoot(store, name, (root) => Promise.resolve(filesIn(root)));
+    const files = await withImageRoot(store, name, filesIn);
     const others = files.filter(
-      (path) => !/^usr\/(?:lib\/bootwright|share\/doc|share\/licenses)\//.test(path),
+      (path) =>
+        !/^(?:usr\/(?:lib\/bootwright|share\/(?:doc|licenses))|var\/lib\/dpkg\/status\.d)\//.test(
+          path,
+        ),
     );
     const names = others.map((path) => basename(path).replace(/^ld-linux.*/, 'loader'));
     expect(names.toSorted()).toEqual(
@@ -159,34 +164,42 @@ describe('the image', () => {
           'libpcre2-8.so.0',
         ],
         ...['libpthread.so.0', 'libselinux.so.1', 'libstdc++.so.6', 'libsystemd.so.0'],
-        ...['ca-certificates.crt', 'group', 'nsswitch.conf', 'passwd', 'os-release', 'os-release'],
-        ...['base.txt', 'bootwright.cdx.json'],
+        ...['group', 'nsswitch.conf', 'passwd', 'os-release', 'os-release', 'bootwright.cdx.json'],
       ].toSorted(),
     );
   });
 
-  it('lists what it is made of, by the schema of CycloneDX', async () => {
+  it('lists what the program is made of, by the schema of CycloneDX', async () => {
     const text = await withImageRoot(store, name, (root) =>
-      Promise.resolve(readFileSync(join(root, sbomPath), 'utf8')),
+      readFileSync(join(root, 'usr/share/sbom/bootwright.cdx.json'), 'utf8'),
     );
     expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull();
     const { components } = JSON.parse(text) as Bom;
-    const licences = readFileSync(join(top, 'dist/licences.txt'), 'utf8');
-    const bundled = licences.matchAll(/^(?:@[^/\s]+\/)?(\S+ \d+\.\d+\.\d+) \(.*\)$/gm);
-    const listed = components.map((one) => ({ ...one, as: `${one.name} ${one.version ?? ''}` }));
-    const base = listed.filter(({ purl = '' }) => purl.startsWith('pkg:deb/'));
-    expect(base.map((one) => one.name)).toEqual(
-      expect.arrayContaining(['libc6', 'libstdc++6', 'util-linux']),
+    const licences = await withImageRoot(store, name, (root) =>
+      readFileSync(join(root, 'usr/share/licenses/bootwright/licences.txt'), 'utf8'),
     );
-    const others = listed.filter((one) => !base.includes(one)).map(({ as }) => as);
-    expect(others.toSorted()).toEqual(
-      [`node ${process.versions.node}`, ...[...bundled].map(([, as = '']) => as)].toSorted(),
+    const bundled = [...licences.matchAll(/^(?:@[^/\s]+\/)?(\S+ \d+\.\d+\.\d+) \(.*\)$/gm)];
+    // To esbuild, Node's own modules are modules of the bundle.
+    const listed = components.filter((one) => !one['bom-ref'].startsWith('VirtualComponent'));
+    expect(listed.map((one) => `${one.name} ${one.version ?? ''}`).toSorted()).toEqual(
+      bundled.map(([, as = '']) => as).toSorted(),
     );
   });
 
+  it('lists the packages that its other files are of, where scanners look for them', async () => {
+    const packages = await withImageRoot(store, name, (root) =>
+      readdirSync(join(root, 'var/lib/dpkg/status.d')).map((one) =>
+        readFileSync(join(root, 'var/lib/dpkg/status.d', one), 'utf8'),
+      ),
+    );
+    const named = packages.map((text) => /^Package: (.+)$[^]*^Version: .+$/m.exec(text)?.[1]);
+    expect(named).toEqual(expect.arrayContaining(['libc6', 'libstdc++6', 'util-linux']));
+    expect(named).not.toContain('bash');
+  });
+
   it('starts on the other architecture', async () => {
-    expect(await startPrograms(store, foreignName, foreign)).toEqual({
-      node: `0 ${process.version} ${foreign === 'amd64' ? 'x64' : foreign} LE`,
+    expect(await startForeign()).toEqual({
+      node: `0 ${process.version} ${foreign === 'amd64' ? 'x64' : foreign}`,
       bootwright: `0 ${version}`,
       nsenter: expect.stringMatching(/^0 nsenter from util-linux/) as string,
       logger: expect.stringMatching(/^0 logger from util-linux/) as string,
@@ -207,7 +220,10 @@ describe('the image', () => {
 });
 
 describe('the command of the service', () => {
-  const line = shownOn('docs/image.md', 'podman run').replace('IMAGE', name);
+  const line = shownOn('docs/image.md', 'podman run --privileged --pid=host --net=host').replace(
+    'IMAGE',
+    name,
+  );
 
   it('runs the agent, which fails cleanly where the disk is not there', async () => {
     const shown = shownOn('docs/guides/behind-assisted-service.md', 'podman run');
@@ -292,5 +308,32 @@ describe('the command of the service', () => {
     expect(logs.get('config.txt')).toMatch(/^service\.token = \*\*\* +\(/m);
     expect(logs.get('disks.json')).toContain('"blockdevices"');
     expect([...logs.values()].join('\n')).not.toContain(service.token);
+  });
+});
+
+describe('the trust of the image', () => {
+  const shown = shownOn('docs/image.md', 'podman run --privileged --pid=host --net=host');
+  // Files of the host are reached without it.
+  const line = shown.replace('IMAGE', name).replace('-v /etc/pki:/etc/pki ', '');
+
+  /** What the server has logged of an agent that is sent to it by https, on a host with these authorities. */
+  async function handshakesOnHost(pki: string): Promise<string> {
+    await using server = await startSecureRegistry(join(folder, `tls-${crypto.randomUUID()}`));
+    await using service = await commandForLostDisk(line);
+    const place = '/etc/pki/ca-trust/extracted/pem';
+    const { stderr } = await onOwnMachine(
+      store,
+      `mount -t tmpfs pki /etc/pki
+       mkdir -p ${place} && printf '%s' "$AUTHORITIES" > ${place}/tls-ca-bundle.pem
+       ${service.line.replace(service.inventory.url, `https://${server.address}`)} || true`,
+      { AUTHORITIES: pki === 'own' ? server.authority : pki },
+    );
+    expect(stderr).toMatch(/^failed: disk\.missing: /m);
+    return server.log();
+  }
+
+  it('is that of the host, whatever is mounted', async () => {
+    expect(await handshakesOnHost('own')).not.toContain('TLS handshake error');
+    expect(await handshakesOnHost(authority)).toContain('TLS handshake error');
   });
 });

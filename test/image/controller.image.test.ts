@@ -10,12 +10,7 @@ import { tokenIssuer } from '../../mocks/inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
-import { ensureBundle } from '../../scripts/bundle.ts';
-import {
-  buildAgentImage,
-  openContainerStore,
-  withImageRoot,
-} from '../../scripts/image/agent-image.ts';
+import { buildAgentImage, openContainerStore, withImageRoot } from '../support/container-store.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { controllerName, controllerNamespace } from '../../src/cluster/controller.ts';
@@ -39,8 +34,7 @@ let service: InventoryServer;
 let program: ChildProcess | undefined;
 
 beforeAll(async () => {
-  await ensureBundle(() => undefined);
-  await buildAgentImage(store, { name: image });
+  await buildAgentImage(store, image);
   rig = await startRig();
   service = await startInventory({ cluster, hosts: [m0], auth: issuer.auth });
   service.store.setKubeconfig(rig.kubeconfig);

@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ensureBundle } from '../../scripts/bundle.ts';
-import { buildAgentImage, openContainerStore } from '../../scripts/image/agent-image.ts';
+import {
+  buildAgentImage,
+  openContainerStore,
+  podmanWithBases,
+} from '../support/container-store.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { readFileContent } from '../../src/ignition/resource.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { version } from '../../src/model/version.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
 import { followGuide, shownOn } from '../guides/follow-guide.ts';
-import { npmRunImage } from './npm-run-image.ts';
 import { commandForLostDisk, onOwnMachine, ownMachine } from './own-machine.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
@@ -20,8 +22,7 @@ const store = openContainerStore();
 
 let folder: string;
 beforeAll(async () => {
-  await ensureBundle(() => undefined);
-  await buildAgentImage(store, { name });
+  await buildAgentImage(store, name);
   folder = mkdtempSync(join(tmpdir(), 'bootwright-deploy-'));
 });
 afterAll(async () => {
@@ -102,11 +103,8 @@ describe('deploy/host/bootwright.sh', () => {
   });
 });
 
-/** npm, and an scp to a host that is this folder. */
-const programs = {
-  npm: npmRunImage,
-  scp: '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .',
-};
+/** An scp to a host that is this folder. */
+const scp = '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .';
 
 /** Runs the lines of a block as in a terminal, which continues behind one that fails, and then others, on a machine that has these images. */
 const pasted = (images: string, then = ''): readonly string[] => [
@@ -119,17 +117,19 @@ describe('the line that runs the image', () => {
   it('is made, brought and pasted as README.md has it', async () => {
     const [bin, empty] = [join(folder, 'bin'), join(folder, 'empty')];
     for (const path of [bin, empty]) mkdirSync(path);
-    for (const [program, script] of Object.entries(programs))
-      writeFileSync(join(bin, program), `#!/bin/sh -e\n${script}\n`, { mode: 0o755 });
+    writeFileSync(join(bin, 'scp'), `#!/bin/sh -e\n${scp}\n`, { mode: 0o755 });
     const worker = 'deploy/host/config/worker.yaml';
     const [, , onHost = ''] = pasted(empty);
     const printed = await followGuide(
       '../../README.md',
-      { ...environment, PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+      {
+        ...environment,
+        PATH: `${bin}:${await podmanWithBases(store)}:${process.env['PATH'] ?? ''}`,
+      },
       {
         suite: 'image',
         files: { [worker]: readFileSync(join(deploy, '..', worker)) },
-        shell: ['sh', '-ec', `case "$0" in *podman*) ${onHost};; *) eval "$0";; esac`],
+        shell: ['sh', '-ec', `case "$0" in *'podman load'*) ${onHost};; *) eval "$0";; esac`],
       },
     );
     // The disk of the example is nowhere.
@@ -172,7 +172,10 @@ describe.each(['images.yaml', 'podman.yml'])('deploy/assisted-service/%s', (file
     ) as Variables;
     const { INSTALLER_IMAGE: installer = '', CONTROLLER_IMAGE: controller } = data;
     expect(installer).toBe(controller);
-    const line = shownOn('docs/image.md', 'podman run').replace('IMAGE', installer);
+    const line = shownOn('docs/image.md', 'podman run --privileged --pid=host --net=host').replace(
+      'IMAGE',
+      installer,
+    );
     await using service = await commandForLostDisk(line);
     const { stderr } = await onOwnMachine(store, `${service.line} > /dev/null || true`, {
       PULL_SECRET_TOKEN: service.token,

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openContainerStore, withImageRoot } from '../../scripts/image/agent-image.ts';
+import { openContainerStore, withImageRoot } from '../support/container-store.ts';
 import { runLayerRender } from '../../src/cli/layer/render.ts';
 import { lintContainerfile } from '../../src/layering/containerfile/lint.ts';
 import { buildLayeringBase } from './lane/layering-base.ts';

@@ -7,7 +7,7 @@ import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { installArguments } from '../../mocks/lab/agent.ts';
 import { HostSpec } from '../../mocks/lab/scenario.ts';
-import type { ContainerStore } from '../../scripts/image/agent-image.ts';
+import type { ContainerStore } from '../support/container-store.ts';
 
 /** How a script ended, and what it printed. */
 interface ScriptEnd {

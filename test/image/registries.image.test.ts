@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openContainerStore } from '../../scripts/image/agent-image.ts';
+import { buildBy, openContainerStore } from '../support/container-store.ts';
 import { mirrorsPath, renderMirrors } from '../../src/lib/image-mirrors.ts';
-import { followGuide } from '../guides/follow-guide.ts';
+import { followGuide, shownOn } from '../guides/follow-guide.ts';
 import { type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 
 const run = promisify(execFile);
@@ -116,4 +116,17 @@ it('brings an image to the registry of a site by the lines of air-gapped.md', as
   } finally {
     await store.run('podman', 'untag', own, own);
   }
+});
+
+it('gets the image that docs/image.md builds and pushes', async () => {
+  const store = openContainerStore();
+  const line = shownOn('docs/image.md', 'npm run image -- --push');
+  const access = `SSL_CERT_FILE=${at('authorities.pem')} REGISTRY_AUTH_FILE=${at('auth.json')}`;
+  // npm of the build reaches its registry by what the base brings.
+  await buildBy(store, `${access} ${line.replace('registry.example.com', registry.address)}`);
+  const [, tag = ''] = /bootwright:(\S+)$/.exec(line) ?? [];
+  const image = `docker://${registry.address}/bootwright:${tag}`;
+  const argv = ['inspect', '--config', '--authfile', at('auth.json'), image];
+  const { stdout } = await run('skopeo', argv, { env: environment });
+  expect(JSON.parse(stdout)).toMatchObject({ config: { Entrypoint: ['/usr/bin/installer'] } });
 });

@@ -23,8 +23,14 @@ export interface Trust {
   readonly key?: string;
 }
 
-/** Files with the system's authorities, Red Hat's first: it is shared with the host. */
-const bundles = ['/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/certs/ca-certificates.crt'] as const;
+/**
+ * Files with the authorities of a system: of RHEL, where `ca-bundle.crt` is a link to the first, and of Debian. The host's come
+ * before those of the container; a pod, which sees no host, may have the host's `/etc/pki` mounted.
+ */
+const bundles = ['/proc/1/root', ''].flatMap((root) => [
+  `${root}/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem`,
+  `${root}/etc/ssl/certs/ca-certificates.crt`,
+]);
 
 /** What TLS needs to know for a trust; made once, since reading hundreds of certificates is slow. */
 function secureContextFor({
@@ -75,17 +81,18 @@ const badAuthority = (message: string, cause?: unknown): Error =>
   webFailure('web.bad-authority', message, { cause });
 
 function systemAuthorities(): readonly string[] {
-  // A folder of them has each several times, by link and in a bundle; to read one takes a while.
-  const known = new Set(getCACertificates('system'));
-  if (known.size > 0) return [...known];
-  for (const bundle of bundles) {
+  // Who names a file by OpenSSL's own variables means it; Node reads them.
+  const isNamed = ['SSL_CERT_FILE', 'SSL_CERT_DIR'].some((name) => process.env[name] !== undefined);
+  for (const bundle of isNamed ? [] : bundles) {
     try {
       return certificatesIn(readTextSync(bundle, 'authorities'));
     } catch {
-      // The next place, and at last what Node was built with.
+      // The next place.
     }
   }
-  return getCACertificates('bundled');
+  // A folder of them has each several times, by link and in a bundle; to read one takes a while.
+  const known = new Set(getCACertificates('system'));
+  return known.size > 0 ? [...known] : getCACertificates('bundled');
 }
 
 /** What a connection that speaks TLS is opened with. */

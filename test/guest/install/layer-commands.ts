@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { bundlePath } from '../../../scripts/bundle.ts';
-import { openContainerStore } from '../../../scripts/image/agent-image.ts';
+import { openContainerStore } from '../../support/container-store.ts';
 import { machineConfig } from './ignition.ts';
 
 const execute = promisify(execFile);

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ensureBundle } from '../../../scripts/bundle.ts';
 import {
   buildAgentImage,
   openContainerStore,
   withImageRoot,
-} from '../../../scripts/image/agent-image.ts';
+} from '../../support/container-store.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { createFolderDisk } from '../rig/disks.ts';
@@ -41,8 +40,7 @@ const image = 'localhost/bootwright-test:guest';
 
 /** Builds the shipped image and makes a disk of what a container of it has as its root. */
 export async function createAgentDisk(path: string): Promise<void> {
-  await ensureBundle((text) => process.stderr.write(text));
   const store = openContainerStore();
-  await buildAgentImage(store, { name: image });
+  await buildAgentImage(store, image);
   await withImageRoot(store, image, (folder) => createFolderDisk(path, folder));
 }

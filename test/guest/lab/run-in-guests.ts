@@ -8,13 +8,13 @@ import { runClusterInGuests } from './cluster.ts';
 import { guestPlan, type OsBuildRequest, readBuildRequest, refuseBuildFor } from './plan.ts';
 import { runLayerLint } from '../../../src/cli/lint.ts';
 import { bundlePath } from '../../../scripts/bundle.ts';
-import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
+import { agentBase } from '../../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { imageRegistry, liveRoot, osImage, qemu } from '../../../scripts/parts/scripted.ts';
 import { clusterParts, kubeParts } from '../../../scripts/rig.ts';
 
-const guestParts = [osDisk, qemu, liveRoot, agentImageBase()];
+const guestParts = [osDisk, qemu, liveRoot, agentBase()];
 
 /**
  * Runs a scenario with guests of QEMU in the place of simulated hosts, and gives the exit code.

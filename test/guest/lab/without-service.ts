@@ -8,7 +8,7 @@ import { type LabPage, openLabPage } from '../../../mocks/lab/page.ts';
 import { railOfPlan } from '../../../mocks/lab/page-rail.ts';
 import type { LabReport } from '../../../mocks/lab/report.ts';
 import { leavePage, stopSignal } from '../../../mocks/lab/show.ts';
-import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
+import { agentBase } from '../../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
 import { networkLive, qemu } from '../../../scripts/parts/scripted.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
@@ -35,7 +35,7 @@ export async function runWithoutService({
 }: Pick<LabOptions, 'keeps' | 'isPage' | 'pageFile'>): Promise<number> {
   const { stdout } = process;
   stdout.write(`${about}\n\n`);
-  await ensureParts([qemu, networkLive, osDisk, agentImageBase()]);
+  await ensureParts([qemu, networkLive, osDisk, agentBase()]);
   const signal = stopSignal();
   const startedAt = Date.now();
   const print = (text: string): void => {

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ensureBundle } from '../../../scripts/bundle.ts';
-import { buildAgentImage, openContainerStore } from '../../../scripts/image/agent-image.ts';
+import { buildAgentImage, openContainerStore } from '../../support/container-store.ts';
 import { createFolderDisk } from '../rig/disks.ts';
 
 const run = promisify(execFile);
@@ -12,9 +11,8 @@ const built = 'localhost/bootwright-test:guest';
 
 /** Makes a disk with the shipped image under a name, as podman of a guest finds it in an additional store. */
 export async function createImageDisk(path: string, name: string): Promise<void> {
-  await ensureBundle((text) => process.stderr.write(text));
   const store = openContainerStore();
-  await buildAgentImage(store, { name: built });
+  await buildAgentImage(store, built);
   const folder = `${path}.store`;
   const images = join(folder, 'images');
   const target = `containers-storage:[overlay@${images}+${join(folder, 'run')}]${name}`;

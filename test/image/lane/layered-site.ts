@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openContainerStore } from '../../../scripts/image/agent-image.ts';
+import { openContainerStore } from '../../support/container-store.ts';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
 import {

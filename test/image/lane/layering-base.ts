@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContainerStore } from '../../../scripts/image/agent-image.ts';
+import type { ContainerStore } from '../../support/container-store.ts';
 import { debianRoot } from '../../../scripts/parts/scripted.ts';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 
