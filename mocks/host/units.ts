@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 /** The states of a unit that matter here; systemd's `ActiveState`. */
 export type UnitState = 'inactive' | 'activating' | 'active' | 'deactivating' | 'failed';
 
@@ -31,6 +33,7 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
   const running = new Map<string, AbortController>();
   const followers = new Set<(change: UnitChange) => void>();
   const onStart = new Map<string, UnitBehaviour>();
+  const readers = new EventTarget();
   const become = (name: string, state: UnitState, how: UnitDetails = {}): void => {
     details.set(name, how);
     if (states.get(name) === state) return;
@@ -55,7 +58,14 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
   reset(active, known);
   return {
     stateOf,
-    detailsOf: (name: string): UnitDetails => details.get(name) ?? {},
+    detailsOf: (name: string): UnitDetails => {
+      readers.dispatchEvent(new Event(name));
+      return details.get(name) ?? {};
+    },
+    /** Resolves once somebody has asked how a unit is. */
+    read: async (name: string, signal: AbortSignal): Promise<void> => {
+      await once(readers, name, { signal });
+    },
     isActive: (name: string): boolean => stateOf(name) === 'active',
     /** Whether there is a file for the unit, so that it can be started. */
     isKnown: (name: string): boolean => states.has(name),

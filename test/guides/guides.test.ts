@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempDisposableSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
@@ -178,8 +179,11 @@ it('air-gapped.md', async () => {
 it('cluster-api-on-one-machine.md names packages of Debian, which the scripts ask for', () => {
   const shown = shownOn('docs/guides/cluster-api-on-one-machine.md', 'apt-get install');
   expect(readFileSync(join(top, 'scripts/prepare.sh'), 'utf8')).toContain(shown);
-  // What a machine without a package would get; nothing is installed.
-  const options = '--print-uris --no-install-recommends --option Dir::State::status=/dev/null';
+  // What a machine without a package would get, whether this one has it or has only fetched it; nothing is installed.
+  using archives = mkdtempDisposableSync(join(tmpdir(), 'bootwright-archives-'));
+  mkdirSync(join(archives.path, 'partial'));
+  const elsewhere = `--option Dir::State::status=/dev/null --option Dir::Cache::archives=${archives.path}`;
+  const options = `--print-uris --no-install-recommends ${elsewhere}`;
   const command = shown.replace('install', `install ${options}`);
   const script = `${command} || { apt-get update && ${command}; }`;
   const printed = execFileSync('sh', ['-c', script], { encoding: 'utf8' });

@@ -36,7 +36,9 @@ import { putSite } from './layered-masters.ts';
 let rig: Rig;
 let kube: KubeCluster;
 let kubeconfig: string;
+/** What a command has printed, in order; and of that what is on standard output, where no line of a slow server stands. */
 let printed: string[];
+let output: string[];
 
 beforeAll(async () => {
   await ensureBundle(() => undefined);
@@ -55,9 +57,13 @@ afterAll(async () => {
 });
 beforeEach(() => {
   printed = [];
+  output = [];
   const keep = (text: unknown): boolean => printed.push(String(text)) > 0;
-  vi.spyOn(process.stdout, 'write').mockImplementation(keep);
   vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    output.push(String(text));
+    return keep(text);
+  });
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -132,9 +138,9 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
         ],
       },
     );
-    printed = [];
+    output = [];
     expect(await layer('status', '--format', 'json')).toBe(0);
-    expect(JSON.parse(printed.join(''))).toMatchObject({
+    expect(JSON.parse(output.join(''))).toMatchObject({
       pools: [{ pool: 'master', image: final, build: { name: buildNamed }, violations: [] }],
     });
   });
