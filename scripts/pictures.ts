@@ -1,14 +1,12 @@
-// Takes the pictures in the documents. Of the page: in the middle of the default scenario, its time line at the end, and a failure; of a
-// terminal: the moment of that scenario with the most different stages.
-import { rm, writeFile } from 'node:fs/promises';
+// Takes the pictures of the page in the documents: the moment of the default scenario with the most
+// different stages, its time line at the end, and a failure.
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import { headingOf, openLabPage } from '../mocks/lab/page.ts';
 import { runScenario } from '../mocks/lab/run.ts';
 import { DEFAULT_SCENARIO, hasCluster, readScenario } from '../mocks/lab/scenario.ts';
-import { tableOf } from '../mocks/lab/shown-run.ts';
-import { renderTable, type Table } from '../mocks/lab/table.ts';
-import { renderSvg } from '../mocks/lab/table-picture.ts';
+import { changesOf } from '../mocks/lab/shown-run.ts';
 import { ensureBundle } from './bundle.ts';
 import { browser as browserPart } from './parts/apt-packages.ts';
 import { ensurePart } from './parts/ensure.ts';
@@ -17,16 +15,17 @@ import { kubeParts } from './rig.ts';
 const docs = join(import.meta.dirname, '..', 'docs');
 const POLL_INTERVAL_MILLIS = 500;
 
-const variety = ({ rows }: Table): number => new Set(rows.map(({ stage }) => stage)).size;
+type Moment = ReturnType<typeof changesOf>;
 
-const columns = 116;
-let best: Table | undefined;
+const variety = ({ rows }: Moment): number => new Set(rows.map(({ stage }) => stage)).size;
+
+let best: Moment | undefined;
 let taking = Promise.resolve();
 
 /** Takes a picture of a moment with more different stages than those before; one at a time. */
-function take(page: Page, table: Table): void {
-  if (best !== undefined && variety(table) <= variety(best)) return;
-  best = table;
+function take(page: Page, moment: Moment): void {
+  if (best !== undefined && variety(moment) <= variety(best)) return;
+  best = moment;
   const path = join(docs, 'page.png');
   taking = taking.then(async () => void (await page.screenshot({ path })));
 }
@@ -39,7 +38,7 @@ const browser = await chromium.launch({
 });
 
 /** Runs a scenario to its end, with its page open; `during` gets each moment of the run. */
-async function pageOf(name: string, during: (page: Page, table: Table) => void): Promise<Page> {
+async function pageOf(name: string, during: (page: Page, moment: Moment) => void): Promise<Page> {
   const scenario = await readScenario(name);
   const page = await browser.newPage({
     viewport: { width: 1200, height: 860 },
@@ -54,7 +53,7 @@ async function pageOf(name: string, during: (page: Page, table: Table) => void):
     watch: (run) => {
       ({ folder } = run);
       const end = labPage.watch(run);
-      const poll = (): void => during(page, tableOf(run, Date.now()));
+      const poll = (): void => during(page, changesOf(run));
       const timer = setInterval(poll, POLL_INTERVAL_MILLIS);
       return () => {
         clearInterval(timer);
@@ -83,6 +82,4 @@ try {
   await browser.close();
 }
 if (best === undefined) throw new Error('no moment was shown');
-const lines = renderTable({ ...best, title: `lab: ${best.title}` }, columns);
-await writeFile(join(docs, 'lab.svg'), renderSvg(lines));
-console.log('docs/page.png, docs/page-timeline.png, docs/page-failure.png, docs/lab.svg');
+console.log('docs/page.png, docs/page-timeline.png, docs/page-failure.png');

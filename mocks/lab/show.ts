@@ -1,8 +1,6 @@
 // Shows a run to whoever started the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { styleText } from 'node:util';
-import { createLogUpdate } from 'log-update';
 import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
@@ -13,8 +11,7 @@ import {
   outcomeWords,
   shortImage,
 } from './report.ts';
-import { type ShownRun, tableOf } from './shown-run.ts';
-import { type Line, renderTable, type Tone } from './table.ts';
+import { changesOf, type ShownRun } from './shown-run.ts';
 
 /** What a run is given by those who watch it. */
 interface Watched {
@@ -29,7 +26,6 @@ export async function showRun(
   start: (watched: Watched) => Promise<LabReport>,
 ): Promise<number> {
   const { stdout } = process;
-  const watch = watchOn(stdout);
   const signal = stopSignal();
   await using page = await openLabPage(heading, { isServed: isPage, file: pageFile });
   if (page.url !== undefined) stdout.write(`page: ${page.url}\n\n`);
@@ -39,7 +35,7 @@ export async function showRun(
       signal,
       watch: (run) => {
         ({ folder } = run);
-        const ends = [watch(run), page.watch(run)];
+        const ends = [printChanges(run, stdout), page.watch(run)];
         return () => {
           for (const end of ends) end();
         };
@@ -81,62 +77,16 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-const DRAW_EVERY_MILLIS = 100;
-
-/** Clears what is seen, and goes to its top; what was scrolled away stays (ECMA-48, ED and CUP). */
-const CLEAR_SCREEN = '\u001b[2J\u001b[H';
+const LOOK_EVERY_MILLIS = 100;
 
 /** How wide a terminal is that does not say so. */
 const PLAIN_COLUMNS = 100;
-
-const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
-  plain: 'none',
-  dim: 'dim',
-  strong: 'bold',
-  good: 'green',
-  bad: 'red',
-  busy: 'cyan',
-};
-
-/** Shows a run while it continues: a live table on a terminal, else a line for each change. */
-const watchOn =
-  (output: NodeJS.WriteStream) =>
-  (run: ShownRun): (() => void) =>
-    // A terminal that cannot go back is written to as a file is.
-    output.isTTY && process.env['TERM'] !== 'dumb'
-      ? drawTable(run, output)
-      : printChanges(run, output);
-
-function drawTable(run: ShownRun, output: NodeJS.WriteStream): () => void {
-  const screen = createLogUpdate(output);
-  const coloured = (line: Line): string =>
-    line.map(({ text, tone }) => styleText(colours[tone], text, { stream: output })).join('');
-  const draw = (): void => {
-    // A terminal may say 0 when it does not know.
-    const lines = renderTable(tableOf(run, Date.now()), output.columns || PLAIN_COLUMNS);
-    screen(lines.map(coloured).join('\n'));
-  };
-  const redraw = (): void => {
-    // Nobody knows how a terminal has broken lines that were wider than it is now.
-    screen.clear();
-    output.write(CLEAR_SCREEN);
-    draw();
-  };
-  draw();
-  output.on('resize', redraw);
-  const timer = setInterval(draw, DRAW_EVERY_MILLIS);
-  return () => {
-    clearInterval(timer);
-    output.off('resize', redraw);
-    draw();
-    screen.done();
-  };
-}
 
 /** Where a line stands for each change, a percentage is none. */
 const withoutPercent = (doing: string): string =>
   doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
 
+/** Prints a line for each change of the cluster and of a host; the page shows more. */
 function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
   const printed = new Map<string, string>();
   const showRun = (what: string, line: string): void => {
@@ -146,15 +96,15 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
     output.write(`${seconds.padStart(6)} s  ${line}\n`);
   };
   const print = (): void => {
-    const { cluster, rows, beside } = tableOf(run, Date.now());
+    const { cluster, rows, beside } = changesOf(run);
     showRun('cluster', `cluster ${cluster}`);
-    for (const { host, role, stage: at, doing, tone } of rows) {
-      const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
+    for (const { host, role, stage: at, doing, isShown } of rows) {
+      const more = isShown ? `, ${withoutPercent(doing)}` : '';
       if (at !== '') showRun(host, `${host} ${role}: ${at}${more}`);
     }
     if (beside !== undefined) showRun('', beside);
   };
-  const timer = setInterval(print, DRAW_EVERY_MILLIS);
+  const timer = setInterval(print, LOOK_EVERY_MILLIS);
   return () => {
     clearInterval(timer);
     print();

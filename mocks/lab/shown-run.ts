@@ -3,12 +3,10 @@ import type { Plan } from '../../src/engine/describe.ts';
 import type { MockServer } from '../http/mock-server.ts';
 import type { LayeredSite, NodeSystem } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
-import { ladderOf, percentOf } from '../inventory/ladders.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { LabHost } from './lab-host.ts';
 import { systemName } from './report.ts';
 import type { HostSpec } from './scenario.ts';
-import type { Row, Table, Tone } from './table.ts';
 
 /** What is looked at of a host, be it simulated or a virtual machine. */
 export interface ShownHost
@@ -47,75 +45,51 @@ export interface ShownRun {
   readonly startedAt: number;
 }
 
-/** Looks at a run as it is now. */
-export function tableOf(run: ShownRun, now: number): Table {
-  const { name, lab, hosts, beside, startedAt, whereabouts } = run;
-  const { cluster } = lab.inventory.store;
+/** What the lab prints of one host. */
+interface HostLine {
+  readonly host: string;
+  readonly role: string;
+  readonly stage: string;
+  readonly doing: string;
+  /** Whether what it does is worth a line: a wait, or a failure. */
+  readonly isShown: boolean;
+}
+
+/** What the lab prints a line of where it changes. */
+export function changesOf({ lab, hosts, beside, whereabouts }: ShownRun): {
+  readonly cluster: string;
+  readonly rows: readonly HostLine[];
+  readonly beside: string | undefined;
+} {
   return {
-    title: name,
-    cluster: cluster().status,
-    seconds: (now - startedAt) / 1000,
-    rows: hosts.map((host) => rowOf(host, { lab, startedAt, now, whereabouts })),
+    cluster: lab.inventory.store.cluster().status,
+    rows: hosts.map((host) => lineOf(host, lab, whereabouts)),
     beside: beside?.(),
   };
 }
 
-/** What was shown of each host: no view of a host falls behind another one. */
-const shownPercents = new WeakMap<ShownHost, number>();
-
-function risingPercent(host: ShownHost, percent: number): number {
-  const rising = Math.max(percent, shownPercents.get(host) ?? 0);
-  shownPercents.set(host, rising);
-  return rising;
-}
-
-interface Moment extends Pick<ShownRun, 'lab' | 'startedAt' | 'whereabouts'> {
-  readonly now: number;
-}
-
-function rowOf(host: ShownHost, moment: Moment): Row {
-  const { lab, startedAt, now } = moment;
+function lineOf(
+  host: ShownHost,
+  lab: ShownRun['lab'],
+  whereabouts: ShownRun['whereabouts'],
+): HostLine {
   const { plan, progress, outcome } = host;
   const record = lab.inventory.store.host(host.hostId);
-  const stage = record?.stage ?? '';
-  const row: Row = {
+  // The day after its installation a node is somewhere else.
+  const nextDay = whereabouts?.get(plan.name);
+  const doing = [
+    doingOf(host, lab.cluster?.state().phases[plan.name]),
+    ...runs(lab.layered?.systems.get(plan.name)),
+  ].join('; ');
+  return {
     host: plan.name,
     role: plan.role,
-    stage: record?.status === 'error' ? 'Failed' : stage,
-    percent: risingPercent(host, percentAt(host, stage, lab.inventory.store)),
-    doing: [
-      doingOf(host, lab.cluster?.state().phases[plan.name]),
-      ...runs(lab.layered?.systems.get(plan.name)),
-    ].join('; '),
-    seconds: ((host.endedAt ?? now) - startedAt) / 1000,
-    left: isAtWork(host) ? progress.remaining : undefined,
-    tone: toneOf(outcome, progress.waitingFor),
+    stage: record?.status === 'error' ? 'Failed' : (record?.stage ?? ''),
+    doing: nextDay ?? doing,
+    isShown:
+      nextDay !== undefined ||
+      (outcome === undefined ? progress.waitingFor !== undefined : outcome !== 'done'),
   };
-  return onDayAfter(row, moment);
-}
-
-/** The day after its installation a node is somewhere else. */
-function onDayAfter(row: Row, { startedAt, now, whereabouts }: Moment): Row {
-  const doing = whereabouts?.get(row.host);
-  if (doing === undefined) return row;
-  return { ...row, doing, tone: 'busy', seconds: (now - startedAt) / 1000 };
-}
-
-/** Whether its agent runs, as far as is known. */
-const isAtWork = ({ boots, outcome }: ShownHost): boolean => boots === 0 && outcome === undefined;
-
-/** How far a host is: the stages below its own, and of that as much as its step says. */
-function percentAt(
-  { plan: { role }, progress, boots }: ShownHost,
-  stage: string,
-  store: InventoryStore,
-): number {
-  const isSingleNode = store.cluster().controlPlaneCount === 1;
-  const isBootstrap = role === 'bootstrap';
-  const ladder = ladderOf({ role, isBootstrap, isSingleNode, api: 'v2' });
-  const below = stage === '' ? 0 : percentOf(ladder, stage);
-  const part = boots === 0 ? (progress.percent ?? 0) / ladder.length : 0;
-  return Math.min(100, Math.floor(below + part));
 }
 
 /** Which operating system a host has booted, where that is simulated. */
@@ -160,9 +134,3 @@ const phaseWords: Readonly<Record<HostPhase, string>> = {
   joining: 'its node is not Ready yet',
   ready: 'its node is Ready',
 };
-
-function toneOf(outcome: LabHost['outcome'], waitingFor: string | undefined): Tone {
-  if (outcome === 'done') return 'good';
-  if (outcome !== undefined) return 'bad';
-  return waitingFor === undefined ? 'plain' : 'busy';
-}

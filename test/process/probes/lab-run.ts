@@ -1,6 +1,5 @@
-// usage: lab-table.ts SECONDS [COLUMNS]
-// Shows a made-up run of the lab as scripts/lab does, and ends by itself; half-way its terminal gets other columns.
-import { spawnSync } from 'node:child_process';
+// usage: lab-run.ts SECONDS
+// Shows a made-up run of the lab as scripts/lab does, and ends by itself.
 import { noProgress } from '../../../mocks/lab/host-progress.ts';
 import type { LabOptions } from '../../../mocks/lab/options.ts';
 import { reportOf } from '../../../mocks/lab/report.ts';
@@ -13,7 +12,6 @@ type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const millis = Number(process.argv[2]) * 1000;
 const turnMillis = 50;
-let [, , , columns] = process.argv;
 const ids = { infraEnvId: 'i', clusterId: 'c' };
 const names = ['bootstrap-0', 'm1', 'w1'];
 const store = inventoryStore({
@@ -35,16 +33,11 @@ process.exitCode = await showRun({ keeps: false } as LabOptions, heading, async 
     ...{ name: 'made-up', lab: { inventory: { store } }, hosts, startedAt, folder: '/nonexistent' },
     beside: () => 'building the image of pool master',
   });
-  // By turns and not by the clock: on a machine that stands still meanwhile, no percentage is passed over.
   for (let passed = 0; passed < millis; passed += turnMillis) {
     for (const host of hosts) {
       const doing = 'Write the operating system to the install disk';
       const percent = Math.floor((passed * 100) / millis);
       host.progress = { ...noProgress, doing, percent, remaining: millis - passed };
-    }
-    if (columns !== undefined && passed > millis / 2) {
-      spawnSync('stty', ['cols', columns], { stdio: 'inherit' });
-      columns = undefined;
     }
     await new Promise((resolve) => setTimeout(resolve, turnMillis));
   }
